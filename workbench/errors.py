@@ -1,0 +1,81 @@
+"""Everything that can stop a command, and the exit code it stops with.
+
+WorkbenchError            1  a fault of ours
+├─ InputError             2  something the caller wrote cannot be used; carries every fault found
+├─ IncompleteError        3  work is left over and a rerun continues it (a full disk, for one)
+├─ KeyRejectedError       4  the platform refused the key, or there is none
+├─ LockHeldError          5  another process holds what this one needs
+└─ UnreachableError       6  the platform does not answer
+
+A failed call is none of these: it is a record with an outcome.
+"""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with what the caller wrote.
+
+    Args:
+        where: File, line and field, as far as known (`jobs/a.toml:12: run.max_in_flight`).
+        problem: What is wrong and what was expected.
+        hint: The nearest right thing, or the next command to type; may be empty.
+    """
+
+    where: str
+    problem: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.problem}" if self.where else self.problem
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class WorkbenchError(Exception):
+    """A command cannot go on; `exit_code` is what the process ends with."""
+
+    exit_code = 1
+
+
+class InputError(WorkbenchError):
+    """One or more faults in a file, a flag or the environment, found before anything is spent."""
+
+    exit_code = 2
+
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
+        super().__init__("\n".join(str(fault) for fault in faults))
+
+
+class IncompleteError(WorkbenchError):
+    """The work stopped early; what arrived is kept and a rerun sends only what is missing."""
+
+    exit_code = 3
+
+
+class KeyRejectedError(WorkbenchError):
+    """No key was given, or the platform does not accept it."""
+
+    exit_code = 4
+
+
+class LockHeldError(WorkbenchError):
+    """Another process holds a lock for longer than is worth waiting."""
+
+    exit_code = 5
+
+
+class UnreachableError(WorkbenchError):
+    """The platform could not be reached, or what answers is not the platform's API."""
+
+    exit_code = 6
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known name comes closest to `word`, as a hint; empty when none is near."""
+    folded = {name.casefold(): name for name in known}
+    matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return f"did you mean {folded[matches[0]]!r}?" if matches else ""

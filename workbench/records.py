@@ -1,0 +1,169 @@
+"""The values that travel from a dataset row to a score, in the order in which they come into being."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One row of a dataset, in the workbench's own field names."""
+
+    id: str
+    """Unique by intention; the row number, counted from 1, where the data brings none."""
+    input: Any
+    """Text, a list of chat messages, or an object of the row's own columns."""
+    target: Any = None
+    """What is right: text, a number or a list of accepted ones; None means nothing to score against."""
+    choices: tuple[str, ...] = ()
+    """The options of a multiple-choice question, in the order of their letters."""
+    tools: tuple[dict[str, Any], ...] = ()
+    """OpenAI-style tools that this sample brings along; empty means the job's."""
+    metadata: dict[str, Any] = {}
+    """Every other column, under its own name."""
+
+
+class ChatRequest(msgspec.Struct, frozen=True):
+    """One request as it will be sent, with the names under which its answer is kept."""
+
+    request_key: str
+    """Identity of the answer (64 hexadecimal digits), see `workbench.prompt`."""
+    body: bytes
+    """The JSON body, byte for byte."""
+    model: str
+    """The requested model's id, verbatim."""
+    sample_id: str
+    sample_key: str
+    epoch: int
+    """Counted from 1."""
+    occurrence: int
+    """0 for the first of equal requests in a dataset, 1 for its intended duplicate, and so on."""
+    timeout_s: float
+    """How long to wait for the answer; longer than the gateway's own worst case."""
+
+
+class Outcome(StrEnum):
+    """How one attempt ended; `workbench.client.outcome` decides it and says what follows from it."""
+
+    OK = "ok"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    REASONING_EXHAUSTED = "reasoning_exhausted"
+    NULL_BODY = "null_body"
+    MALFORMED_BODY = "malformed_body"
+    HTML_BODY = "html_body"
+    KEY_REJECTED = "key_rejected"
+    KEY_NOT_ALLOWED = "key_not_allowed"
+    ROUTE_UNAUTHORISED = "route_unauthorised"
+    MODEL_NOT_VISIBLE = "model_not_visible"
+    BAD_REQUEST = "bad_request"
+    CONTEXT_TOO_LONG = "context_too_long"
+    RATE_LIMITED = "rate_limited"
+    ROUTE_COOLING = "route_cooling"
+    ROUTE_DOWN = "route_down"
+    GATEWAY_UNREACHABLE = "gateway_unreachable"
+    GATEWAY_TIMEOUT = "gateway_timeout"
+    CONNECT_FAILED = "connect_failed"
+    CONNECTION_LOST = "connection_lost"
+    CLIENT_TIMEOUT = "client_timeout"
+    ALLOWANCE_SUSPECTED = "allowance_suspected"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+Sent = Literal["never", "maybe", "answered"]
+"""Whether a request reached the platform: surely not, perhaps, or it began to answer."""
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One HTTP try and how it ended."""
+
+    outcome: Outcome
+    accepted: bool
+    """Whether the answer stands: a plain rerun does not ask again."""
+    rerun: bool
+    """Whether a rerun sends the request again."""
+    scorable: bool
+    """Whether there is an answer that scorers may judge; a cut or empty one is a state, not a zero."""
+    drew: Literal["yes", "maybe", "no"]
+    """Whether the call may have drawn on the allowance."""
+    evidence: str
+    """The observation that decided the outcome, in words."""
+    sent: Sent
+    sent_at: datetime
+    ended_at: datetime
+    latency_ms: float
+    """From handing the request to the transport to the last byte of the answer, in ms."""
+    http_status: int | None = None
+    retry_after_s: float | None = None
+    error_text: str | None = None
+    """What platform, gateway or transport said of a failure; never shown unescaped."""
+    raw: str | None = None
+    """The response body verbatim; bytes that are no UTF-8 appear as `\\xNN`."""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens as the platform reported them; None is unknown, which is not zero."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    """Includes reasoning tokens, as the platform counts them."""
+    reasoning_tokens: int | None = None
+    total_tokens: int | None = None
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """One call that a model asked for; nothing here executes it."""
+
+    id: str | None
+    name: str
+    arguments: str
+    """The arguments verbatim: usually JSON, not necessarily valid."""
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """What a model answered."""
+
+    answer: str | None
+    reasoning: str | None
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    served_model: str | None
+    """The `model` field of the response: which route answered, in the platform's spelling."""
+    usage: Usage
+    response_id: str | None = None
+
+
+class CallRecord(msgspec.Struct, frozen=True):
+    """A request's identity, its attempt, and the completion if there is one."""
+
+    request: ChatRequest
+    attempt: Attempt
+    completion: Completion | None = None
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One scorer's verdict on one answer."""
+
+    value: float | None
+    """1 for right, 0 for wrong, between for partly; None means unscored, which is not zero."""
+    reason: str
+    """Why it is unscored, or what was compared with what."""
+    extracted: str | None = None
+    """The part of the answer that was compared."""
+
+
+class Model(msgspec.Struct, frozen=True):
+    """One entry of the platform's model list."""
+
+    id: str
+    owned_by: str | None
+    preset: bool
+    raw: str
+    """The entry verbatim, as JSON."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the embedded platform's catalogue lists it (`owned_by: "simulated"`)."""
+        return self.owned_by == "simulated"
