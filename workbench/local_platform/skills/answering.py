@@ -1,0 +1,139 @@
+"""One simulated answer: the skill applied to the last user message, cut at `max_tokens`, with its token counts."""
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.local_platform.config import Route
+from workbench.local_platform.skills import arithmetic, choice, extraction, tool_arguments
+from workbench.local_platform.skills.numbers import written
+
+_TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a route says, before it is dressed as a chat completion."""
+
+    text: str | None
+    reasoning: str | None = None
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    finish_reason: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+def answer(route: Route, body: dict[str, Any], system: str | None = None) -> Answer:
+    """Compute a route's answer to a request body.
+
+    Args:
+        route: The route that answers.
+        body: The request as the caller sent it, already checked for a list of messages.
+        system: A preset's system prompt, put before the caller's.
+    """
+    texts = [text for message in body.get("messages") or [] if (text := _text_of(message))]
+    prompt = _last_user_text(body) or (texts[-1] if texts else "")
+    whole = "\n".join([*([system] if system else []), *texts])
+    prompt_tokens = count_tokens(whole) + 3 * len(body.get("messages") or [])
+    if route.calls_tools and (
+        function := tool_arguments.choose(prompt, body.get("tools") or [], body.get("tool_choice"))
+    ):
+        return _call(function, prompt, prompt_tokens)
+    effort = _effort(route, body)
+    text, reasoning = _prose(route, prompt, whole, effort)
+    return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
+
+
+def count_tokens(text: str) -> int:
+    """Count tokens the simulated way: word pieces of at most six letters, and punctuation marks."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def _prose(route: Route, prompt: str, whole: str, effort: str) -> tuple[str, str | None]:
+    careful = route.options.get("careful", True)
+    if route.skill == "extraction":
+        return extraction.extract(whole), None
+    if route.skill == "arithmetic":
+        return _calculated(prompt, whole, careful=careful), None
+    if route.skill == "reasoning":
+        return _reasoned(prompt, effort)
+    words = re.findall(r"\w+", prompt)
+    return f"You wrote {len(words)} words, beginning with “{' '.join(words[:6])}”.", None
+
+
+def _calculated(prompt: str, whole: str, *, careful: bool) -> str:
+    if letter := choice.pick(prompt, careful=careful):
+        return f"Answer: {letter}"
+    solution = arithmetic.solve(prompt, careful=careful)
+    if solution is None:
+        return "There is no number in the question that I could work with."
+    if re.search(r"\b(only|just|nothing but)\b[^.]*\bnumber\b|\bwith a number\b", whole, re.IGNORECASE):
+        return written(solution.value)
+    return "\n".join([*(f"{step}." for step in solution.steps), f"The answer is {written(solution.value)}."])
+
+
+def _reasoned(prompt: str, effort: str) -> tuple[str, str]:
+    letter = choice.pick(prompt, careful=True)
+    solution = None if letter else arithmetic.solve(prompt, careful=True)
+    steps = list(solution.steps) if solution else ["I read the question twice"]
+    thinking = "First I restate the question. " + ". Then ".join(steps) + "."
+    if effort == "high":
+        thinking += " Let me check that once more: " + "; ".join(reversed(steps)) + ". It holds."
+    if letter:
+        return f"Having weighed the options, I settle on {letter}.", thinking
+    if solution:
+        return f"Having thought it through, I find {written(solution.value)}.", thinking
+    return "Having thought it through, I can only say that the question leaves it open.", thinking
+
+
+def _call(function: dict[str, Any], prompt: str, prompt_tokens: int) -> Answer:
+    arguments = tool_arguments.arguments_for(prompt, function)
+    call_id = "call_" + hashlib.sha256(f"{function['name']}{arguments}".encode()).hexdigest()[:16]
+    call = {"id": call_id, "type": "function", "function": {"name": function["name"], "arguments": arguments}}
+    tokens = count_tokens(f"{function['name']} {arguments}")
+    return Answer(None, None, [call], "tool_calls", prompt_tokens, tokens)
+
+
+def _cut(text: str, reasoning: str | None, prompt_tokens: int, max_tokens: Any) -> Answer:
+    """Apply the cap on generated tokens: thinking is generated first, and may use it up."""
+    thought = count_tokens(reasoning) if reasoning else 0
+    total = thought + count_tokens(text)
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens <= 0 or total <= max_tokens:
+        return Answer(text, reasoning, [], "stop", prompt_tokens, total, thought)
+    if reasoning and max_tokens <= thought:
+        return Answer("", _first_tokens(reasoning, max_tokens), [], "length", prompt_tokens, max_tokens, max_tokens)
+    return Answer(
+        _first_tokens(text, max_tokens - thought), reasoning, [], "length", prompt_tokens, max_tokens, thought
+    )
+
+
+def _first_tokens(text: str, count: int) -> str:
+    end = 0
+    for number, match in enumerate(_TOKEN.finditer(text)):
+        if number == count:
+            break
+        end = match.end()
+    return text[:end]
+
+
+def _effort(route: Route, body: dict[str, Any]) -> str:
+    """A caller's `chat_template_kwargs` replace the route's default object whole (it is not merged)."""
+    given = body.get("chat_template_kwargs")
+    chosen = given if isinstance(given, dict) else route.template_defaults
+    return str(chosen.get("reasoning_effort", "medium"))
+
+
+def _last_user_text(body: dict[str, Any]) -> str:
+    for message in reversed(body.get("messages") or []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return _text_of(message)
+    return ""
+
+
+def _text_of(message: Any) -> str:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):  # parts pass through; the text ones are read
+        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
