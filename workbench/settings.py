@@ -1,0 +1,202 @@
+"""`workbench.toml`, `.env` and the environment as one value; nothing else reads the environment.
+
+default_profile = "lab"
+
+[profiles.lab]
+base_url = "https://chat.example.org"      # with or without /api
+key_env = "LAB_API_KEY"                    # the name of a variable, in the environment or in .env
+# key_file = "~/.config/lab.key"           # or a file that holds the key alone
+# gateway_limit_s = 300
+
+[allowance]
+signature = "allowance .* used up"         # regular expression: what an exhausted allowance says
+"""
+
+import hashlib
+import os
+import re
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+
+from workbench import strict
+from workbench.errors import Fault, InputError, KeyRejectedError, nearest
+
+FILE_NAME = "workbench.toml"
+_PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
+_HOW_TO = (
+    "give --local for the embedded platform, --base-url URL, a profile in workbench.toml, or set WORKBENCH_BASE_URL "
+    "and WORKBENCH_API_KEY"
+)
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One named endpoint of `workbench.toml`."""
+
+    base_url: str
+    key_env: str | None = None
+    key_file: str | None = None
+    gateway_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+
+
+class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of the account's allowance."""
+
+    signature: str | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole of `workbench.toml`."""
+
+    profiles: dict[str, Profile] = {}
+    default_profile: str | None = None
+    allowance: AllowanceSettings = AllowanceSettings()
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where the platform is and what proves who asks; its text form never shows the key."""
+
+    base_url: str
+    """Normalised, without `/api` and without a closing slash."""
+    key: str
+    identity: str
+    """What stands for the URL in a request's identity: the URL, or `local` for the embedded platform."""
+    proxy: str | None = None
+    gateway_limit_s: float | None = None
+
+    @property
+    def key_fingerprint(self) -> str:
+        """Eight hexadecimal digits that tell keys apart and give none away (salted SHA-256)."""
+        return hashlib.sha256(b"workbench key fingerprint\0" + self.key.encode()).hexdigest()[:8]
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.base_url!r}, key {self.key_fingerprint})"
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read `workbench.toml` of a folder; without one, everything has its default.
+
+    Raises:
+        InputError: The file is no TOML, or has unknown or mistyped keys.
+    """
+    path = folder / FILE_NAME
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Fault(str(path), f"cannot be read: {error}")) from error
+    settings, problems = strict.convert(strict.read_toml(text, str(path)), Settings)
+    if settings is None:
+        raise InputError(*strict.faults(problems, text, str(path)))
+    if settings.allowance.signature is not None:
+        try:
+            re.compile(settings.allowance.signature)
+        except re.error as error:
+            raise InputError(Fault(f"{path}: allowance.signature", f"no regular expression: {error}")) from error
+    return settings
+
+
+def read_environment(folder: Path) -> dict[str, str]:
+    """The environment, over what `.env` of the folder adds to it."""
+    if not (folder / ".env").is_file():
+        return dict(os.environ)
+    from dotenv import dotenv_values
+
+    from_file = {name: value for name, value in dotenv_values(folder / ".env").items() if value is not None}
+    return from_file | dict(os.environ)
+
+
+def find_endpoint(
+    settings: Settings,
+    environment: Mapping[str, str],
+    *,
+    base_url: str | None = None,
+    profile: str | None = None,
+) -> Endpoint:
+    """Find the platform to speak to: the flag, then the profile, then the environment.
+
+    Args:
+        settings: The file's.
+        environment: Variables by name, `.env` included.
+        base_url: The `--base-url` flag.
+        profile: The `--profile` flag.
+
+    Raises:
+        InputError: No endpoint is configured, or what is configured cannot be one.
+        KeyRejectedError: There is an endpoint and no key.
+    """
+    name = profile or (None if base_url else settings.default_profile)
+    if name is not None:
+        if name not in settings.profiles:
+            known = ", ".join(settings.profiles) or "none"
+            raise InputError(
+                Fault(
+                    FILE_NAME,
+                    f"there is no profile {name!r}; known: {known}",
+                    nearest(name, settings.profiles),
+                )
+            )
+        chosen = settings.profiles[name]
+        url, key = chosen.base_url, _profile_key(name, chosen, environment)
+    else:
+        chosen = Profile("")
+        # a key goes only where its own variable's URL points, or where the caller says
+        variable, key_variable = next((pair for pair in _PAIRS if environment.get(pair[0])), ("", _PAIRS[0][1]))
+        url = base_url or environment.get(variable, "")
+        if not url:
+            raise InputError(Fault("", "no endpoint is configured", _HOW_TO))
+        key = environment.get(_PAIRS[0][1] if base_url else key_variable, "")
+        if not key:
+            raise KeyRejectedError(
+                f"no API key: set {_PAIRS[0][1] if base_url else key_variable} in the environment or in .env "
+                "(never as a flag, where others can see it)"
+            )
+    url = normalised_url(url)
+    return Endpoint(url, _checked_key(key), url, _proxy_for(url), chosen.gateway_limit_s)
+
+
+def normalised_url(url: str) -> str:
+    """The base URL without `/api`, `/api/v1` and closing slashes; scheme and host in small letters.
+
+    Raises:
+        InputError: It is no http(s) URL with a host.
+    """
+    parts = urlsplit(url.strip())
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise InputError(Fault("base URL", f"{url!r} is no http or https URL", "for example https://chat.example.org"))
+    if parts.username or parts.password:
+        raise InputError(Fault("base URL", "it must not carry a user name or password"))
+    path = re.sub(r"/api(/v1)?$", "", parts.path.rstrip("/"))
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path}"
+
+
+def _profile_key(name: str, profile: Profile, environment: Mapping[str, str]) -> str:
+    if profile.key_file is not None:
+        try:
+            return Path(profile.key_file).expanduser().read_text("utf-8").strip()
+        except (OSError, ValueError) as error:
+            raise KeyRejectedError(f"the key file of profile {name!r} cannot be read: {error}") from error
+    variable = profile.key_env or _PAIRS[0][1]
+    if not environment.get(variable):
+        raise KeyRejectedError(f"no API key for profile {name!r}: {variable} is not set in the environment or in .env")
+    return environment[variable]
+
+
+def _checked_key(key: str) -> str:
+    key = key.strip()
+    if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
+        raise KeyRejectedError("the API key has characters that no HTTP header can carry; was it copied whole?")
+    return key
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for a URL, looked up once."""
+    parts = urlsplit(url)
+    if urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies_environment().get(parts.scheme)

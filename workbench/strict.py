@@ -1,0 +1,187 @@
+"""TOML text into frozen values, strictly, with every fault named at once and by line.
+
+The type is the schema: msgspec converts where all is well; where it is not, the JSON Schema that msgspec derives from
+the same type lists the faults.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from workbench.errors import Fault, InputError, nearest
+
+T = TypeVar("T")
+PathTo = tuple[str | int, ...]
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
+_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_TYPES = {
+    "object": "a table",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "null": "nothing",
+}
+
+
+def read_toml(text: str, source: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises:
+        InputError: It is none; the message names line and column.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(Fault(source, f"no TOML: {error}")) from error
+
+
+class Problem(NamedTuple):
+    """One fault, still without its line."""
+
+    path: PathTo
+    text: str
+    hint: str = ""
+
+
+def convert(data: dict[str, Any], to: type[T]) -> tuple[T | None, list[Problem]]:
+    """Convert parsed TOML into a value of a msgspec struct, or list everything that keeps it from being one."""
+    try:
+        return msgspec.convert(data, to), []
+    except msgspec.ValidationError as error:
+        return None, list(_problems(data, to)) or [Problem((), str(error))]
+
+
+def faults(problems: Iterable[Problem], text: str, source: str) -> list[Fault]:
+    """Problems of one TOML file as faults that name their lines, in the order of the lines."""
+    ordered = sorted(problems, key=lambda problem: line_of(problem.path, text) or 0)
+    return [Fault(located(problem.path, text, source), problem.text, problem.hint) for problem in ordered]
+
+
+def located(path: PathTo, text: str, source: str) -> str:
+    """Name a place in a TOML file: `file:line: dotted.path`, the line where it can be found."""
+    dotted = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    line = line_of(path, text)
+    return f"{source}:{line}: {dotted}" if line else f"{source}: {dotted}"
+
+
+def line_of(path: PathTo, text: str) -> int | None:
+    """The line of a key, or of the nearest table or key around it."""
+    best, best_length = None, 0
+    for number, place in _places(text):
+        length = next(
+            (n for n, (a, b) in enumerate(zip(place, path, strict=False)) if a != b),
+            min(len(place), len(path)),
+        )
+        if length == len(place) and length > best_length:
+            best, best_length = number, length
+    return best
+
+
+def _places(text: str) -> Iterator[tuple[int, PathTo]]:
+    table: PathTo = ()
+    counts: dict[PathTo, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = tuple(_parts(header[2]))
+            if header[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+            yield number, table
+        elif key := _KEY.match(line):
+            yield number, (*table, *_parts(key[1]))
+
+
+def _parts(dotted: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", dotted)]
+
+
+def _problems(data: Any, to: Any) -> Iterator[Problem]:
+    from jsonschema import Draft202012Validator  # loaded for a faulty file only
+
+    schema = msgspec.json.schema(to)
+    validator = Draft202012Validator(schema)
+    for error in sorted(validator.iter_errors(data), key=lambda found: [str(part) for part in found.absolute_path]):
+        yield from _explain(error, schema)
+
+
+def _explain(error: Any, root: dict[str, Any]) -> Iterator[Problem]:
+    path: PathTo = tuple(error.absolute_path)
+    hint = str(error.schema.get("description", "")) if isinstance(error.schema, dict) else ""
+    match error.validator:
+        case "anyOf":
+            yield from _explain_choice(error, root, path)
+        case "additionalProperties":
+            known = error.schema.get("properties", {})
+            for name in sorted(set(error.instance) - set(known)):
+                near = nearest(name, known) or f"known here: {', '.join(known)}"
+                yield Problem((*path, name), "unknown key", near)
+        case "required":
+            missing = [name for name in error.validator_value if name not in error.instance]
+            yield Problem(path, f"{' and '.join(missing)} missing", "")
+        case "type":
+            yield Problem(path, f"expected {_named(error.validator_value)}, found {_shown(error.instance)}", hint)
+        case "enum":
+            known = [str(value) for value in error.validator_value]
+            near = nearest(str(error.instance), known)
+            yield Problem(path, f"expected one of {', '.join(known)}, found {_shown(error.instance)}", near)
+        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
+            bound = {"minimum": "at least", "maximum": "at most"}.get(error.validator, "other than")
+            if error.validator == "exclusiveMinimum":
+                bound = "more than"
+            yield Problem(path, f"expected {bound} {error.validator_value}, found {_shown(error.instance)}", hint)
+        case _:
+            yield Problem(path, error.message, hint)
+
+
+def _explain_choice(error: Any, root: dict[str, Any], path: PathTo) -> Iterator[Problem]:
+    """A value that fits none of several types: explain the one it was meant to be."""
+    if isinstance(error.instance, dict):
+        branches = [_resolved(branch, root) for branch in error.validator_value]
+        tags = [branch.get("properties", {}).get("name", {}).get("enum") for branch in branches]
+        named = error.instance.get("name")
+        if all(tags):
+            if [named] not in tags:
+                known = [str(tag[0]) for tag in tags]
+                near = nearest(str(named), known)
+                yield Problem((*path, "name"), f"expected one of {', '.join(known)}, found {_shown(named)}", near)
+                return
+            wanted = {tags.index([named])}
+        else:
+            wanted = {number for number, branch in enumerate(branches) if branch.get("type") == "object"}
+        for inner in error.context:
+            if inner.schema_path[0] in wanted:
+                yield from _explain(inner, root)
+        return
+    meant = [inner for inner in error.context if inner.validator not in ("type", "enum") or len(inner.path) > 0]
+    for inner in meant:
+        yield from _explain(inner, root)
+    if not meant:
+        kinds = [_kind_of(_resolved(branch, root)) for branch in error.validator_value]
+        known = list(dict.fromkeys(kind for kind in kinds if kind != "nothing"))
+        yield Problem(path, f"expected {' or '.join(known)}, found {_shown(error.instance)}")
+
+
+def _kind_of(branch: dict[str, Any]) -> str:
+    return (
+        " or ".join(repr(value) for value in branch["enum"]) if "enum" in branch else _named(branch.get("type", "any"))
+    )
+
+
+def _resolved(branch: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    reference = branch.get("$ref")
+    found: dict[str, Any] = root["$defs"][reference.rsplit("/", 1)[1]] if reference else branch
+    return found
+
+
+def _named(kind: str | Sequence[str]) -> str:
+    kinds = [kind] if isinstance(kind, str) else list(kind)
+    return " or ".join(_TYPES.get(name, f"a {name}") for name in kinds)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
