@@ -1,0 +1,92 @@
+"""Which files a dataset names, what they hold, and their bytes without compression."""
+
+import glob
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal, cast
+
+import zstandard
+
+from workbench.errors import Fault, InputError, nearest
+
+Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
+BOM = b"\xef\xbb\xbf"
+_HEAD_BYTES = 65_536
+_GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+
+
+def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
+    """The files that paths and globs name, in order, each once.
+
+    Args:
+        patterns: Paths or globs.
+        where: The job's key, for messages.
+
+    Raises:
+        InputError: A path does not exist or a glob matches nothing.
+    """
+    found: dict[Path, None] = {}
+    faults = []
+    for pattern in patterns:
+        path = Path(pattern)
+        if path.is_file():
+            found[path] = None
+        elif glob.has_magic(pattern) and (matches := sorted(glob.glob(pattern, recursive=True))):
+            found.update((Path(match), None) for match in matches if Path(match).is_file())
+        else:
+            siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+            kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
+            faults.append(Fault(where, f"{kind} {pattern}", nearest(path.name, siblings)))
+    if faults:
+        raise InputError(*faults)
+    return list(found)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file's bytes, decompressed if its first bytes say gzip or Zstandard.
+
+    Raises:
+        InputError: It cannot be read, or its compression is broken or cut.
+    """
+    try:
+        with path.open("rb") as raw:
+            head = raw.read(4)
+            raw.seek(0)
+            if head[:2] == _GZIP:
+                with gzip.open(raw) as stream:
+                    yield cast(IO[bytes], stream)
+            elif head == _ZSTD:
+                with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
+                    yield cast(IO[bytes], io.BufferedReader(stream))
+            else:
+                yield raw
+    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        raise InputError(Fault(str(path), f"its compression is broken or cut: {error}")) from error
+    except OSError as error:
+        raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}")) from error
+
+
+def format_of(path: Path) -> Format:
+    """Tell a file's format from its content, and from its name only between commas and tabs.
+
+    Raises:
+        InputError: The file is empty, or cannot be read.
+    """
+    with opened(path) as stream:
+        head = stream.read(_HEAD_BYTES)
+    if head[:4] == _PARQUET:
+        return "parquet"
+    text = head.removeprefix(BOM).lstrip()
+    if not text:
+        raise InputError(Fault(str(path), "the dataset is empty"))
+    if text[:1] == b"[":
+        return "json"
+    if text[:1] == b"{":
+        return "jsonl"
+    first = text.split(b"\n", 1)[0]
+    return "tsv" if first.count(b"\t") > first.count(b",") or ".tsv" in path.suffixes else "csv"

@@ -1,0 +1,180 @@
+"""Rows become samples: columns get the workbench's names, and the job's selection is applied."""
+
+import fnmatch
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from workbench.dataset.files import Format, expand, format_of
+from workbench.dataset.json_rows import Row, array_rows, jsonl_rows
+from workbench.dataset.table_rows import delimited_rows, parquet_rows
+from workbench.errors import Fault, InputError, nearest
+from workbench.job import FieldNames, Job, limit_range
+from workbench.records import Sample
+
+_CANONICAL = msgspec.json.Encoder(order="sorted")
+_NAMES = ("input", "target", "choices", "id", "tools")
+
+
+def selected_samples(job: Job) -> Iterator[Sample]:
+    """The samples a job takes, in file order, streamed.
+
+    Raises:
+        InputError: A file is missing or broken, a named column is not there, or nothing is left to take.
+    """
+    where = f"{job.path}: dataset"
+    files = expand(job.dataset_paths, f"{where}.path")
+    taken = 0
+    chosen = _shuffled_choice(job, files)
+    first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
+    matching = 0
+    for number, sample in enumerate(_samples(job, files)):
+        if job.dataset.sample_ids and not any(fnmatch.fnmatchcase(sample.id, glob) for glob in job.dataset.sample_ids):
+            continue
+        matching += 1
+        if (chosen is not None and number not in chosen) or matching < first:
+            continue
+        if last is not None and matching > last:
+            break
+        taken += 1
+        yield sample
+    if not taken:
+        named = ", ".join(str(path) for path in files)
+        narrowed = job.dataset.sample_ids or job.dataset.limit is not None
+        problem = "sample_ids and limit leave no sample of it" if narrowed else "the dataset is empty"
+        raise InputError(Fault(named, problem))
+
+
+class ContentHash:
+    """The hash of a dataset as a job takes it: of what the samples say and of their order, whatever the format."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256(b"workbench dataset 1")
+
+    def add(self, sample: Sample) -> None:
+        """Count one more sample in."""
+        content = _CANONICAL.encode(sample)
+        self._digest.update(len(content).to_bytes(8, "big") + content)
+
+    def hexdigest(self) -> str:
+        """The hash of the samples so far, as 64 hexadecimal digits."""
+        return self._digest.hexdigest()
+
+
+def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
+    """Which rows a seeded draw of `limit` takes; None without a seed."""
+    if job.dataset.shuffle_seed is None:
+        return None
+    globs = job.dataset.sample_ids
+    rows = [
+        number
+        for number, sample in enumerate(_samples(job, files))
+        if not globs or any(fnmatch.fnmatchcase(sample.id, glob) for glob in globs)
+    ]
+    random.Random(job.dataset.shuffle_seed).shuffle(rows)  # not for secrets: a repeatable draw
+    first, last = limit_range(job.dataset.limit)
+    return set(rows[first - 1 : last])
+
+
+def _samples(job: Job, files: list[Path]) -> Iterator[Sample]:
+    where = f"{job.path}: dataset.fields"
+    reader = _SampleReader(job.dataset.fields, where)
+    for path in files:
+        kind = job.dataset.format or format_of(path)
+        for place, columns in _rows(path, kind):
+            yield reader.sample(place, columns)
+    reader.check_columns()
+
+
+def _rows(path: Path, kind: Format) -> Iterator[Row]:
+    match kind:
+        case "jsonl":
+            return jsonl_rows(path)
+        case "json":
+            return array_rows(path)
+        case "csv":
+            return delimited_rows(path, ",")
+        case "tsv":
+            return delimited_rows(path, "\t")
+        case "parquet":
+            return parquet_rows(path)
+
+
+class _SampleReader:
+    def __init__(self, fields: FieldNames, where: str) -> None:
+        self._fields, self._where = fields, where
+        self._mapped = {name: column for name in _NAMES if (column := getattr(fields, name)) is not None}
+        self._number = 0
+        self._unseen = set(_columns(self._mapped.get("target"))) | set(_columns(self._mapped.get("choices")))
+        self._known: dict[str, None] = {}
+
+    def sample(self, place: str, columns: dict[str, Any]) -> Sample:
+        self._number += 1
+        self._known |= dict.fromkeys(columns)
+        self._unseen -= columns.keys()
+        used: set[str] = set()
+        has_input = bool(self._mapped.get("input")) or "input" in columns or "messages" in columns
+        given = self._take(columns, "input" if "input" in columns else "messages", "input", used, place)
+        target = self._take(columns, "target", "target", used, place)
+        choices = self._take(columns, "choices", "choices", used, place)
+        name = self._take(columns, "id", "id", used, place)
+        tools = self._take(columns, "tools", "tools", used, place)
+        rest = {key: value for key, value in columns.items() if key not in used}
+        return Sample(
+            id=str(self._number) if name in (None, "") else str(name),
+            input=given if has_input else rest,  # a row without an input column stands for itself
+            target=None if target == "" else target,
+            choices=_listed(choices, place, "choices", str),
+            tools=_listed(tools, place, "tools", dict),
+            metadata=rest,
+        )
+
+    def _take(self, columns: dict[str, Any], default: str, name: str, used: set[str], place: str) -> Any:
+        mapped = self._mapped.get(name)
+        if isinstance(mapped, list):
+            used.update(mapped)
+            return [columns[column] for column in mapped if columns.get(column) not in (None, "")] or None
+        column = mapped or default
+        if mapped and mapped not in columns and name in ("input", "id"):
+            raise InputError(self._no_column(name, mapped, columns, place))
+        used.add(column)
+        return columns.get(column)
+
+    def check_columns(self) -> None:
+        """Refuse a mapped column that no row had."""
+        for name, mapped in self._mapped.items():
+            for column in _columns(mapped):
+                if column in self._unseen:
+                    raise InputError(self._no_column(name, column, self._known, ""))
+
+    def _no_column(self, name: str, column: str, known: Any, place: str) -> Fault:
+        there = f"no column {column!r}; the columns are {', '.join(known)}"
+        return Fault(f"{self._where}.{name}", f"{place}: {there}" if place else there, nearest(column, known))
+
+
+def _columns(mapped: str | list[str] | None) -> list[str]:
+    return [mapped] if isinstance(mapped, str) else mapped or []
+
+
+def _listed(value: Any, place: str, name: str, kind: type) -> tuple[Any, ...]:
+    """A list column; tables carry it as JSON text."""
+    if value in (None, ""):
+        return ()
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(
+                Fault(f"{place}: {name}", f"expected a JSON list in the cell, found {value[:40]!r}")
+            ) from error
+    if not isinstance(value, list):
+        raise InputError(Fault(f"{place}: {name}", f"expected a list, found a {type(value).__name__}"))
+    if kind is str:
+        return tuple(entry if isinstance(entry, str) else str(entry) for entry in value)
+    if not all(isinstance(entry, dict) for entry in value):
+        raise InputError(Fault(f"{place}: {name}", "expected a list of tool objects"))
+    return tuple(value)

@@ -1,0 +1,82 @@
+"""Comma- and tab-separated tables (RFC 4180, with a header line), and Parquet."""
+
+import csv
+import io
+import itertools
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from workbench.dataset.files import opened
+from workbench.dataset.json_rows import Row
+from workbench.errors import Fault, InputError
+
+_BATCH_ROWS = 1024
+
+
+def delimited_rows(path: Path, delimiter: str) -> Iterator[Row]:
+    """The rows of a table with a header line; every cell is text.
+
+    Args:
+        path: The file.
+        delimiter: A comma or a tab.
+
+    Raises:
+        InputError: A row has more or fewer cells than the header, a quote is not closed, or the bytes are no UTF-8.
+    """
+    csv.field_size_limit(sys.maxsize)  # a long prompt is no reason to refuse a row
+    with opened(path) as stream:
+        reader = csv.reader(
+            io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=delimiter, strict=True
+        )
+        try:
+            header = next(reader, [])
+            _check_header(header, path)
+            start = reader.line_num + 1
+            for cells in reader:
+                if cells:
+                    if len(cells) != len(header):
+                        problem = f"{len(cells)} cells where the header has {len(header)}"
+                        raise InputError(
+                            Fault(f"{path}:{start}", problem, "a cell that holds a delimiter needs quotes")
+                        )
+                    yield f"{path}:{start}", dict(zip(header, cells, strict=True))
+                start = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(Fault(f"{path}:{reader.line_num}", f"no table: {error}")) from error
+        except UnicodeDecodeError as error:
+            raise InputError(
+                Fault(f"{path}:{reader.line_num + 1} or soon after", f"no UTF-8: {error.reason}")
+            ) from error
+
+
+def _check_header(header: list[str], path: Path) -> None:
+    for number, name in enumerate(header, 1):
+        if not name.strip():
+            raise InputError(Fault(f"{path}:1", f"column {number} of the header has no name"))
+        if header.count(name) > 1:
+            raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice"))
+
+
+def parquet_rows(path: Path) -> Iterator[Row]:
+    """The rows of a Parquet file; a compressed one is unpacked to a temporary file first, for it is read from its end.
+
+    Raises:
+        InputError: It is no Parquet file, or a broken one.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    with tempfile.TemporaryFile() as unpacked:
+        with opened(path) as stream:
+            shutil.copyfileobj(stream, unpacked)
+        try:
+            with pyarrow.parquet.ParquetFile(unpacked) as file:
+                batches = file.iter_batches(batch_size=_BATCH_ROWS)
+                rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
+                for number, columns in enumerate(rows, 1):
+                    yield f"{path}: row {number}", columns
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InputError(Fault(str(path), f"no readable Parquet: {error}")) from error

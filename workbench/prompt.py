@@ -1,0 +1,144 @@
+"""From a sample to the messages that are sent, and the identities under which the answers are kept.
+
+`request_key` is SHA-256 over a version, the endpoint's identity, the canonical JSON of the body (keys sorted), the
+epoch and the occurrence number; an answer is a request key and a generation. The job's name, the profile's name and
+the row number are not part of it, so that renaming pays for nothing again.
+
+`sample_key` is SHA-256 over input, choices and target: what comparisons pair on.
+"""
+
+import hashlib
+from typing import Any
+
+import msgspec
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from workbench.errors import Fault, InputError
+from workbench.job import PromptTable
+from workbench.records import Sample
+
+KEY_VERSION = b"workbench request key 1"
+SAMPLE_KEY_VERSION = b"workbench sample key 1"
+_CANONICAL = msgspec.json.Encoder(order="sorted")
+
+Message = dict[str, Any]
+
+
+class Prompt:
+    """The job's templates, compiled.
+
+    Args:
+        table: The `[prompt]` table.
+        where: The job file, for messages.
+
+    Raises:
+        InputError: A template is no Jinja.
+    """
+
+    def __init__(self, table: PromptTable, where: str) -> None:
+        environment = ImmutableSandboxedEnvironment(
+            undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+        )
+        self._where = where
+        sources = [("prompt.system", "system", table.system)] if table.system is not None else []
+        if table.messages:
+            sources += [(f"prompt.messages[{n}].content", m.role, m.content) for n, m in enumerate(table.messages)]
+        else:
+            sources.append(("prompt.template", "user", table.template))
+        self._parts = []
+        for field, role, source in sources:
+            try:
+                self._parts.append((field, role, environment.from_string(source)))
+            except TemplateSyntaxError as error:
+                raise InputError(
+                    Fault(f"{where}: {field}", f"line {error.lineno} is no Jinja: {error.message}")
+                ) from error
+
+    def messages(self, sample: Sample) -> list[Message]:
+        """The messages of one sample; a sample that is already a list of messages is sent as it is.
+
+        Raises:
+            InputError: A template names a variable that the sample does not have, or fails on its values.
+        """
+        if is_messages(sample.input):
+            return list(sample.input)
+        variables = variables_of(sample)
+        messages = []
+        for field, role, template in self._parts:
+            try:
+                messages.append({"role": role, "content": template.render(variables)})
+            except UndefinedError as error:
+                known = ", ".join(sorted(variables))
+                raise InputError(
+                    Fault(
+                        f"{self._where}: {field}",
+                        f"sample {sample.id!r}: {error.message}",
+                        f"the sample has: {known}",
+                    )
+                ) from error
+            except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+                raise InputError(Fault(f"{self._where}: {field}", f"sample {sample.id!r}: {error}")) from error
+        return messages
+
+
+def is_messages(value: Any) -> bool:
+    """Whether an input is a list of chat messages."""
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in value)
+    )
+
+
+def variables_of(sample: Sample) -> dict[str, Any]:
+    """What a template may name: the sample's own columns, then its fields under the workbench's names."""
+    own = {"id": sample.id, "target": sample.target, "choices": sample.choices, "metadata": sample.metadata}
+    if sample.input != sample.metadata:  # a row without an input column has no variable of that name
+        own["input"] = sample.input
+    return {**sample.metadata, **own}
+
+
+def body_fields(fields: dict[str, Any], sample_tools: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Every field of a request body but model and messages, in the order in which it is sent.
+
+    Args:
+        fields: The job's, overridden by the model's own.
+        sample_tools: Tools that the sample brings; they take the place of the job's.
+    """
+    body = {"stream": False, **fields}
+    if sample_tools:
+        body["tools"] = list(sample_tools)
+    if not body.get("tools"):
+        body.pop("tools", None)  # an empty list is not sent, and a choice without tools means nothing
+        body.pop("tool_choice", None)
+    return body
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with sorted keys and no white space: equal values give equal bytes."""
+    return _CANONICAL.encode(value)
+
+
+def request_key(identity: str, canonical_body: bytes, epoch: int, occurrence: int) -> str:
+    """The identity of an answer, as 64 hexadecimal digits.
+
+    Args:
+        identity: The normalised base URL, or `local`.
+        canonical_body: See `canonical`.
+        epoch: From 1.
+        occurrence: From 0.
+    """
+    head = b"\0".join((KEY_VERSION, identity.encode(), str(epoch).encode(), str(occurrence).encode(), b""))
+    return hashlib.sha256(head + canonical_body).hexdigest()
+
+
+def body_key(canonical_body: bytes) -> str:
+    """The content address of a body, as 64 hexadecimal digits."""
+    return hashlib.sha256(canonical_body).hexdigest()
+
+
+def sample_key(sample: Sample) -> str:
+    """The identity of a sample: SHA-256 over input, choices and target, as 64 hexadecimal digits."""
+    content = canonical([sample.input, sample.choices, sample.target])
+    return hashlib.sha256(SAMPLE_KEY_VERSION + b"\0" + content).hexdigest()
