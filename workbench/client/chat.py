@@ -1,0 +1,143 @@
+"""The platform's two endpoints as two methods."""
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+from workbench.client import outcome, wire
+from workbench.client.transport import Failure, Http, Progress, Reply
+from workbench.errors import KeyRejectedError, UnreachableError
+from workbench.records import Attempt, CallRecord, ChatRequest, Model, Outcome
+from workbench.settings import Endpoint
+
+LIST_DEADLINE_S = 30.0
+_ERROR_TEXT_CHARS = 20_000
+_REDACTED = b"sk-[redacted]"
+
+
+class ChatClient:
+    """Speaks to one platform with one key.
+
+    Args:
+        http: The connection, which carries the key in its headers.
+        endpoint: Where the platform is, and the key to keep out of everything recorded.
+        allowance_signature: Regular expression of what an exhausted allowance says.
+    """
+
+    def __init__(
+        self, http: Http, endpoint: Endpoint, allowance_signature: str = outcome.DEFAULT_ALLOWANCE_SIGNATURE
+    ) -> None:
+        self._http = http
+        self._key_bytes = endpoint.key.encode()
+        self._models_url = f"{endpoint.base_url}/api/models"
+        self._chat_url = f"{endpoint.base_url}/api/chat/completions"
+        self._signature = re.compile(allowance_signature, re.IGNORECASE)
+
+    async def list_models(self) -> list[Model]:
+        """`GET /api/models`: the models visible to the account, at least one.
+
+        Raises:
+            KeyRejectedError: 401 in any shape, or 403.
+            UnreachableError: Nothing answers, or what answers is not the platform's list.
+        """
+        reply = await self._http.send("GET", self._models_url, None, LIST_DEADLINE_S, Progress())
+        if isinstance(reply, Failure):
+            raise UnreachableError(f"{self._models_url} does not answer: {self._redacted(reply.text)}")
+        if reply.status in (401, 403):
+            verdict = outcome.of_reply(reply, self._signature)
+            said = f": {self._redacted(verdict.error_text)}" if verdict.error_text else ""
+            raise KeyRejectedError(f"the platform does not accept the API key (HTTP {reply.status}{said})")
+        return self._listed(reply)
+
+    def _listed(self, reply: Reply) -> list[Model]:
+        try:
+            models = wire.models_from(wire.decode(reply.body)) if reply.status == 200 else None
+        except ValueError:
+            models = None
+        if models is None:
+            raise UnreachableError(
+                f"{self._models_url} answers with HTTP {reply.status} and no model list; "
+                "is the base URL the platform's (the part before /api)?"
+            )
+        if not models:
+            raise UnreachableError(
+                f"{self._models_url} lists no model at all, as a platform does that cannot reach its gateway; try again later"
+            )
+        return models
+
+    async def complete(self, request: ChatRequest, progress: Progress) -> CallRecord:
+        """`POST /api/chat/completions`, one attempt; however it ends, it ends as a record.
+
+        Args:
+            request: What to send.
+            progress: Fresh; should the caller be cancelled, `cancelled` makes the record from it.
+        """
+        reply = await self._http.send("POST", self._chat_url, request.body, request.timeout_s, progress)
+        if isinstance(reply, Failure):
+            failure = msgspec.structs.replace(reply, text=self._redacted(reply.text))
+            return _record(request, progress, outcome.of_failure(failure), reply.status)
+        if self._key_bytes in reply.body:  # should a server echo it, it is kept nowhere
+            reply = msgspec.structs.replace(reply, body=reply.body.replace(self._key_bytes, _REDACTED))
+        verdict = outcome.of_reply(reply, self._signature)
+        return _record(request, progress, verdict, reply.status, reply)
+
+    def _redacted(self, text: str) -> str:
+        return text.replace(self._key_bytes.decode(), _REDACTED.decode())
+
+
+def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:
+    """The record of a call that we cut off; it may go on at the platform."""
+    return _record(request, progress, outcome.Verdict(Outcome.CANCELLED, "cancelled by the caller"), None)
+
+
+def _record(
+    request: ChatRequest,
+    progress: Progress,
+    verdict: outcome.Verdict,
+    status: int | None,
+    reply: Reply | None = None,
+) -> CallRecord:
+    latency_ms = (time.perf_counter() - progress.started) * 1000
+    consequence = outcome.CONSEQUENCES[verdict.outcome]
+    attempt = Attempt(
+        outcome=verdict.outcome,
+        accepted=consequence.accepted,
+        rerun=consequence.rerun,
+        scorable=consequence.scored,
+        drew=consequence.drew if progress.sent != "never" else "no",
+        evidence=verdict.evidence,
+        sent=progress.sent,
+        sent_at=progress.sent_at,
+        ended_at=progress.sent_at + timedelta(milliseconds=latency_ms),
+        latency_ms=latency_ms,
+        http_status=status,
+        retry_after_s=retry_after_s(reply.headers) if reply else None,
+        error_text=verdict.error_text[:_ERROR_TEXT_CHARS] if verdict.error_text else None,
+        raw=text_of(reply.body) if reply else None,
+    )
+    return CallRecord(request, attempt, verdict.completion)
+
+
+def retry_after_s(headers: dict[str, str]) -> float | None:
+    """The `Retry-After` header in s: whole, fractional (as limiters send it) or a date (RFC 9110, 10.2.3)."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def text_of(body: bytes) -> str:
+    r"""A body as text, every byte recoverable: what is no UTF-8 appears as `\xNN`."""
+    return body.decode("utf-8", "backslashreplace")

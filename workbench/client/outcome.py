@@ -1,0 +1,194 @@
+"""What a reply or a failure means, and what follows from it: HTTP 200 is not success, and 400 is not a bad request.
+
+The shapes told apart here were observed on real stacks, whose error styles differ by version: the gateway's
+`{"error": …}`, the platform's `{"detail": …}`, and the gateway's words inside the platform's shape under status 400.
+"""
+
+import re
+from typing import Any, Literal, NamedTuple
+
+from workbench.client import wire
+from workbench.client.transport import Failure, Reply
+from workbench.records import Completion, Outcome
+
+DEFAULT_ALLOWANCE_SIGNATURE = (
+    r"\b(allowance|quota|budget|credits?)\b.*\b(used up|exhausted|exceeded|reached|spent|left)\b"
+)
+
+
+class Consequence(NamedTuple):
+    """What follows from an outcome."""
+
+    accepted: bool
+    """The answer stands and is reused."""
+    next_pass: bool
+    """Sent again in a later pass of the same run."""
+    rerun: bool
+    """Sent again by a rerun of the job."""
+    scored: bool
+    drew: Literal["yes", "maybe", "no"]
+    """Whether the call may have drawn on the allowance."""
+
+
+CONSEQUENCES: dict[Outcome, Consequence] = {
+    Outcome.OK: Consequence(True, False, False, True, "yes"),
+    Outcome.EMPTY: Consequence(False, True, True, False, "yes"),
+    Outcome.TRUNCATED: Consequence(True, False, False, False, "yes"),
+    Outcome.REASONING_EXHAUSTED: Consequence(True, False, False, False, "yes"),
+    Outcome.NULL_BODY: Consequence(False, True, True, False, "maybe"),
+    Outcome.MALFORMED_BODY: Consequence(False, True, True, False, "maybe"),
+    Outcome.HTML_BODY: Consequence(False, True, True, False, "maybe"),
+    Outcome.KEY_REJECTED: Consequence(False, False, True, False, "no"),
+    Outcome.KEY_NOT_ALLOWED: Consequence(False, False, True, False, "no"),
+    Outcome.ROUTE_UNAUTHORISED: Consequence(False, False, True, False, "no"),
+    Outcome.MODEL_NOT_VISIBLE: Consequence(False, False, False, False, "no"),
+    Outcome.BAD_REQUEST: Consequence(False, False, False, False, "no"),
+    Outcome.CONTEXT_TOO_LONG: Consequence(False, False, False, False, "no"),
+    Outcome.RATE_LIMITED: Consequence(False, True, True, False, "no"),
+    Outcome.ROUTE_COOLING: Consequence(False, True, True, False, "no"),
+    Outcome.ROUTE_DOWN: Consequence(False, True, True, False, "maybe"),
+    Outcome.GATEWAY_UNREACHABLE: Consequence(False, True, True, False, "no"),
+    Outcome.GATEWAY_TIMEOUT: Consequence(False, True, True, False, "maybe"),
+    Outcome.CONNECT_FAILED: Consequence(False, True, True, False, "no"),
+    Outcome.CONNECTION_LOST: Consequence(False, True, True, False, "maybe"),
+    Outcome.CLIENT_TIMEOUT: Consequence(False, True, True, False, "maybe"),
+    Outcome.ALLOWANCE_SUSPECTED: Consequence(False, False, True, False, "no"),
+    Outcome.CANCELLED: Consequence(False, False, True, False, "maybe"),
+    Outcome.UNKNOWN: Consequence(False, True, True, False, "maybe"),
+}
+
+# Words of the gateway and the platform that decide by themselves, whatever the status; the first match wins.
+_TEXTS: tuple[tuple[re.Pattern[str], Outcome], ...] = tuple(
+    (re.compile(pattern), outcome)
+    for pattern, outcome in (
+        (r"Server Connection Error|Model '' was not found", Outcome.GATEWAY_UNREACHABLE),
+        (r"all_deployments_in_cooldown|No deployments available|in cooldown", Outcome.ROUTE_COOLING),
+        (r"Missing credentials", Outcome.ROUTE_UNAUTHORISED),
+        (
+            r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)",
+            Outcome.CONTEXT_TOO_LONG,
+        ),
+        (
+            r"litellm\.(?:AuthenticationError|PermissionDeniedError)|\bauthentication_error\b",
+            Outcome.ROUTE_UNAUTHORISED,
+        ),
+        (r"budget_exceeded|litellm\.BudgetExceededError", Outcome.ALLOWANCE_SUSPECTED),
+        (r"litellm\.Timeout\b", Outcome.GATEWAY_TIMEOUT),
+        (r"litellm\.RateLimitError|Max parallel request limit reached", Outcome.RATE_LIMITED),
+        (
+            r"litellm\.(?:BadRequest|UnprocessableEntity|UnsupportedParams|ContentPolicyViolation)Error",
+            Outcome.BAD_REQUEST,
+        ),
+        (r"litellm\.\w+", Outcome.ROUTE_DOWN),
+        (r"^Model not found$", Outcome.MODEL_NOT_VISIBLE),
+    )
+)
+
+
+class Verdict(NamedTuple):
+    """An outcome with the observation that decided it."""
+
+    outcome: Outcome
+    evidence: str
+    completion: Completion | None = None
+    error_text: str | None = None
+
+
+def of_failure(failure: Failure) -> Verdict:
+    """Judge a request that brought no complete response."""
+    outcome = {
+        "connect": Outcome.CONNECT_FAILED,
+        "lost": Outcome.CONNECTION_LOST,
+        "timeout": Outcome.CLIENT_TIMEOUT,
+    }[failure.kind]
+    place = {"never": "before anything was sent", "maybe": "after sending", "answered": "within the answer"}
+    return Verdict(outcome, f"no complete answer, {place[failure.sent]}", None, failure.text)
+
+
+def of_reply(reply: Reply, allowance_signature: re.Pattern[str]) -> Verdict:
+    """Judge a complete response.
+
+    Args:
+        reply: Status, headers and body.
+        allowance_signature: What an exhausted allowance says; looked for only where nothing else matches.
+    """
+    try:
+        value = wire.decode(reply.body)
+    except ValueError:
+        return _not_json(reply)
+    if reply.status == 200 and not (isinstance(value, dict) and "error" in value and "choices" not in value):
+        return _success(value)
+    style, text = wire.error_text_from(value)
+    outcome, because = _of_error(reply, style, text, allowance_signature)
+    return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None)
+
+
+def _success(value: Any) -> Verdict:
+    if value is None:
+        return Verdict(Outcome.NULL_BODY, "HTTP 200 with the body null")
+    completion = wire.completion_from(value)
+    if isinstance(completion, str):
+        return Verdict(Outcome.MALFORMED_BODY, f"HTTP 200 with {completion}")
+    finish = completion.finish_reason
+    spoken = bool((completion.answer or "").strip()) or bool(completion.tool_calls)
+    if spoken and finish != "length":
+        return Verdict(Outcome.OK, f"an answer, finish_reason {finish}", completion)
+    if spoken:
+        return Verdict(Outcome.TRUNCATED, "an answer, finish_reason length", completion)
+    if completion.reasoning or completion.usage.reasoning_tokens:
+        return Verdict(Outcome.REASONING_EXHAUSTED, f"thinking and no answer, finish_reason {finish}", completion)
+    if finish == "length":
+        return Verdict(Outcome.TRUNCATED, "no text, finish_reason length", completion)
+    return Verdict(Outcome.EMPTY, f"neither text nor tool call, finish_reason {finish}", completion)
+
+
+def _not_json(reply: Reply) -> Verdict:
+    head = reply.body[:2000].decode("utf-8", "replace").strip()
+    kind = reply.headers.get("content-type", "")
+    if "html" in kind or head[:1] == "<":
+        if reply.status < 400:
+            return Verdict(Outcome.HTML_BODY, f"HTTP {reply.status} with a page", None, head)
+        timed_out = reply.status in (408, 504)
+        outcome = Outcome.GATEWAY_TIMEOUT if timed_out else Outcome.GATEWAY_UNREACHABLE
+        return Verdict(outcome, f"HTTP {reply.status} with a page, from in front of the platform", None, head)
+    if reply.status < 400:
+        return Verdict(Outcome.MALFORMED_BODY, f"HTTP {reply.status} with a body that is no JSON", None, head)
+    if reply.status == 503:
+        return Verdict(
+            Outcome.RATE_LIMITED, "HTTP 503 in plain text: the server is at its connection limit", None, head
+        )
+    outcome, because = _by_status(reply.status, "other")
+    return Verdict(outcome, f"HTTP {reply.status}, {because}", None, head or None)
+
+
+def _of_error(reply: Reply, style: str, text: str, signature: re.Pattern[str]) -> tuple[Outcome, str]:
+    for pattern, outcome in _TEXTS:
+        if found := pattern.search(text):
+            return outcome, f"{style}: “{found.group()}”"
+    if reply.status in (400, 402, 403, 422, 429) and (found := signature.search(text)):
+        return Outcome.ALLOWANCE_SUSPECTED, f"{style}: “{found.group()}”"
+    return _by_status(reply.status, style)
+
+
+def _by_status(status: int, style: str) -> tuple[Outcome, str]:
+    """Decide by status and error style, where the words tell nothing."""
+    if status == 401:
+        return (Outcome.ROUTE_UNAUTHORISED if style == "error" else Outcome.KEY_REJECTED), f"style {style}"
+    fixed = {
+        400: Outcome.BAD_REQUEST,
+        402: Outcome.ALLOWANCE_SUSPECTED,
+        403: Outcome.KEY_NOT_ALLOWED,
+        405: Outcome.BAD_REQUEST,
+        408: Outcome.GATEWAY_TIMEOUT,
+        413: Outcome.BAD_REQUEST,
+        422: Outcome.BAD_REQUEST,
+        429: Outcome.RATE_LIMITED,
+        504: Outcome.GATEWAY_TIMEOUT,
+    }
+    if status in fixed:
+        return fixed[status], f"style {style}"
+    if status >= 500 and style == "error":
+        return Outcome.ROUTE_DOWN, "style error"
+    if status >= 500 and style == "detail":
+        return Outcome.GATEWAY_UNREACHABLE, "style detail"
+    return Outcome.UNKNOWN, f"style {style}, which matches no known case"

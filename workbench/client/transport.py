@@ -1,0 +1,244 @@
+"""HTTP as httpx speaks it, carried by aiohttp; the one module that imports either on the client's side.
+
+What rests on it is knowing whether a request may have reached the platform, because a completion costs allowance:
+
+    never     ConnectError, ConnectTimeout                         no byte of the request was sent
+    maybe     RemoteProtocolError, ReadError, ReadTimeout          sent, and no answer came
+    answered  the same errors, raised while the body is read       the status line had arrived
+
+The boundary between never and maybe is aiohttp's signal that the head is about to be written: the careful side.
+"""
+
+import io
+import socket
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import aiohttp
+import anyio
+import httpx
+import msgspec
+
+from workbench.records import Sent
+
+MAX_REPLY_BYTES = 256 * 2**20
+KEEP_ALIVE_S = 4.0
+"""Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
+_LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
+_NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+
+
+class Progress:
+    """When one request began and how far it got; still readable after a cancellation."""
+
+    __slots__ = ("sent", "sent_at", "started")
+
+    def __init__(self) -> None:
+        self.sent: Sent = "never"
+        self.sent_at = datetime.now(UTC)
+        self.started = time.perf_counter()
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A complete HTTP response."""
+
+    status: int
+    headers: dict[str, str]
+    """Names in small letters."""
+    body: bytes
+    """After content decoding."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """No complete response came."""
+
+    kind: Literal["connect", "lost", "timeout"]
+    sent: Sent
+    text: str
+    status: int | None = None
+    """The status line, where it had arrived."""
+
+
+class AiohttpTransport(httpx.AsyncBaseTransport):
+    """Carries httpx requests over one aiohttp session; usable inside a running event loop only.
+
+    Args:
+        proxy: URL of an HTTP proxy, resolved once by the caller (a look-up per request costs as much as a call).
+        verify: The TLS context; None verifies against the system's certificates.
+    """
+
+    def __init__(self, *, proxy: str | None = None, verify: ssl.SSLContext | None = None) -> None:
+        trace = aiohttp.TraceConfig()
+        trace.on_request_headers_sent.append(_note_sent)
+        self._proxy = proxy
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0,  # who may be in flight is decided above, never by a queue in here
+                keepalive_timeout=KEEP_ALIVE_S,
+                ssl=verify or True,
+                socket_factory=_kept_alive_socket,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # httpx decodes
+            trust_env=False,
+            skip_auto_headers=_NO_AUTO_HEADERS,
+            trace_configs=[trace],
+        )
+        self._session._retry_connection = False  # aiohttp would silently send a GET again on a stale connection
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request and return its response with an unread body.
+
+        Raises:
+            httpx.TransportError: As the module's table says.
+        """
+        timeout = request.extensions.get("timeout", {})
+        content = await request.aread()
+        with _translated(request):
+            response = await self._session.request(
+                request.method,
+                str(request.url),
+                data=content if len(content) < _LARGE_BODY_BYTES else aiohttp.BytesIOPayload(io.BytesIO(content)),
+                headers=[(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw],
+                allow_redirects=False,
+                proxy=self._proxy,
+                timeout=aiohttp.ClientTimeout(
+                    total=None, sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
+                ),
+                trace_request_ctx=request.extensions.get("progress"),
+            )
+        return httpx.Response(
+            response.status, headers=response.raw_headers, stream=_Body(response, request), request=request
+        )
+
+    async def aclose(self) -> None:
+        """Close the session and its connections."""
+        await self._session.close()
+
+
+class _Body(httpx.AsyncByteStream):
+    def __init__(self, response: aiohttp.ClientResponse, request: httpx.Request) -> None:
+        self._response, self._request = response, request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _translated(self._request):
+            async for chunk in self._response.content.iter_any():
+                yield chunk
+
+    async def aclose(self) -> None:
+        self._response.close()  # a no-op once the body was read to its end and the connection went back
+
+
+@contextmanager
+def _translated(request: httpx.Request) -> Iterator[None]:
+    """The one place where aiohttp's errors become httpx's."""
+    try:
+        yield
+    except aiohttp.ConnectionTimeoutError as error:
+        raise httpx.ConnectTimeout(_said(error), request=request) from error
+    except (aiohttp.ClientConnectorError, aiohttp.ClientProxyConnectionError) as error:
+        raise httpx.ConnectError(_said(error), request=request) from error
+    except TimeoutError as error:  # aiohttp's read time-out is one
+        raise httpx.ReadTimeout(_said(error), request=request) from error
+    except aiohttp.ClientPayloadError as error:
+        raise httpx.ReadError(_said(error), request=request) from error
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientResponseError) as error:
+        raise httpx.RemoteProtocolError(_said(error), request=request) from error
+    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
+        raise httpx.UnsupportedProtocol(_said(error), request=request) from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise httpx.ReadError(_said(error), request=request) from error
+
+
+def _said(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+async def _note_sent(session: Any, context: Any, params: Any) -> None:
+    progress = context.trace_request_ctx
+    if progress is not None:
+        progress.sent = "maybe"
+
+
+def _kept_alive_socket(address: Any) -> socket.socket:
+    """A socket whose peer's silent death is noticed within two minutes, however long the answer may take."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made
+
+
+class Http:
+    """Requests in, replies or failures out; no HTTP error travels as an exception.
+
+    Args:
+        headers: Sent with every request.
+        connect_timeout_s: For name look-up, TCP and TLS together.
+        proxy: See `AiohttpTransport`.
+    """
+
+    def __init__(self, headers: dict[str, str], *, connect_timeout_s: float = 15.0, proxy: str | None = None) -> None:
+        self._client = httpx.AsyncClient(
+            transport=AiohttpTransport(proxy=proxy), headers=headers, trust_env=False, follow_redirects=False
+        )
+        self._timeout = httpx.Timeout(None, connect=connect_timeout_s).as_dict()
+
+    async def send(
+        self, method: str, url: str, content: bytes | None, deadline_s: float, progress: Progress
+    ) -> Reply | Failure:
+        """Send one request and read its whole response.
+
+        Args:
+            method: The HTTP method.
+            url: Absolute.
+            content: The body, or None.
+            deadline_s: From now to the last byte.
+            progress: Told how far the request got; readable when the caller is cancelled.
+        """
+        request = self._client.build_request(
+            method, url, content=content, extensions={"timeout": self._timeout, "progress": progress}
+        )
+        status: int | None = None
+        try:
+            with anyio.fail_after(deadline_s):
+                response = await self._client.send(request, stream=True)
+                status, progress.sent = response.status_code, "answered"
+                body = await _read(response)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+            return Failure("connect", "never", f"{type(error).__name__}: {error}")
+        except (TimeoutError, httpx.TimeoutException) as error:
+            # a deadline that ran out while connecting left nothing behind
+            kind: Literal["connect", "timeout"] = "connect" if progress.sent == "never" else "timeout"
+            return Failure(kind, progress.sent, _said(error), status)
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            return Failure("lost", "answered" if status else "maybe", f"{type(error).__name__}: {error}", status)
+        return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+
+async def _read(response: httpx.Response) -> bytes:
+    try:
+        chunks, size = [], 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > MAX_REPLY_BYTES:
+                raise httpx.ReadError(f"the answer is longer than {MAX_REPLY_BYTES} bytes", request=response.request)
+            chunks.append(chunk)
+        return b"".join(chunks)
+    finally:
+        await response.aclose()
