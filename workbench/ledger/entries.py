@@ -1,0 +1,262 @@
+"""The lines of a journal: one struct a kind, flat, with the ledger's column names.
+
+A column that two kinds share has one type; the ingest reads all kinds with one set of columns made from these structs.
+"""
+
+import types
+import typing
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from workbench.records import CallRecord, Model, Score
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
+    """One line of a journal."""
+
+
+class RunStarted(Entry, frozen=True, tag="run_started"):
+    """A run begins; its provenance."""
+
+    run_id: str
+    recorded_at: datetime
+    job: str
+    job_path: str
+    job_toml: str
+    job_hash: str
+    tags: dict[str, str]
+    generation: str
+    planned: int
+    dataset_paths: str
+    dataset_hash: str
+    dataset_rows: int
+    endpoint: str
+    identity: str
+    simulated: bool
+    key_fingerprint: str
+    host: str
+    pid: int
+    max_in_flight: int
+    versions: dict[str, str]
+    limits: dict[str, str]
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+    fresh: bool | None = None
+    resumed_run: str | None = None
+
+
+class RunEnded(Entry, frozen=True, tag="run_ended"):
+    """A run ends by itself; a killed one has no such line."""
+
+    run_id: str
+    recorded_at: datetime
+    status: str
+    exit_code: int
+    duration_s: float
+    reason: str | None = None
+
+
+class ModelSeen(Entry, frozen=True, tag="model"):
+    """One entry of the model list at a run's start."""
+
+    run_id: str
+    recorded_at: datetime
+    model: str
+    preset: bool
+    raw: str
+    owned_by: str | None = None
+
+
+class SampleSeen(Entry, frozen=True, tag="sample"):
+    """A sample's content, for scoring without its file."""
+
+    sample_key: str
+    sample: str
+    """The sample as JSON, without its id."""
+
+
+class Intent(Entry, frozen=True, tag="intent"):
+    """A request is about to be sent; one without an answer may have drawn."""
+
+    run_id: str
+    call_no: int
+    request_key: str
+    generation: str
+    body_key: str
+    body: str
+    model: str
+    sample_id: str
+    sample_key: str
+    epoch: int
+    occurrence: int
+    sent_at: datetime
+    tools: str | None = None
+
+
+class Reuse(Entry, frozen=True, tag="reuse"):
+    """A run takes an earlier answer instead of asking again."""
+
+    run_id: str
+    request_key: str
+    generation: str
+    model: str
+    sample_id: str
+    sample_key: str
+    epoch: int
+    answer_run_id: str
+    answer_call_no: int
+
+
+class CallEntry(msgspec.Struct, frozen=True):
+    """A tool call within an answer."""
+
+    name: str
+    arguments: str
+    id: str | None = None
+
+
+class Answer(Entry, frozen=True, tag="answer"):
+    """An attempt ended, with or without an answer."""
+
+    run_id: str
+    call_no: int
+    request_key: str
+    generation: str
+    model: str
+    sample_key: str
+    epoch: int
+    outcome: str
+    accepted: bool
+    rerun: bool
+    scorable: bool
+    drew: str
+    evidence: str
+    sent: str
+    sent_at: datetime
+    ended_at: datetime
+    latency_ms: float
+    http_status: int | None = None
+    retry_after_s: float | None = None
+    error_text: str | None = None
+    served_model: str | None = None
+    finish_reason: str | None = None
+    response_id: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    total_tokens: int | None = None
+    answer: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[CallEntry] | None = None
+    raw: str | None = None
+
+
+class Scored(Entry, frozen=True, tag="score"):
+    """One scorer's verdict on the answer a run uses for one request."""
+
+    run_id: str
+    request_key: str
+    scorer: str
+    scorer_config: str
+    recorded_at: datetime
+    reason: str
+    value: float | None = None
+    extracted: str | None = None
+
+
+KINDS = (RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, Scored)
+
+
+def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:
+    """A call record as its journal line."""
+    request, attempt, completion = record.request, record.attempt, record.completion
+    known: dict[str, Any] = {}
+    if completion is not None:
+        usage = completion.usage
+        known = {
+            "served_model": completion.served_model,
+            "finish_reason": completion.finish_reason,
+            "response_id": completion.response_id,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "reasoning_tokens": usage.reasoning_tokens,
+            "total_tokens": usage.total_tokens,
+            "answer": completion.answer,
+            "reasoning": completion.reasoning,
+            "tool_calls": [CallEntry(c.name, c.arguments, c.id) for c in completion.tool_calls] or None,
+        }
+    return Answer(
+        run_id=run_id,
+        call_no=call_no,
+        request_key=request.request_key,
+        generation=generation,
+        model=request.model,
+        sample_key=request.sample_key,
+        epoch=request.epoch,
+        outcome=attempt.outcome,
+        accepted=attempt.accepted,
+        rerun=attempt.rerun,
+        scorable=attempt.scorable,
+        drew=attempt.drew,
+        evidence=attempt.evidence,
+        sent=attempt.sent,
+        sent_at=attempt.sent_at,
+        ended_at=attempt.ended_at,
+        latency_ms=attempt.latency_ms,
+        http_status=attempt.http_status,
+        retry_after_s=attempt.retry_after_s,
+        error_text=attempt.error_text,
+        raw=attempt.raw,
+        **known,
+    )
+
+
+def model_entry(run_id: str, at: datetime, model: Model) -> ModelSeen:
+    """A model list entry as its journal line."""
+    return ModelSeen(
+        run_id=run_id,
+        recorded_at=at,
+        model=model.id,
+        preset=model.preset,
+        raw=model.raw,
+        owned_by=model.owned_by,
+    )
+
+
+def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: datetime, score: Score) -> Scored:
+    """A score as its journal line.
+
+    Args:
+        run_id: The run whose answer was scored.
+        request_key: Which answer.
+        scorer: The scorer's label, and its configuration as JSON.
+        at: When.
+        score: The verdict.
+    """
+    label, config = scorer
+    return Scored(run_id, request_key, label, config, at, score.reason, score.value, score.extracted)
+
+
+def journal_columns() -> dict[str, str]:
+    """Column name -> DuckDB type, over all kinds of entries."""
+    columns = {"kind": "VARCHAR"}
+    for kind in KINDS:
+        for name, hint in typing.get_type_hints(kind).items():
+            if not name.startswith("__"):
+                columns[name] = _duckdb_type(hint)
+    return columns
+
+
+def _duckdb_type(hint: Any) -> str:
+    if isinstance(hint, types.UnionType):
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    origin = typing.get_origin(hint)
+    if origin is dict:
+        return "MAP(VARCHAR, VARCHAR)"
+    if origin is list:
+        return "STRUCT(name VARCHAR, arguments VARCHAR, id VARCHAR)[]"
+    if origin is Literal:
+        return "VARCHAR"
+    return {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime: "TIMESTAMP"}[hint]

@@ -1,0 +1,109 @@
+"""Journals into the DuckDB file: short, idempotent, and never something a run has to wait for."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import msgspec
+
+from workbench.ledger.entries import journal_columns
+from workbench.ledger.journal import set_torn_tail_aside, unpack
+from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, LedgerBusyError, sql
+
+_LEAST_OBJECT_BYTES = 2**20
+_STAGE_COLUMNS = "{" + ", ".join(f"{name}: '{kind}'" for name, kind in journal_columns().items()) + "}"
+
+
+class Ingested(msgspec.Struct, frozen=True):
+    """What an ingest did."""
+
+    journals: int = 0
+    records: int = 0
+    torn: tuple[str, ...] = ()
+    """Files that hold what followed the last whole frame of a journal whose process died while writing."""
+    deferred: str = ""
+    """Why journals were left for the next ingest; empty when none were."""
+
+
+def ingest(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S) -> Ingested:
+    """Take every journal whose writer is done or dead into the DuckDB file, and remove it.
+
+    Never raises for a ledger that others use: the journals stay, are read from there, and the next ingest takes them.
+    """
+    if not ledger.journals():
+        return Ingested()
+    try:
+        with (
+            ledger.locked(exclusive=True, patience_s=patience_s),
+            ledger.opened_for_writing(patience_s) as db,
+        ):
+            return _ingest_all(ledger, db)
+    except LedgerBusyError as error:
+        return Ingested(deferred=str(error))
+    except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
+        return Ingested(deferred=f"the ledger cannot be written: {error}")
+
+
+def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> Ingested:
+    done = records = 0
+    torn: list[str] = []
+    for journal in ledger.journals():
+        with _dead_journal(journal) as dead:
+            if not dead:
+                continue
+            with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
+                content = unpack(journal, lines.file)
+                if content.torn:
+                    torn.append(str(set_torn_tail_aside(journal, content.torn)))
+                if not _is_ingested(db, journal):
+                    db.execute("BEGIN")
+                    stage(db, Path(lines.name), content.longest_line_bytes)
+                    db.execute(sql("ingest"))
+                    db.execute("DROP TABLE staged")
+                    now = datetime.now(UTC).replace(tzinfo=None)
+                    db.execute("INSERT INTO ingested_journals VALUES (?, ?, ?)", [journal.name, content.records, now])
+                    db.execute("COMMIT")
+                    done, records = done + 1, records + content.records
+            journal.unlink()  # committed: DuckDB has synced it
+    return Ingested(done, records, tuple(torn))
+
+
+def stage(db: duckdb.DuckDBPyConnection, lines: Path, longest_line_bytes: int) -> None:
+    """Load the lines of a journal into the temporary table `staged`.
+
+    Args:
+        db: Where.
+        lines: The unpacked file.
+        longest_line_bytes: DuckDB's reader wants to know.
+    """
+    limit = max(longest_line_bytes + 1, _LEAST_OBJECT_BYTES)
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json(?, format = 'newline_delimited', "  # noqa: S608 - constants
+        f"columns = {_STAGE_COLUMNS}, maximum_object_size = {limit})",
+        [str(lines)],
+    )
+
+
+def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
+    found = db.execute("SELECT count(*) FROM ingested_journals WHERE name = ?", [journal.name]).fetchone()
+    return bool(found and found[0])
+
+
+@contextmanager
+def _dead_journal(journal: Path) -> Iterator[bool]:
+    """Hold a journal's lock, if its writer no longer does."""
+    fd = os.open(journal, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        dead = True
+    except BlockingIOError:
+        dead = False
+    try:
+        yield dead
+    finally:
+        os.close(fd)

@@ -1,0 +1,292 @@
+"""The journal: an append-only file of checksummed Zstandard frames that hold JSON lines.
+
+What it promises:
+
+- an entry is handed to the kernel (`write(2)`) by `flush`: it survives any death of the process;
+- it is on the disk (`fdatasync`) once `durable` counts it: it survives a power cut. Only that is acknowledged;
+- a file is written by one process, which holds its lock for as long as it lives, and is never appended to again;
+- a torn tail is recognised by its missing or wrong checksum and set aside; everything before it is whole.
+
+Frames are compressed and written on the caller's thread (5 µs and 2 µs a record; a hand-over to another thread costs
+more), and synced by a thread of their own, one `fdatasync` for everything written since the last.
+"""
+
+import errno
+import fcntl
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import zstandard
+
+from workbench.errors import IncompleteError
+from workbench.ledger.entries import Entry
+
+SUFFIX = ".jsonl.zst"
+RESERVE_BYTES = 4 * 2**20
+"""Kept free on the disk, so that answers in flight find room when everything else is full."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
+
+
+class JournalFullError(IncompleteError):
+    """The disk takes no more; what was acknowledged is safe."""
+
+
+class JournalWriter:
+    """Writes one process's journal.
+
+    Args:
+        folder: The ledger's journal folder; made when the first entry comes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.durable = 0
+        """How many of the appended entries are on the disk."""
+        self.no_room = False
+        """Set when the reserve had to be used: nothing more should be sent."""
+        self._appended = 0
+        self._written = 0
+        self._lines: list[bytes] = []
+        self._encoder = msgspec.json.Encoder()
+        self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
+        self._fd: int | None = None
+        self._path: Path | None = None
+        self._end = 0
+        self._file_lock = threading.Lock()  # the file may change only while no sync is under way
+        self._to_sync = threading.Event()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._failed: OSError | None = None
+
+    def append(self, entry: Entry) -> int:
+        """Add an entry and return its number, counted from 1; `flush` hands it to the kernel."""
+        self._lines.append(self._encoder.encode(entry))
+        self._appended += 1
+        return self._appended
+
+    def flush(self) -> None:
+        """Write everything appended so far as one frame.
+
+        Raises:
+            JournalFullError: The disk is full, or cannot be written.
+        """
+        if not self._lines:
+            return
+        self._lines.append(b"")
+        frame = self._compressor.compress(b"\n".join(self._lines))
+        if self._failed is not None:
+            raise self._full(self._failed)
+        if self._fd is None:
+            self._open()
+        try:
+            self._write(frame)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise self._full(error) from error
+            self._use_reserve(error)
+            try:
+                self._write(frame)
+            except OSError as again:
+                raise self._full(again) from again
+        self._lines.clear()
+        self._written = self._appended
+        self._to_sync.set()
+
+    def sync(self) -> None:
+        """Write and wait until everything appended is on the disk.
+
+        Raises:
+            JournalFullError: The disk is full, or cannot be written.
+        """
+        self.flush()
+        with self._file_lock:
+            self._sync()
+
+    def sync_in_background(self, notify: Callable[[int], None]) -> None:
+        """Keep syncing from a thread, and tell `durable` after each sync.
+
+        Args:
+            notify: Called on that thread.
+        """
+
+        def keep_syncing() -> None:
+            while not self._closing:
+                self._to_sync.wait()
+                self._to_sync.clear()
+                with self._file_lock:
+                    try:
+                        self._sync()
+                    except OSError as error:
+                        self._failed = error
+                        self.no_room = True
+                notify(self.durable)
+
+        self._thread = threading.Thread(target=keep_syncing, name="journal-sync", daemon=True)
+        self._thread.start()
+
+    def rotate(self) -> Path | None:
+        """Close the file, whole and durable, and return it; the next entry opens another."""
+        self.sync()
+        with self._file_lock:
+            path, fd = self._path, self._fd
+            self._path = self._fd = None
+        if fd is not None:
+            os.close(fd)  # which also frees the lock
+        return path
+
+    def close(self) -> None:
+        """Sync, stop the thread, and free the reserve."""
+        try:
+            self.rotate()
+        finally:
+            self._closing = True
+            self._to_sync.set()
+            if self._thread is not None:
+                self._thread.join()
+            self._reserve.unlink(missing_ok=True)
+
+    @property
+    def _reserve(self) -> Path:
+        return self.folder / f"{os.getpid()}.reserve"
+
+    def _sync(self) -> None:
+        if self._fd is not None and self.durable < self._written:
+            written = self._written
+            os.fdatasync(self._fd)
+            self.durable = written
+
+    def _open(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+        path = self.folder / f"{stamp}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
+        try:
+            if not self.no_room:
+                self._keep_reserve()
+            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise self._full(error) from error
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        folder = os.open(self.folder, os.O_RDONLY)
+        os.fsync(folder)  # the file's name must be as durable as its content
+        os.close(folder)
+        self._fd, self._path, self._end = fd, path, 0
+
+    def _keep_reserve(self) -> None:
+        if self._reserve.exists():
+            return
+        fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.posix_fallocate(fd, 0, RESERVE_BYTES)
+        except OSError as error:
+            self._reserve.unlink(missing_ok=True)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            # a limit on file sizes, or a file system without fallocate: go on without a reserve
+        finally:
+            os.close(fd)
+
+    def _write(self, frame: bytes) -> None:
+        assert self._fd is not None
+        view = memoryview(frame)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError:
+            os.ftruncate(self._fd, self._end)  # a frame is whole or not there
+            raise
+        self._end += len(frame)
+
+    def _use_reserve(self, error: OSError) -> None:
+        """Make room for the answers that are in flight: free the reserve, or go on in another file."""
+        self.no_room = True
+        self._reserve.unlink(missing_ok=True)
+        if error.errno == errno.EFBIG and self._fd is not None:
+            with self._file_lock:
+                os.fdatasync(self._fd)
+                os.close(self._fd)
+                self._fd = None
+            self._open()
+
+    def _full(self, error: OSError) -> JournalFullError:
+        self.no_room = True
+        reason = error.strerror or str(error)
+        return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; make room and run again")
+
+
+class Torn(msgspec.Struct, frozen=True):
+    """What follows the last whole frame of a journal."""
+
+    offset: int
+    size: int
+
+
+def frames(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+    """The whole frames of a journal as (content, offset of the frame's end); stops before a torn tail.
+
+    Args:
+        stream: The file, from its beginning.
+    """
+    end, pending = 0, b""
+    decoder = zstandard.ZstdDecompressor().decompressobj()
+    parts: list[bytes] = []
+    consumed = 0
+    while True:
+        data = pending or stream.read(_CHUNK_BYTES)
+        pending = b""
+        if not data:
+            return
+        try:
+            parts.append(decoder.decompress(data))
+        except zstandard.ZstdError:
+            return
+        consumed += len(data)
+        if decoder.eof:
+            pending = decoder.unused_data
+            consumed -= len(pending)
+            end = consumed
+            yield b"".join(parts), end
+            parts.clear()
+            decoder = zstandard.ZstdDecompressor().decompressobj()
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """What a journal held."""
+
+    records: int
+    longest_line_bytes: int
+    torn: Torn | None
+
+
+def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
+    """Write the lines of a journal's whole frames to a file.
+
+    Args:
+        journal: The file; it may still be growing.
+        into: Where the lines go.
+    """
+    end = records = longest = 0
+    with journal.open("rb") as stream:
+        for content, end in frames(stream):  # noqa: B007 - the last end is needed
+            into.write(content)
+            records += content.count(b"\n")
+            longest = max(longest, max(map(len, content.split(b"\n"))))
+        size = os.fstat(stream.fileno()).st_size
+    into.flush()
+    return Unpacked(records, longest, Torn(end, size - end) if size > end else None)
+
+
+def set_torn_tail_aside(journal: Path, torn: Torn) -> Path:
+    """Move what follows the last whole frame to a file of its own, and cut it off; the journal's lock must be held."""
+    aside = journal.with_name(journal.name + ".torn")
+    with journal.open("rb+") as stream:
+        stream.seek(torn.offset)
+        aside.write_bytes(stream.read())
+        stream.truncate(torn.offset)
+    return aside

@@ -1,0 +1,106 @@
+"""Named queries over everything recorded: the DuckDB file and the journals not yet ingested, as one."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from workbench.ledger.ingest import stage
+from workbench.ledger.journal import unpack
+from workbench.ledger.store import (
+    LOCK_PATIENCE_S,
+    Ledger,
+    create_views,
+    migrate,
+    migrations,
+    schema_version,
+    sql,
+)
+
+Row = dict[str, Any]
+_CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
+_BATCH_ROWS = 2000
+
+
+class Reader:
+    """Answers named queries; made by `reading`."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self._db = db
+
+    def rows(self, query: str, **parameters: Any) -> list[Row]:
+        """All rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
+        return list(self.stream(query, **parameters))
+
+    def row(self, query: str, **parameters: Any) -> Row:
+        """The only row of a query that always has one."""
+        return self.rows(query, **parameters)[0]
+
+    def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
+        """The rows of a query, a batch in memory at a time."""
+        result = self._db.cursor().execute(sql("queries", query), parameters or None)
+        names = [column[0] for column in result.description or ()]
+        while batch := result.fetchmany(_BATCH_ROWS):
+            for values in batch:
+                yield dict(zip(names, values, strict=True))
+
+
+@contextmanager
+def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S) -> Iterator[Reader]:
+    """Read a ledger, whatever others do with it meanwhile; hold it for as short as possible.
+
+    Raises:
+        LedgerBusyError: An ingest does not end within `patience_s`.
+    """
+    with ledger.locked(exclusive=False, patience_s=patience_s):
+        outdated = False
+        with ledger.attached(patience_s) as db:
+            if _has_file(db):
+                db.execute("USE ledger")
+                outdated = schema_version(db) < len(migrations())
+                db.execute("USE memory")
+            if not outdated:
+                _unite(ledger, db)
+                yield Reader(db)
+                return
+    with ledger.locked(exclusive=True, patience_s=patience_s), ledger.opened_for_writing(patience_s):
+        pass  # opening it brings the schema up to date
+    with reading(ledger, patience_s=patience_s) as reader:
+        yield reader
+
+
+def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
+    """Lay views over the attached file and over tables filled from the journals that it does not hold yet."""
+    db.execute("CREATE SCHEMA live")
+    db.execute("USE live")
+    migrate(db)
+    attached = _has_file(db)
+    known = (
+        {name for (name,) in db.execute("SELECT name FROM ledger.ingested_journals").fetchall()} if attached else set()
+    )
+    for journal in ledger.journals():
+        if journal.name not in known:
+            with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
+                content = unpack(journal, lines.file)
+                if content.records:
+                    stage(db, Path(lines.name), content.longest_line_bytes)
+                    db.execute(sql("ingest"))
+    tables = [
+        name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'live'").fetchall()
+    ]
+    db.execute("USE main")
+    for table in tables:
+        live = f"SELECT * FROM live.{table}"  # noqa: S608 - names from our own schema
+        if attached and (key := _CONTENT_ADDRESSED.get(table)):
+            live += f" WHERE {key} NOT IN (SELECT {key} FROM ledger.{table})"  # noqa: S608
+        both = f"SELECT * FROM ledger.{table} UNION ALL BY NAME {live}" if attached else live  # noqa: S608
+        db.execute(f"CREATE VIEW {table} AS {both}")
+    create_views(db)
+
+
+def _has_file(db: duckdb.DuckDBPyConnection) -> bool:
+    found = db.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name = 'ledger'").fetchone()
+    return bool(found and found[0])

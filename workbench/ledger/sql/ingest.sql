@@ -1,0 +1,54 @@
+-- Distribute the lines of one journal, staged as the temporary table `staged`, over the ledger's tables.
+-- Each journal is ingested once (ingested_journals, in the same transaction), so its rows are new by construction;
+-- content-addressed rows are taken only where their key is not there yet.
+
+INSERT INTO runs BY NAME
+SELECT run_id, 'started' AS event, recorded_at, job, job_path, job_toml, job_hash, tags, generation, planned, dataset_paths,
+    dataset_hash, dataset_rows, endpoint, identity, simulated, key_fingerprint, host, pid, max_in_flight, versions,
+    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run
+FROM staged WHERE kind = 'run_started';
+
+INSERT INTO runs BY NAME
+SELECT run_id, 'ended' AS event, recorded_at, status, exit_code, duration_s, reason FROM staged WHERE kind = 'run_ended';
+
+INSERT INTO models_seen BY NAME
+SELECT run_id, recorded_at, model, owned_by, preset, raw FROM staged WHERE kind = 'model';
+
+INSERT INTO samples BY NAME
+SELECT sample_key, any_value(sample) AS sample FROM staged
+WHERE kind = 'sample' AND sample_key NOT IN (SELECT sample_key FROM samples)
+GROUP BY sample_key;
+
+INSERT INTO request_bodies BY NAME
+SELECT body_key, any_value(body) AS body FROM staged
+WHERE kind = 'intent' AND body_key NOT IN (SELECT body_key FROM request_bodies)
+GROUP BY body_key;
+
+INSERT INTO requests BY NAME
+SELECT run_id, call_no, request_key, generation, body_key, model, sample_key, epoch, occurrence, tools, sent_at
+FROM staged WHERE kind = 'intent';
+
+INSERT INTO run_items BY NAME
+SELECT run_id, request_key, generation, model, sample_id, sample_key, epoch, kind = 'reuse' AS reused,
+    coalesce(answer_run_id, run_id) AS answer_run_id, coalesce(answer_call_no, call_no) AS answer_call_no
+FROM staged WHERE kind IN ('intent', 'reuse');
+
+INSERT INTO attempts BY NAME
+SELECT run_id, call_no, request_key, generation, model, served_model, sample_key, epoch, outcome, accepted, rerun,
+    scorable, drew, evidence, sent, sent_at, ended_at, latency_ms, http_status, retry_after_s, error_text,
+    finish_reason, response_id, prompt_tokens, completion_tokens, reasoning_tokens, total_tokens
+FROM staged WHERE kind = 'answer';
+
+INSERT INTO responses BY NAME
+SELECT run_id, call_no, answer, reasoning, raw FROM staged
+WHERE kind = 'answer' AND (answer IS NOT NULL OR reasoning IS NOT NULL OR raw IS NOT NULL);
+
+INSERT INTO tool_calls BY NAME
+SELECT run_id, call_no, position, call.id AS id, call.name AS name, call.arguments AS arguments
+FROM (
+    SELECT run_id, call_no, unnest(tool_calls) AS call, generate_subscripts(tool_calls, 1) AS position
+    FROM staged WHERE kind = 'answer' AND tool_calls IS NOT NULL
+);
+
+INSERT INTO scores BY NAME
+SELECT run_id, request_key, scorer, scorer_config, recorded_at, value, reason, extracted FROM staged WHERE kind = 'score';

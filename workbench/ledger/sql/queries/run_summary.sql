@@ -1,0 +1,30 @@
+-- What became of a run's requests: planned = reused + completed + failed + pending.
+-- completed: accepted answers this run paid for. failed: ended without acceptance. pending: never sent, or cut off.
+-- mendable: failed ones that a rerun sends again. Tokens cover this run's calls only.
+-- Parameters: run_id
+WITH own AS (
+    SELECT request_key, bool_or(accepted) AS accepted, bool_or(rerun) AS rerun, bool_and(outcome = 'cancelled') AS cancelled
+    FROM attempts WHERE run_id = $run_id GROUP BY request_key
+),
+counted AS (
+    SELECT
+        (SELECT any_value(planned) FROM runs WHERE run_id = $run_id AND event = 'started') AS planned,
+        (SELECT count(*) FROM run_items WHERE run_id = $run_id AND reused) AS reused,
+        (SELECT count(*) FROM own WHERE accepted) AS completed,
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cancelled) AS failed,
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cancelled AND rerun) AS mendable
+),
+used AS (
+    SELECT
+        count(*) AS calls,
+        sum(prompt_tokens)::BIGINT AS prompt_tokens,
+        sum(completion_tokens)::BIGINT AS completion_tokens,
+        sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
+        sum(total_tokens)::BIGINT AS total_tokens,
+        count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
+        count(*) FILTER (drew = 'maybe') AS maybe_drawn
+    FROM attempts WHERE run_id = $run_id
+)
+SELECT counted.*, planned - reused - completed - failed AS pending, used.*,
+    (SELECT count(*) FROM requests WHERE run_id = $run_id) - used.calls AS open_intents
+FROM counted, used;

@@ -1,0 +1,18 @@
+-- One row a run: how it began and how it ended; ended_at NULL is a run that still goes on or was killed.
+CREATE OR REPLACE VIEW run_overview AS
+SELECT
+    run_id,
+    min(recorded_at) FILTER (event = 'started') AS started_at,
+    max(recorded_at) FILTER (event = 'ended') AS ended_at,
+    any_value(job) AS job,
+    any_value(generation) AS generation,
+    any_value(planned) AS planned,
+    any_value(simulated) AS simulated,
+    any_value(identity) AS identity,
+    any_value(tags) AS tags,
+    arg_max(status, recorded_at) FILTER (event = 'ended') AS status,
+    arg_max(exit_code, recorded_at) FILTER (event = 'ended') AS exit_code,
+    arg_max(duration_s, recorded_at) FILTER (event = 'ended') AS duration_s,
+    arg_max(reason, recorded_at) FILTER (event = 'ended') AS reason
+FROM runs
+GROUP BY run_id;

@@ -1,0 +1,230 @@
+"""The DuckDB file: where it is, who may open it, and which schema it has.
+
+DuckDB lets one process write and then no other even read, so nobody keeps the file open. Beside it lie
+
+    <ledger>.journal/   what is not ingested yet, one file a process
+    <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
+"""
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import duckdb
+
+from workbench.errors import Fault, InputError, LockHeldError, WorkbenchError
+from workbench.ledger.journal import SUFFIX
+
+LOCK_PATIENCE_S = 5.0
+MEMORY_LIMIT = "256MB"
+"""What DuckDB may take in an ingest or a query, beside the process's own memory; it spills to disk beyond."""
+_STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
+_POLL_S = 0.02
+_SQL = resources.files(__package__).joinpath("sql")
+
+
+class LedgerBusyError(LockHeldError):
+    """Another process reads or writes the ledger and does not let go in time."""
+
+
+class Ledger:
+    """A ledger's address: the path of its DuckDB file, which need not exist yet.
+
+    Raises:
+        InputError: The address names a scheme that is not built yet, or a folder that does not exist.
+    """
+
+    def __init__(self, address: str | Path) -> None:
+        text = str(address)
+        if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
+            raise InputError(Fault("--ledger", f"{text!r}: only a plain path is a ledger's address in this version"))
+        self.path = Path(text).absolute()
+        self.journal_folder = self.path.with_name(self.path.name + ".journal")
+        self.lock_path = self.path.with_name(self.path.name + ".lock")
+        if not self.path.parent.is_dir():
+            raise InputError(Fault("--ledger", f"there is no folder {self.path.parent}"))
+        if self.path.is_dir():
+            raise InputError(Fault("--ledger", f"{self.path} is a folder, not a file"))
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever recorded here."""
+        return self.path.exists() or bool(self.journals())
+
+    def journals(self) -> list[Path]:
+        """The journal files that are here, oldest first."""
+        return sorted(self.journal_folder.glob(f"*{SUFFIX}"))
+
+    @contextmanager
+    def locked(self, *, exclusive: bool, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
+        """Hold the ledger's side lock.
+
+        Raises:
+            LedgerBusyError: Others hold it for longer than `patience_s`.
+        """
+        fd = os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            deadline = time.monotonic() + patience_s
+            while not _lock_at_once(fd, exclusive=exclusive):
+                if time.monotonic() > deadline:
+                    raise LedgerBusyError(f"another process holds {self.lock_path} for more than {patience_s:g} s")
+                time.sleep(_POLL_S)
+            yield
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def running(self, job: str) -> Iterator[None]:
+        """Let one run of a job go on at a time on this ledger.
+
+        Raises:
+            LockHeldError: Another process runs it.
+        """
+        self.journal_folder.mkdir(parents=True, exist_ok=True)
+        name = hashlib.sha256(job.encode()).hexdigest()[:16]
+        fd = os.open(self.journal_folder / f"{name}.running", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if not _lock_at_once(fd, exclusive=True):
+                holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
+                raise LockHeldError(f"job {job!r} is running already on this ledger, in process {holder}")
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, str(os.getpid()).encode(), 0)
+            yield
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def opened_for_writing(self, patience_s: float = LOCK_PATIENCE_S) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file read-write at the newest schema; the exclusive lock must be held.
+
+        Raises:
+            LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
+        """
+        with _connected(
+            patience_s, f"ATTACH {_quoted(self.path)} AS ledger (STORAGE_VERSION '{_STORAGE_VERSION}')"
+        ) as db:
+            db.execute("USE ledger")
+            migrate(db)
+            yield db
+
+    @contextmanager
+    def attached(self, patience_s: float = LOCK_PATIENCE_S) -> Iterator[duckdb.DuckDBPyConnection]:
+        """An in-memory database with the file attached read-only as `ledger`, if there is one.
+
+        Raises:
+            LedgerBusyError: A process that knows nothing of the lock is writing it.
+        """
+        attach = f"ATTACH {_quoted(self.path)} AS ledger (READ_ONLY)" if self.path.exists() else "SELECT 1"
+        with _connected(patience_s, attach) as db:
+            yield db
+
+
+def migrate(db: duckdb.DuckDBPyConnection) -> None:
+    """Bring the current database to the newest schema and renew its views.
+
+    Raises:
+        WorkbenchError: A newer version of this program made it, or an applied migration was edited.
+    """
+    applied = dict(_applied(db))
+    for version, name, text in migrations():
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if version in applied:
+            if applied[version] != digest:
+                raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
+            continue
+        db.execute("BEGIN")
+        db.execute(text)
+        db.execute(
+            "INSERT INTO schema_versions VALUES (?, ?, ?, ?)",
+            [version, name, digest, datetime.now(UTC).replace(tzinfo=None)],
+        )
+        db.execute("COMMIT")
+    if unknown := set(applied) - {version for version, _, _ in migrations()}:
+        raise WorkbenchError(f"the ledger has schema {max(unknown)}, made by a newer workbench; upgrade this one")
+    if not applied:
+        create_views(db)
+
+
+def create_views(db: duckdb.DuckDBPyConnection) -> None:
+    """Define the views over the current schema's tables, in an order in which each finds what it builds on."""
+    for name in (
+        "run_overview",
+        "item_outcomes",
+        "latest_scores",
+        "pass_rates",
+        "usage_by_day",
+        "route_behaviour",
+        "errors_by_kind",
+    ):
+        db.execute(sql("views", name))
+
+
+def schema_version(db: duckdb.DuckDBPyConnection) -> int:
+    """The newest migration applied to the current database; 0 for none."""
+    return max(dict(_applied(db)), default=0)
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """The numbered migrations as (version, name, text), in order."""
+    files: list[Traversable] = sorted(_SQL.joinpath("schema").iterdir(), key=lambda file: file.name)
+    return [(int(file.name[:4]), file.name, file.read_text("utf-8")) for file in files if file.name.endswith(".sql")]
+
+
+def sql(*parts: str) -> str:
+    """The text of one `.sql` file, by folder and name."""
+    return _SQL.joinpath(*parts[:-1], f"{parts[-1]}.sql").read_text("utf-8")
+
+
+def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
+    there = db.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_versions' "
+        "AND database_name = current_database() AND schema_name = current_schema()"
+    ).fetchone()
+    if not there or not there[0]:
+        return []
+    return db.execute("SELECT version, sha256 FROM schema_versions").fetchall()
+
+
+@contextmanager
+def _connected(patience_s: float, attach: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A fresh in-memory connection with a file attached; a failed one is never used again."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        db = duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT})
+        try:
+            db.execute(attach)
+        except duckdb.IOException as error:
+            db.close()
+            if "lock" not in str(error).lower():
+                raise WorkbenchError(f"the ledger cannot be opened: {error}") from error
+            if time.monotonic() > deadline:
+                raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
+            time.sleep(_POLL_S)
+        except duckdb.Error as error:
+            db.close()
+            raise WorkbenchError(f"the ledger cannot be opened: {error}") from error
+        else:
+            break
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def _lock_at_once(fd: int, *, exclusive: bool) -> bool:
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

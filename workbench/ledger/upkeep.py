@@ -1,0 +1,69 @@
+"""Checks of a ledger, and its rewriting without gaps."""
+
+import os
+from typing import Any
+
+from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import unpack
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger, LedgerBusyError
+
+_MUST_BE_ZERO = (
+    "repeated_attempts",
+    "repeated_requests",
+    "repeated_items",
+    "repeated_samples",
+    "repeated_bodies",
+    "attempts_without_request",
+)
+
+
+def check_ledger(ledger: Ledger) -> dict[str, Any]:
+    """What a ledger holds and whether it is sound: figures of the query `ledger_state`, and the state of its journals.
+
+    A journal with a torn tail is no fault of soundness: its writer was killed or still writes, and what was acknowledged
+    lies before the tear.
+    """
+    with reading(ledger) as reader:
+        state = reader.row("ledger_state")
+    torn = []
+    for journal in ledger.journals():
+        with open(os.devnull, "wb") as nowhere:
+            if unpack(journal, nowhere).torn:
+                torn.append(str(journal))
+    sound = all(state[name] == 0 for name in _MUST_BE_ZERO) and state["kinds"] <= 1
+    return {
+        "ledger": str(ledger.path),
+        **state,
+        "journals": len(ledger.journals()),
+        "torn_journals": torn,
+        "sound": sound,
+    }
+
+
+def compact_ledger(ledger: Ledger) -> tuple[int, int]:
+    """Ingest what is pending, then copy every table into a new file that takes the old one's place.
+
+    Returns:
+        The file's size in bytes before and after.
+
+    Raises:
+        LedgerBusyError: Another process has the ledger open.
+    """
+    done = ingest(ledger)
+    if done.deferred:
+        raise LedgerBusyError(done.deferred)
+    copy = ledger.path.with_name(ledger.path.name + ".compact")
+    with ledger.locked(exclusive=True):
+        before = ledger.path.stat().st_size
+        copy.unlink(missing_ok=True)
+        with Ledger(copy).opened_for_writing() as db:
+            db.execute("ATTACH '" + str(ledger.path).replace("'", "''") + "' AS old (READ_ONLY)")
+            tables = db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
+            db.execute("BEGIN")
+            for (table,) in tables:
+                db.execute(f"DELETE FROM {table}")  # noqa: S608 - names from our own schema
+                db.execute(f"INSERT INTO {table} BY NAME SELECT * FROM old.{table}")  # noqa: S608
+            db.execute("COMMIT")
+        os.replace(copy, ledger.path)
+        return before, ledger.path.stat().st_size
