@@ -1,0 +1,1 @@
+"""Numbers that report, command line and frames share."""

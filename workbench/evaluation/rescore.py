@@ -1,0 +1,66 @@
+"""Scores from the ledger: no model is called, and a score that stands is not written again."""
+
+import contextlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from workbench.job import ScorerTable, scorer_label
+from workbench.ledger.entries import score_entry
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import Row, reading
+from workbench.ledger.store import Ledger
+from workbench.records import Sample, Score
+from workbench.scoring.scorers import score
+
+_ANSWERS_A_FRAME = 500
+
+
+def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tuple[int, Ingested]:
+    """Score every accepted answer of a run, and keep what is new or different.
+
+    Args:
+        ledger: Holds the answers.
+        run_id: Whose.
+        scorers: By which scorers.
+
+    Returns:
+        How many scores were written, and how the ingest went.
+
+    Raises:
+        JournalFullError: The disk takes no more.
+    """
+    if not scorers:
+        return 0, Ingested()
+    configured = [(scorer, (scorer_label(scorer), msgspec.json.encode(scorer).decode())) for scorer in scorers]
+    written = 0
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger) as reader:
+        known = {
+            (row["request_key"], row["scorer"], row["scorer_config"]): Score(
+                row["value"], row["reason"], row["extracted"]
+            )
+            for row in reader.stream("scores_of_run", run_id=run_id)
+        }
+        for count, row in enumerate(reader.stream("scorable_answers", run_id=run_id)):
+            sample = _sample_of(row)
+            for scorer, name in configured:
+                verdict = _judged(row, scorer, sample)
+                if known.get((row["request_key"], *name)) != verdict:
+                    journal.append(score_entry(run_id, row["request_key"], name, datetime.now(UTC), verdict))
+                    written += 1
+            if count % _ANSWERS_A_FRAME == 0:
+                journal.flush()
+    return written, ingest(ledger) if written else Ingested()
+
+
+def _judged(row: Row, scorer: ScorerTable, sample: Sample) -> Score:
+    if not row["scorable"]:
+        return Score(None, f"the answer is {row['outcome'].replace('_', ' ')}")
+    return score(scorer, row["answer"], sample)
+
+
+def _sample_of(row: Row) -> Sample:
+    content = msgspec.json.decode(row["sample"]) if row["sample"] else {}
+    return msgspec.convert({"input": None, **content, "id": row["sample_id"]}, Sample)

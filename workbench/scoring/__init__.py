@@ -1,0 +1,1 @@
+"""What an answer is worth: pure functions of an answer and its sample."""

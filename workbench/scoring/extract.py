@@ -1,0 +1,69 @@
+"""The part of an answer that is compared: its last number, its choice, its plain words."""
+
+import re
+import string
+import unicodedata
+
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+−–]?(?:[$€£¥]\s?)?"
+    r"(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?/\s?\d+)?"
+)
+_FINAL = re.compile(r"(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|:)?)", re.IGNORECASE)
+_CHOICE_SAID = (
+    re.compile(r"\\boxed\{\s*\(?([A-Z])\)?\s*\}"),
+    re.compile(r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([A-Z])\b"),
+    re.compile(r"^\s*[*_\"'(\[]*([A-Z])[*_\"')\].:]*(?:\s|$)"),
+    re.compile(r"[*_(\[]+([A-Z])[*_)\]]+"),
+    re.compile(r"\b([B-HJ-Z])\b(?!['’])"),
+)
+
+
+def last_number(text: str) -> float | None:
+    """The number an answer settles on: the one after its last final-answer mark, or else the last of all.
+
+    Where the sentence after the mark calculates (`the answer is 5 × 6 = 30`), the number after its last equals sign.
+    Reads signs, thousands marks, decimals, exponents, simple fractions and currency signs.
+    """
+    marks = list(_FINAL.finditer(text))
+    if marks:
+        sentence = re.split(r"\n|\.\s", text[marks[-1].end() :].lstrip(), maxsplit=1)[0]
+        if numbers := numbers_in(sentence.rpartition("=")[2]) or numbers_in(sentence):
+            return numbers[0]
+    numbers = numbers_in(text)
+    return numbers[-1] if numbers else None
+
+
+def numbers_in(text: str) -> list[float]:
+    """Every number of a text, in reading order."""
+    values = (as_number(match.group()) for match in _NUMBER.finditer(text))
+    return [value for value in values if value is not None]
+
+
+def as_number(text: str) -> float | None:
+    """A text that is one number, as that number; None when it is not one."""
+    plain = re.sub(r"[\s$€£¥,%\u202f\u00a0]", "", text).replace("−", "-").replace("–", "-")
+    numerator, slash, denominator = plain.partition("/")
+    try:
+        value = float(numerator) / float(denominator) if slash else float(plain)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return value if abs(value) != float("inf") else None
+
+
+def chosen_letter(text: str, letters: str) -> str | None:
+    """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins."""
+    for pattern in _CHOICE_SAID:
+        named = [match.group(1) for match in pattern.finditer(text) if match.group(1) in letters]
+        if named:
+            return named[-1]
+    return None
+
+
+def folded(text: str, *, ignore_case: bool, ignore_punctuation: bool = False) -> str:
+    """A text for comparison: canonical characters (NFKC), single spaces, and no case or punctuation where asked."""
+    text = unicodedata.normalize("NFKC", text)
+    if ignore_punctuation:
+        text = text.translate(str.maketrans("", "", string.punctuation))
+    if ignore_case:
+        text = text.casefold()
+    return " ".join(text.split())

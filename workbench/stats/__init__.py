@@ -1,0 +1,1 @@
+"""Statistics over scores; each cites its formula."""

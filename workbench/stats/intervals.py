@@ -1,0 +1,68 @@
+"""Intervals beside means."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+CONFIDENCE = 0.95
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """A mean with its interval at `CONFIDENCE`; bounds are None where one value tells nothing of the spread."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    """Independent observations: samples, not calls, where epochs repeat."""
+    method: str
+
+
+def wilson(successes: int, n: int) -> Interval:
+    """The score interval of a proportion.
+
+    Args:
+        successes: 0 to n.
+        n: Independent trials, at least 1.
+
+    Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
+    209-212: centre (p + z²/2n) / (1 + z²/n), half width z √(p(1-p)/n + z²/4n²) / (1 + z²/n).
+    """
+    z = _normal_quantile()
+    p, z2 = successes / n, z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return Interval(p, max(0.0, centre - half), min(1.0, centre + half), n, "Wilson")
+
+
+def student(values: Sequence[float]) -> Interval:
+    """The t interval of a mean.
+
+    Args:
+        values: Independent observations, at least one.
+
+    Source: Student (1908), The probable error of a mean, Biometrika 6, 1-25: m ± t(n-1) s / √n.
+    """
+    from scipy.special import stdtrit
+
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n < 2:
+        return Interval(mean, None, None, n, "one value")
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half, n, "Student's t over samples")
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """The interval that suits the values: Wilson's for right or wrong, Student's otherwise."""
+    if all(value in (0.0, 1.0) for value in values):
+        return wilson(round(sum(values)), len(values))
+    return student(values)
+
+
+def _normal_quantile() -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + CONFIDENCE) / 2))
