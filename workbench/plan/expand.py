@@ -1,0 +1,197 @@
+"""A job times its dataset: every request by its key, with its texts on disk and only numbers in memory."""
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from workbench.dataset.samples import ContentHash, selected_samples
+from workbench.dataset.spool import Spool
+from workbench.job import Job
+from workbench.ledger.queries import Reader
+from workbench.plan.models import PlannedModel
+from workbench.prompt import Prompt, body_fields, body_key, canonical, is_messages, request_key, sample_key
+from workbench.records import ChatRequest, Sample
+
+_KEY_BYTES = 32
+_LOOKED_UP_AT_ONCE = 20_000
+
+
+class EarlierAnswer(msgspec.Struct, frozen=True):
+    """Where an accepted answer is found."""
+
+    run_id: str
+    call_no: int
+    generation: str
+
+
+class _Spooled(msgspec.Struct, frozen=True, array_like=True):
+    """A sample as it waits on disk."""
+
+    sample_id: str
+    sample_key: str
+    occurrence: int
+    messages: msgspec.Raw
+    tools: tuple[dict[str, Any], ...]
+    sample: str
+
+
+class PlannedItem(msgspec.Struct, frozen=True):
+    """One item of a plan, ready to be sent."""
+
+    request: ChatRequest
+    body_key: str
+    tools: str | None
+    """`forced` or `offered`; None when no tools are sent."""
+    sample: str
+    """The sample's content as JSON, for the ledger."""
+
+
+class Plan:
+    """Every request of a run: `samples x models x epochs` items, numbered.
+
+    Item `(sample * models + model) * epochs + epoch`, all counted from 0.
+    """
+
+    def __init__(self, job: Job, models: tuple[PlannedModel, ...], identity: str, spool: Spool) -> None:
+        self.job = job
+        self.models = models
+        self.identity = identity
+        self.dataset_hash = ""
+        self.repeated_ids: list[str] = []
+        self.mixes_messages = False
+        """Whether a sample is a list of messages of its own."""
+        self.samples_bring_tools = False
+        self._spool = spool
+        self._keys = bytearray()
+        self._answers: list[EarlierAnswer] = []
+        self._answer_of = array("l")  # by item: its number in _answers, or -1
+        self._decoder = msgspec.json.Decoder(_Spooled)
+        self._encoder = msgspec.json.Encoder()
+        self.unknown_samples = bytearray()
+        """By sample: 1 where the ledger does not hold its content yet."""
+
+    def __len__(self) -> int:
+        return len(self._answer_of)
+
+    @property
+    def samples(self) -> int:
+        """How many samples the job takes."""
+        return len(self._spool)
+
+    @property
+    def reused(self) -> int:
+        """How many items have an answer already."""
+        return len(self._answers)
+
+    def to_send(self, model: int) -> Iterator[int]:
+        """The items of one model that have no answer yet: epoch by epoch, samples in order."""
+        epochs, models = self.job.run.epochs, len(self.models)
+        for epoch in range(epochs):
+            for item in range(model * epochs + epoch, len(self), models * epochs):
+                if self._answer_of[item] < 0:
+                    yield item
+
+    def reuses(self) -> Iterator[tuple[int, EarlierAnswer]]:
+        """The items that have an answer, with where it is."""
+        for item, answer in enumerate(self._answer_of):
+            if answer >= 0:
+                yield item, self._answers[answer]
+
+    def sample_of(self, item: int) -> int:
+        """The number of an item's sample."""
+        return item // (len(self.models) * self.job.run.epochs)
+
+    def item(self, number: int) -> PlannedItem:
+        """Read one item back from disk and make its request."""
+        epochs = self.job.run.epochs
+        model = self.models[number // epochs % len(self.models)]
+        spooled = self._decoder.decode(self._spool[self.sample_of(number)])
+        fields = body_fields(model.fields, spooled.tools)
+        body = self._encoder.encode({"model": model.id, "messages": spooled.messages, **fields})
+        request = ChatRequest(
+            request_key=self._keys[number * _KEY_BYTES : (number + 1) * _KEY_BYTES].hex(),
+            body=body,
+            model=model.id,
+            sample_id=spooled.sample_id,
+            sample_key=spooled.sample_key,
+            epoch=number % epochs + 1,
+            occurrence=spooled.occurrence,
+            timeout_s=model.timeout_s,
+        )
+        return PlannedItem(request, body_key(body), _tools_asked(fields), spooled.sample)
+
+    def expand(self) -> None:
+        """Read the dataset through once: validate and hash it, render every prompt, compute every key.
+
+        Raises:
+            InputError: The dataset or a prompt has a fault.
+        """
+        prompt = Prompt(self.job.prompt, self.job.path)
+        digest = ContentHash()
+        seen_prompts: dict[int, int] = {}
+        seen_ids: set[int] = set()
+        for sample in selected_samples(self.job):
+            digest.add(sample)
+            if (folded := hash(sample.id)) in seen_ids:
+                self.repeated_ids.append(sample.id)
+            seen_ids.add(folded)
+            self.mixes_messages |= is_messages(sample.input)
+            self.samples_bring_tools |= bool(sample.tools)
+            self._add(sample, prompt.messages(sample), seen_prompts)
+        self._spool.seal()
+        self.dataset_hash = digest.hexdigest()
+        items = self.samples * len(self.models) * self.job.run.epochs
+        self._answer_of = array("l", [-1]) * items
+        self.unknown_samples = bytearray(b"\1") * self.samples
+
+    def _add(self, sample: Sample, messages: list[dict[str, Any]], seen_prompts: dict[int, int]) -> None:
+        ordered = canonical(messages)
+        prompt_digest = int.from_bytes(bytes.fromhex(body_key(ordered + canonical(sample.tools)))[:8], "big")
+        occurrence = seen_prompts.get(prompt_digest, 0)
+        seen_prompts[prompt_digest] = occurrence + 1
+        for model in self.models:
+            fields = body_fields(model.fields, sample.tools)
+            body = canonical({"model": model.id, "messages": msgspec.Raw(ordered), **fields})
+            for epoch in range(1, self.job.run.epochs + 1):
+                self._keys += bytes.fromhex(request_key(self.identity, body, epoch, occurrence))
+        content = msgspec.to_builtins(sample)
+        del content["id"]
+        spooled = _Spooled(
+            sample.id,
+            sample_key(sample),
+            occurrence,
+            msgspec.Raw(self._encoder.encode(messages)),
+            sample.tools,
+            self._encoder.encode(content).decode(),
+        )
+        self._spool.append(self._encoder.encode(spooled))
+
+    def take_answers(self, reader: Reader, generation: str | None = None) -> None:
+        """Find which items have an accepted answer already, and which samples the ledger knows.
+
+        Args:
+            reader: The ledger.
+            generation: Only answers of this generation count; None takes the newest of any.
+        """
+        for start in range(0, len(self), _LOOKED_UP_AT_ONCE):
+            items = range(start, min(start + _LOOKED_UP_AT_ONCE, len(self)))
+            keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
+            for row in reader.stream("accepted_answers", request_keys=list(keys), generation=generation):
+                self._answer_of[keys[row["request_key"]]] = len(self._answers)
+                self._answers.append(EarlierAnswer(row["run_id"], row["call_no"], row["generation"]))
+        for start in range(0, self.samples, _LOOKED_UP_AT_ONCE):
+            numbers: dict[str, list[int]] = {}
+            for number in range(start, min(start + _LOOKED_UP_AT_ONCE, self.samples)):
+                numbers.setdefault(self._decoder.decode(self._spool[number]).sample_key, []).append(number)
+            for row in reader.stream("known_samples", sample_keys=list(numbers)):
+                for number in numbers[row["sample_key"]]:
+                    self.unknown_samples[number] = 0
+
+
+def _tools_asked(fields: dict[str, Any]) -> str | None:
+    if not fields.get("tools"):
+        return None
+    choice = fields.get("tool_choice")
+    return "forced" if isinstance(choice, dict) or choice == "required" else "offered"

@@ -1,0 +1,66 @@
+"""Which of the visible models a job asks, and with which fields and limits."""
+
+import fnmatch
+from typing import Any
+
+import msgspec
+
+from workbench.errors import Fault, InputError, nearest
+from workbench.job import GATEWAY_LIMIT_S, Job, ModelSpec
+from workbench.records import Model
+
+GATEWAY_ATTEMPTS = 3
+"""The gateway's own first try and its two retries; its time limit was measured to be per attempt."""
+TIMEOUT_MARGIN_S = 15.0
+
+
+class PlannedModel(msgspec.Struct, frozen=True):
+    """One model of a run."""
+
+    id: str
+    fields: dict[str, Any]
+    """Body fields: the job's, overridden by the model's own."""
+    max_in_flight: int
+    timeout_s: float
+    """Longer than the gateway's worst case: whoever gives up earlier has paid for an answer and not got it."""
+
+
+def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None = None) -> tuple[PlannedModel, ...]:
+    """Resolve a job's models against the platform's list.
+
+    Args:
+        job: Ids verbatim, globs, or every visible model.
+        visible: The platform's list.
+        gateway_limit_s: The endpoint's own setting, below the job's.
+
+    Raises:
+        InputError: An id is not visible to the account, or a glob matches nothing.
+    """
+    ids = [model.id for model in visible]
+    specs = job.models if job.models is not None else tuple(ModelSpec(name) for name in ids)
+    planned: dict[str, PlannedModel] = {}
+    faults = []
+    for spec in specs:
+        matches = [name for name in ids if fnmatch.fnmatchcase(name, spec.id)] if spec.is_glob else [spec.id]
+        if not matches or not set(matches) <= set(ids):
+            problem = (
+                f"no visible model matches {spec.id!r}"
+                if spec.is_glob
+                else f"{spec.id!r} is not visible to this account"
+            )
+            faults.append(Fault(f"{job.path}: models", problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}"))
+            continue
+        limit_s = spec.gateway_limit_s or job.run.gateway_limit_s or gateway_limit_s or GATEWAY_LIMIT_S
+        for name in matches:
+            planned.setdefault(
+                name,
+                PlannedModel(
+                    name,
+                    job.request_fields | spec.fields,
+                    min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight),
+                    GATEWAY_ATTEMPTS * limit_s + TIMEOUT_MARGIN_S,
+                ),
+            )
+    if faults:
+        raise InputError(*faults)
+    return tuple(planned.values())

@@ -1,0 +1,171 @@
+"""One run from its first journal line to its last."""
+
+import asyncio
+import contextlib
+import time
+from datetime import UTC, datetime
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from workbench.client.chat import ChatClient
+from workbench.errors import IncompleteError, WorkbenchError
+from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
+from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import JournalFullError, JournalWriter
+from workbench.ledger.store import Ledger
+from workbench.plan.expand import Plan
+from workbench.records import Model
+from workbench.run.progress import Progress
+from workbench.run.work import Work
+
+INGEST_EVERY_CALLS = 7_000
+"""A call is about three journal records; the journal stays short and so does every ingest."""
+_ITEMS_A_FRAME = 1000
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a run ended, as far as the fan-out knows."""
+
+    status: str
+    """complete, incomplete or interrupted."""
+    exit_code: int
+    reason: str
+    duration_s: float
+    error: WorkbenchError | None
+    """What stopped it from outside, for the last line on the screen."""
+    notes: tuple[str, ...]
+    """What a person should be told of the ingests."""
+
+
+class Conductor:
+    """Carries out one run.
+
+    Args:
+        plan: What to send and what is reused.
+        client: The platform.
+        ledger: Where everything is recorded.
+        started: The run's first line.
+        visible: The platform's model list, recorded with the run.
+    """
+
+    def __init__(
+        self, plan: Plan, client: ChatClient, ledger: Ledger, started: RunStarted, visible: list[Model]
+    ) -> None:
+        self._plan, self._client, self._ledger = plan, client, ledger
+        self._started, self._visible = started, visible
+        self._journal = JournalWriter(ledger.journal_folder)
+        self._notes: list[str] = []
+        self._calls_to_ingest = 0
+        self._ingest_due = anyio.Event()
+
+    async def run(self, *, show_progress: bool) -> Ending:
+        """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
+
+        Raises:
+            JournalFullError: The disk takes nothing from the start.
+        """
+        began = time.perf_counter()
+        to_send = len(self._plan) - self._plan.reused
+        work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation)
+        with Progress(to_send, self._plan.job.run.max_in_flight, shown=show_progress and to_send > 0) as progress:
+            try:
+                self._open()
+                self._acknowledge_to(progress)
+                async with anyio.create_task_group() as housekeeping:
+                    housekeeping.start_soon(self._ingest_when_due)
+                    await work.run(progress, self._count_call)
+                    housekeeping.cancel_scope.cancel()
+                ending = self._ending(work, to_send, time.perf_counter() - began)
+                self._journal.append(_run_ended(self._started.run_id, ending))
+            finally:
+                error = self._close()
+            progress.acknowledge(self._journal.durable)
+        await anyio.to_thread.run_sync(self._ingest)
+        return msgspec.structs.replace(ending, error=ending.error or error, notes=tuple(self._notes))
+
+    def _open(self) -> None:
+        """Write what is known before the first request: provenance, model list, reused answers."""
+        started = self._started
+        self._journal.append(started)
+        for model in self._visible:
+            self._journal.append(model_entry(started.run_id, started.recorded_at, model))
+        for number, answer in self._plan.reuses():
+            item, sample = self._plan.item(number), self._plan.sample_of(number)
+            if self._plan.unknown_samples[sample]:
+                self._plan.unknown_samples[sample] = 0
+                self._journal.append(SampleSeen(item.request.sample_key, item.sample))
+            self._journal.append(
+                Reuse(
+                    run_id=started.run_id,
+                    request_key=item.request.request_key,
+                    generation=answer.generation,
+                    model=item.request.model,
+                    sample_id=item.request.sample_id,
+                    sample_key=item.request.sample_key,
+                    epoch=item.request.epoch,
+                    answer_run_id=answer.run_id,
+                    answer_call_no=answer.call_no,
+                )
+            )
+            if number % _ITEMS_A_FRAME == 0:
+                self._journal.flush()
+        self._journal.flush()
+
+    def _acknowledge_to(self, progress: Progress) -> None:
+        loop = asyncio.get_running_loop()
+
+        def tell(durable: int) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
+                loop.call_soon_threadsafe(progress.acknowledge, durable)
+
+        self._journal.sync_in_background(tell)
+
+    def _ending(self, work: Work, to_send: int, duration_s: float) -> Ending:
+        stop = work.stop
+        if stop.exit_code in (130, 143):
+            status, code = "interrupted", stop.exit_code
+        elif stop or work.mendable or work.ended < to_send:
+            status, code = "incomplete", stop.exit_code or 3
+        else:
+            status, code = "complete", 0
+        return Ending(status, code, stop.reason, duration_s, stop.error, ())
+
+    def _close(self) -> WorkbenchError | None:
+        try:
+            self._journal.close()
+        except (JournalFullError, OSError) as error:
+            return error if isinstance(error, JournalFullError) else IncompleteError(f"the journal: {error}")
+        return None
+
+    def _count_call(self) -> None:
+        self._calls_to_ingest += 1
+        if self._calls_to_ingest >= INGEST_EVERY_CALLS:
+            self._calls_to_ingest = 0
+            self._ingest_due.set()
+
+    async def _ingest_when_due(self) -> None:
+        while True:
+            await self._ingest_due.wait()
+            self._ingest_due = anyio.Event()
+            with contextlib.suppress(JournalFullError):  # the workers meet it themselves
+                self._journal.rotate()
+            await anyio.to_thread.run_sync(self._ingest)
+
+    def _ingest(self) -> None:
+        done = ingest(self._ledger)
+        self._notes += [f"a torn journal tail was set aside: {path}" for path in done.torn]
+        if done.deferred:
+            self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
+
+
+def _run_ended(run_id: str, ending: Ending) -> RunEnded:
+    return RunEnded(
+        run_id=run_id,
+        recorded_at=datetime.now(UTC),
+        status=ending.status,
+        exit_code=ending.exit_code,
+        duration_s=ending.duration_s,
+        reason=ending.reason or None,
+    )

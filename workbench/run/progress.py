@@ -1,0 +1,77 @@
+"""What a run shows while it goes on: only what is durable is counted."""
+
+import sys
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from tqdm import tqdm
+
+from workbench.records import CallRecord
+
+_SECONDS_BETWEEN_DRAWS = 0.1
+
+
+class Progress:
+    """Counts acknowledged calls, and draws them as a tqdm bar on standard error.
+
+    Args:
+        total: How many requests are to be sent.
+        limit: How many may be in flight.
+        shown: False counts and draws nothing.
+    """
+
+    def __init__(self, total: int, limit: int, *, shown: bool) -> None:
+        self.in_flight = 0
+        self._limit = limit
+        self._waiting: deque[tuple[int, CallRecord]] = deque()
+        self._failed = 0
+        self._tokens = 0
+        self._bar = tqdm(
+            total=total,
+            disable=not shown,
+            file=sys.stderr,
+            unit="call",
+            mininterval=_SECONDS_BETWEEN_DRAWS,
+            smoothing=0.05,
+            dynamic_ncols=True,
+            bar_format="{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} done{postfix} [{elapsed}<{remaining}]",
+        )
+        self._draw()
+
+    def ended(self, number: int, record: CallRecord) -> None:
+        """Note that a call ended as the journal's entry `number`; it counts once that is durable."""
+        self._waiting.append((number, record))
+
+    def acknowledge(self, durable: int) -> None:
+        """Count every call whose entry is durable by now."""
+        counted = 0
+        while self._waiting and self._waiting[0][0] <= durable:
+            _, record = self._waiting.popleft()
+            counted += 1
+            self._failed += not record.attempt.accepted
+            if record.completion is not None:
+                self._tokens += record.completion.usage.total_tokens or 0
+        if counted and not self._bar.disable:
+            self._draw()
+            self._bar.update(counted)
+
+    def note(self, text: str) -> None:
+        """Write a line for people above the bar."""
+        tqdm.write(text, file=sys.stderr)
+
+    def _draw(self) -> None:
+        failed = f", {self._failed} failed" if self._failed else ""
+        flying = f"{self.in_flight}/{self._limit} in flight"
+        self._bar.set_postfix_str(
+            f"{failed.lstrip(', ')}{', ' if failed else ''}{flying}, {self._tokens:,} tokens", refresh=False
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._draw()
+        self._bar.close()

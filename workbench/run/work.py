@@ -1,0 +1,165 @@
+"""N workers on one queue: intent, request, answer, and nothing in between that could lose one."""
+
+import signal
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import anyio
+import msgspec
+
+from workbench.client.chat import ChatClient, cancelled
+from workbench.client.transport import Progress as Sending
+from workbench.errors import WorkbenchError
+from workbench.ledger.entries import Intent, SampleSeen, answer_entry
+from workbench.ledger.journal import JournalFullError, JournalWriter
+from workbench.plan.expand import Plan
+from workbench.records import CallRecord, Outcome
+from workbench.run.progress import Progress
+from workbench.run.queue import Queue
+
+
+class Stop(msgspec.Struct):
+    """Why sending ended before everything was sent."""
+
+    reason: str = ""
+    exit_code: int = 0
+    error: WorkbenchError | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.reason)
+
+
+class Work:
+    """The fan-out of one run.
+
+    Args:
+        plan: What to send.
+        client: To whom.
+        journal: Where every intent and answer goes first.
+        run_id: The run that pays.
+        generation: Of the answers.
+    """
+
+    def __init__(self, plan: Plan, client: ChatClient, journal: JournalWriter, run_id: str, generation: str) -> None:
+        self.stop = Stop()
+        self._plan, self._client, self._journal = plan, client, journal
+        self._run_id, self._generation = run_id, generation
+        self._queue = Queue(plan)
+        self._calls = 0
+        self.ended = 0
+        """Calls that ended by themselves, accepted or not."""
+        self.mendable = 0
+        """Those of them that a rerun sends again."""
+
+    async def run(self, progress: Progress, after_call: Callable[[], None]) -> None:
+        """Send everything that is to be sent, and return when nothing is in flight.
+
+        Args:
+            progress: Told of every call.
+            after_call: Called after every call, for housekeeping.
+        """
+        limit = self._plan.job.run.max_in_flight
+        self._progress, self._after_call = progress, after_call
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(self._watch_signals, watching.cancel_scope)
+            with anyio.CancelScope() as self._flying:
+                async with anyio.create_task_group() as workers:
+                    for _ in range(limit):
+                        workers.start_soon(self._worker)
+            watching.cancel_scope.cancel()
+        self._write()
+
+    def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
+        """Send nothing more; what is in flight is waited for. The first reason stays."""
+        if not self.stop:
+            self.stop = Stop(reason, exit_code, error)
+
+    async def _worker(self) -> None:
+        while not self.stop:
+            taken = self._queue.take()
+            if taken is None:
+                self._write()
+                if self._queue.exhausted:
+                    return
+                await self._queue.changed()
+                continue
+            model, item = taken
+            try:
+                await self._call(item)
+            finally:
+                self._queue.give_back(model)
+        self._write()
+
+    async def _call(self, number: int) -> None:
+        item = self._plan.item(number)
+        sample = self._plan.sample_of(number)
+        request = item.request
+        call_no = self._calls = self._calls + 1
+        if self._plan.unknown_samples[sample]:
+            self._plan.unknown_samples[sample] = 0
+            self._journal.append(SampleSeen(request.sample_key, item.sample))
+        self._journal.append(
+            Intent(
+                run_id=self._run_id,
+                call_no=call_no,
+                request_key=request.request_key,
+                generation=self._generation,
+                body_key=item.body_key,
+                body=request.body.decode(),
+                model=request.model,
+                sample_id=request.sample_id,
+                sample_key=request.sample_key,
+                epoch=request.epoch,
+                occurrence=request.occurrence,
+                sent_at=datetime.now(UTC),
+                tools=item.tools,
+            )
+        )
+        if not self._write():
+            return  # an intent that is not on record must not be sent
+        sending = Sending()
+        self._progress.in_flight += 1
+        try:
+            record = await self._client.complete(request, sending)
+        except anyio.get_cancelled_exc_class():
+            self._record(call_no, cancelled(request, sending))
+            raise
+        finally:
+            self._progress.in_flight -= 1
+        self._record(call_no, record)
+
+    def _record(self, call_no: int, record: CallRecord) -> None:
+        """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
+        number = self._journal.append(answer_entry(self._run_id, call_no, self._generation, record))
+        self._progress.ended(number, record)
+        if record.attempt.outcome is not Outcome.CANCELLED:
+            self.ended += 1
+            self.mendable += record.attempt.rerun and not record.attempt.accepted
+        if record.attempt.outcome is Outcome.KEY_REJECTED:
+            self.halt("the platform does not accept the API key any more", 4)
+        self._after_call()
+
+    def _write(self) -> bool:
+        try:
+            self._journal.flush()
+        except JournalFullError as error:
+            self.halt("the journal cannot be written", error.exit_code, error)
+            return False
+        if self._journal.no_room:
+            self.halt("the disk is full", 3)
+        return True
+
+    async def _watch_signals(self, scope: anyio.CancelScope) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for number in signals:
+                if self.stop and self.stop.exit_code in (130, 143):
+                    self._progress.note(
+                        "cancelled: what was in flight may have been paid for and is asked again by a rerun"
+                    )
+                    self._flying.cancel()
+                    return
+                name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+                self._progress.note(
+                    f"{name}: sending nothing more, waiting for {self._progress.in_flight} in flight (again to cancel them)"
+                )
+                self.halt("interrupted", 130 if number == signal.SIGINT else 143)
