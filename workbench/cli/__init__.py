@@ -1,0 +1,1 @@
+"""The command line: one module a noun; parsing and printing only."""

@@ -1,0 +1,155 @@
+"""`workbench demo | lint | plan | run`: a job and what becomes of it."""
+
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from workbench.cli import options
+from workbench.cli.output import print_json, say
+from workbench.job import Job, load_job
+from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
+from workbench.session import Where
+
+
+@click.command()
+@options.job_file
+@options.endpoint
+@options.as_json
+def lint(job: Path, as_json: bool, **given: Any) -> None:
+    """List what is wrong or questionable in JOB; nothing is sent.
+
+    Outright faults end with exit code 2; findings alone with 0.
+    """
+    planned = anyio.run(plan_job, options.where(given), load_job(job))
+    if as_json:
+        print_json([{"where": finding.where, "text": finding.text} for finding in planned.findings])
+        return
+    for finding in planned.findings:
+        click.echo(f"{finding.where}: {finding.text}")
+    say(f"{job}: no fault, {len(planned.findings)} finding{'s' * (len(planned.findings) != 1)}")
+
+
+@click.command()
+@options.job_file
+@options.endpoint
+@options.as_json
+def plan(job: Path, as_json: bool, **given: Any) -> None:
+    """Say what a run of JOB would send and what it would reuse; nothing is sent."""
+    planned = anyio.run(plan_job, options.where(given), load_job(job))
+    described = _plan_object(planned)
+    if as_json:
+        print_json(described)
+        return
+    click.echo(
+        f"{described['planned']} requests: {described['samples']} samples × {len(described['models'])} models × "
+        f"{described['epochs']} epochs; {described['reused']} answered already, {described['to_send']} to send"
+    )
+    for model in described["models"]:
+        limits = f"at most {model['max_in_flight']} in flight, up to {model['timeout_s']:g} s a call"
+        click.echo(f"  {model['model']}: {model['to_send']} to send, {limits}")
+    click.echo(
+        f"dataset {described['dataset_hash'][:12]}, ledger {described['ledger']}{', simulated' if planned.simulated else ''}"
+    )
+
+
+@click.command()
+@click.argument("job", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@options.endpoint
+@click.option("--fresh", is_flag=True, help="Ask everything anew; earlier answers are kept.")
+@click.option("--resume", metavar="RUN", help="Go on within the generation of RUN, with its job unless JOB is given.")
+@options.reports
+@options.no_report
+@options.no_progress
+@options.as_json
+def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None:
+    """Run JOB: send what has no answer yet, record, score, report.
+
+    Ctrl-C once sends nothing more and waits for what is in flight; twice cancels it.
+    """
+    where = options.where(given)
+    if fresh and resume:
+        raise click.UsageError("--fresh begins a generation, --resume goes on in one: give only one of them")
+    if job is None:
+        if resume is None:
+            raise click.UsageError("name a job file, or a run with --resume")
+        job = recorded_job_path(where, resume)
+    _run(where, load_job(job), fresh, resume, given)
+
+
+@click.command()
+@options.ledger
+@options.reports
+@options.no_report
+@options.no_progress
+@options.as_json
+def demo(**given: Any) -> None:
+    """Run the demonstration job on the embedded platform: no account, no network, about a second."""
+    given["local"] = True
+    where = options.where(given)
+    with resources.as_file(resources.files("workbench.demo")) as folder:
+        _run(where, load_job(folder / "demo.toml"), False, None, given)
+
+
+def _run(where: Where, job: Job, fresh: bool, resume: str | None, given: dict[str, Any]) -> None:
+    reports = None if given["no_report"] else given["reports"] or where.folder / "reports"
+    show = not given["no_progress"] and sys.stderr.isatty()
+    finished = anyio.run(run_job, where, job, RunOptions(fresh, resume, reports, show))
+    for note in finished.notes:
+        say(f"note: {note}")
+    if finished.error is not None:
+        say(f"error: {finished.error}")
+    if given["as_json"]:
+        print_json(finished.result)
+    else:
+        _print_result(finished, job)
+    sys.exit(finished.exit_code)
+
+
+def _print_result(finished: Finished, job: Job) -> None:
+    result = finished.result
+    balance = (
+        f"{result['planned']} planned = {result['reused']} reused + {result['completed']} completed + "
+        f"{result['failed']} failed + {result['pending']} pending"
+    )
+    tokens = result["usage"]["total_tokens"]
+    cost = "no token was reported" if tokens is None else f"{tokens} tokens"
+    click.echo(f"run {result['run_id']} {result['status']}{f': {finished.reason}' if finished.reason else ''}")
+    outcomes = ", ".join(f"{count} {name}" for name, count in result["outcomes"].items())
+    click.echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
+    click.echo(balance)
+    if finished.exit_code:
+        click.echo(
+            f"continue with: workbench run {job.path} --ledger {result['ledger']} (it sends only what is missing)"
+        )
+    if result["report"]:
+        click.echo(f"report: {result['report']}")
+
+
+def _plan_object(planned: Planned) -> dict[str, Any]:
+    plan = planned.plan
+    return {
+        "job": plan.job.name,
+        "planned": len(plan),
+        "reused": plan.reused,
+        "to_send": len(plan) - plan.reused,
+        "samples": plan.samples,
+        "epochs": plan.job.run.epochs,
+        "max_in_flight": plan.job.run.max_in_flight,
+        "most_attempts": len(plan) - plan.reused,
+        "models": [
+            {
+                "model": model.id,
+                "to_send": sum(1 for _ in plan.to_send(number)),
+                "max_in_flight": model.max_in_flight,
+                "timeout_s": model.timeout_s,
+            }
+            for number, model in enumerate(plan.models)
+        ],
+        "dataset_hash": plan.dataset_hash,
+        "simulated": planned.simulated,
+        "ledger": planned.ledger,
+    }

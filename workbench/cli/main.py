@@ -1,0 +1,122 @@
+"""`workbench`: finds the command, and turns every error into one message and its exit code."""
+
+import errno
+import importlib
+import os
+import sys
+
+import click
+
+from workbench.errors import WorkbenchError, nearest
+
+_COMMANDS = {
+    "demo": ("jobs", "Run the demonstration job on the embedded platform."),
+    "lint": ("jobs", "List what is wrong or questionable in a job."),
+    "plan": ("jobs", "Say what a run would send and what it would reuse."),
+    "run": ("jobs", "Run a job: send what has no answer yet, record, score, report."),
+    "runs": ("runs", "List the runs of a ledger."),
+    "show": ("runs", "Show one run, or its calls."),
+    "score": ("runs", "Score a run again, from the ledger; nothing is sent."),
+    "report": ("runs", "Render the page of a run."),
+    "models": ("models", "List the models visible to the account."),
+    "usage": ("usage", "Sum up what our calls drew."),
+    "ledger": ("ledger", "Where the ledger is, whether it is sound, and its upkeep."),
+    "platform": ("platform", "Serve the embedded platform."),
+    "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to mend what is wrong."),
+}
+_NOT_BUILT_YET = (
+    "init",
+    "probe",
+    "compare",
+    "allowance",
+    "routes",
+    "slots",
+    "export",
+    "schedule",
+    "datasets",
+)
+
+
+class _Commands(click.Group):
+    """Loads a command's module when the command is asked for, so that `--help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"workbench.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in _NOT_BUILT_YET:
+            raise click.UsageError(f"`workbench {name}` is not built yet in this version", ctx)
+        if name not in _COMMANDS and not name.startswith("-"):
+            hint = nearest(name, _COMMANDS)
+            raise click.UsageError(f"there is no command {name!r}{f'; {hint}' if hint else ''}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="workbench", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def workbench(debug: bool) -> None:
+    """Batch evaluation and usage tracking for accounts on a multi-model chat platform.
+
+    `workbench demo` shows the whole of it without an account.
+    """
+
+
+def main() -> None:
+    """The console script; always ends the process with a documented exit code."""
+    try:
+        code = workbench.main(standalone_mode=False)
+    except BaseException as error:
+        code = _explain(error)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: BaseException) -> int:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, click.ClickException):
+        error.show()
+        return 2
+    if isinstance(error, WorkbenchError):
+        for line in str(error).splitlines() or [type(error).__name__]:
+            click.echo(f"error: {line}", err=True)
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        click.echo("interrupted", err=True)
+        return 130
+    if isinstance(error, BrokenPipeError):
+        return 0
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        click.echo(
+            f"error: {error.strerror}: {error.filename or 'a temporary file'}; make room and run again",
+            err=True,
+        )
+        return 3
+    if "--debug" in sys.argv:
+        raise error
+    click.echo(f"internal error: {type(error).__name__}: {error} (--debug before the command shows where)", err=True)
+    return 1
+
+
+if __name__ == "__main__":
+    main()

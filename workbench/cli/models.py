@@ -1,0 +1,29 @@
+"""`workbench models`: what the account sees."""
+
+from typing import Any
+
+import anyio
+import click
+
+from workbench.cli import options
+from workbench.cli.output import print_json, print_table
+from workbench.records import Model
+from workbench.session import Where, connected
+
+
+@click.command()
+@options.endpoint
+@options.as_json
+def models(as_json: bool, **given: Any) -> None:
+    """List the models visible to the account."""
+    found = anyio.run(_list, options.where(given))
+    rows = [{"id": model.id, "owned_by": model.owned_by, "preset": model.preset} for model in found]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(rows, {"id": "id", "owned_by": "owned by", "preset": "preset"})
+
+
+async def _list(where: Where) -> list[Model]:
+    async with connected(where) as session:
+        return session.models

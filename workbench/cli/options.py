@@ -1,0 +1,50 @@
+"""Options that several commands share, and the values they become."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from workbench.session import Where
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print data as JSON on standard output.")
+reports = click.option(
+    "--reports", type=click.Path(file_okay=False, path_type=Path), help="Folder for pages [default: reports]."
+)
+no_report = click.option("--no-report", is_flag=True, help="Write no page.")
+no_progress = click.option("--no-progress", is_flag=True, help="Draw no progress bar, as where there is no terminal.")
+job_file = click.argument("job", type=click.Path(dir_okay=False, path_type=Path))
+
+
+def ledger(command: F) -> F:
+    """`--ledger` and `--local`, for commands that read what was recorded."""
+    command = click.option(
+        "--ledger", "ledger_path", metavar="PATH", help="The ledger [default: the one in this folder]."
+    )(command)
+    return click.option("--local", is_flag=True, help="The embedded platform, and its ledger local.duckdb.")(command)
+
+
+def endpoint(command: F) -> F:
+    """The options of `ledger`, and those that say which platform is meant."""
+    command = click.option("--base-url", metavar="URL", help="The platform, with or without /api.")(command)
+    command = click.option("--profile", metavar="NAME", help="A profile of workbench.toml.")(command)
+    return ledger(command)
+
+
+def where(given: dict[str, Any]) -> Where:
+    """Take the shared options out of a command's parameters.
+
+    Raises:
+        click.UsageError: More than one platform is named.
+    """
+    local, base_url, profile = (
+        given.pop("local", False),
+        given.pop("base_url", None),
+        given.pop("profile", None),
+    )
+    if sum(map(bool, (local, base_url, profile))) > 1:
+        raise click.UsageError("give only one of --local, --base-url and --profile")
+    return Where(Path.cwd(), local, base_url, profile, given.pop("ledger_path", None))

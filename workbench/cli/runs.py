@@ -1,0 +1,153 @@
+"""`workbench runs | show | score | report`: what was recorded of runs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workbench.cli import options
+from workbench.cli.output import print_json, print_json_lines, print_table, say
+from workbench.evaluation.rescore import rescore
+from workbench.evaluation.run_figures import run_figures, run_object
+from workbench.job import load_job, parse_job
+from workbench.ledger.queries import reading
+from workbench.session import ledger_to_read
+
+_ALL = 2**62
+_CALL_FIELDS = (
+    "request_key sample_id epoch requested_model served_model outcome http_status attempts latency_ms prompt_tokens "
+    "completion_tokens total_tokens finish_reason answer reasoning tool_calls scores"
+).split()
+
+
+@click.command()
+@options.ledger
+@click.option("--most", default=20, show_default=True, type=click.IntRange(1), help="How many, newest first.")
+@options.as_json
+def runs(most: int, as_json: bool, **given: Any) -> None:
+    """List the runs of a ledger, newest first."""
+    with reading(ledger_to_read(options.where(given))) as reader:
+        rows = reader.rows("runs", most=most)
+    if as_json:
+        print_json(rows)
+        return
+    shown = [row | {"status": row["status"] or "not ended"} for row in rows]
+    columns = (
+        "run_id",
+        "job",
+        "status",
+        "planned",
+        "reused",
+        "completed",
+        "failed",
+        "pending",
+        "total_tokens",
+    )
+    print_table(shown, {name: name.replace("_", " ") for name in columns})
+
+
+@click.command()
+@click.argument("run")
+@options.ledger
+@click.option("--calls", is_flag=True, help="Its calls, one a line.")
+@options.as_json
+def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
+    """Show RUN: how it went, its scores and what it cost."""
+    ledger = ledger_to_read(options.where(given))
+    with reading(ledger) as reader:
+        figures = run_figures(reader, run)
+        if calls:
+            rows = reader.stream("run_calls", run_id=run, most=_ALL)
+            if as_json:
+                print_json_lines({name: _call_value(name, row[name]) for name in _CALL_FIELDS} for row in rows)
+            else:
+                columns = (
+                    "sample_id",
+                    "epoch",
+                    "requested_model",
+                    "served_model",
+                    "outcome",
+                    "latency_ms",
+                    "total_tokens",
+                )
+                print_table(list(rows), {name: name.replace("_", " ") for name in columns})
+            return
+    result = run_object(figures, str(ledger.path), None)
+    if as_json:
+        print_json(result | {"scores": [row for row, _ in figures.scores]})
+        return
+    click.echo(
+        f"{result['run_id']}  {result['job']}  {result['status']}\n{result['planned']} planned = {result['reused']} reused + "
+        f"{result['completed']} completed + {result['failed']} failed + {result['pending']} pending\n"
+    )
+    print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
+    if figures.scores:
+        click.echo()
+        scores = [
+            row | {"low": interval.low if interval else None, "high": interval.high if interval else None}
+            for row, interval in figures.scores
+        ]
+        names = ("model", "scorer", "mean", "low", "high", "scored", "unscored")
+        print_table(scores, {name: name for name in names})
+    click.echo()
+    tokens = ("model", "calls", "prompt_tokens", "completion_tokens", "total_tokens", "calls_without_usage")
+    print_table(figures.tables["run_tokens"], {name: name.replace("_", " ") for name in tokens})
+
+
+@click.command()
+@click.argument("run")
+@options.ledger
+@click.option(
+    "--job",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Use the scorers of this job file [default: the run's own].",
+)
+@options.as_json
+def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
+    """Score RUN again from the ledger; nothing is sent."""
+    ledger = ledger_to_read(options.where(given))
+    with reading(ledger) as reader:
+        provenance = run_figures(reader, run).provenance
+    chosen = load_job(job) if job else parse_job(provenance["job_toml"], Path(provenance["job_path"]))
+    written, ingested = rescore(ledger, run, chosen.scorers)
+    if ingested.deferred:
+        say(f"note: the scores are safe in the journal and not ingested yet: {ingested.deferred}")
+    with reading(ledger) as reader:
+        scores = run_figures(reader, run).scores
+    if as_json:
+        print_json({"run_id": run, "written": written, "scores": [row for row, _ in scores]})
+        return
+    print_table([row for row, _ in scores], {name: name for name in ("model", "scorer", "mean", "scored", "unscored")})
+    say(f"{written} scores are new or changed")
+
+
+@click.command()
+@click.argument("run", required=False)
+@options.ledger
+@options.reports
+@options.as_json
+def report(run: str | None, reports: Path | None, as_json: bool, **given: Any) -> None:
+    """Render the page of RUN, or of the newest run."""
+    from workbench.report.run_page import write_run_page
+
+    where = options.where(given)
+    ledger = ledger_to_read(where)
+    if run is None:
+        with reading(ledger) as reader:
+            newest = reader.rows("runs", most=1)
+        if not newest:
+            raise click.UsageError("no run is recorded here yet")
+        run = str(newest[0]["run_id"])
+    path = write_run_page(ledger, run, reports or where.folder / "reports")
+    if as_json:
+        print_json({"run_id": run, "report": str(path)})
+    else:
+        click.echo(path)
+
+
+def _call_value(name: str, value: Any) -> Any:
+    if name == "tool_calls":
+        return value or []
+    if name == "scores":
+        return value or {}
+    return value

@@ -1,0 +1,38 @@
+"""`workbench usage`: what our calls drew, as far as it is known."""
+
+from typing import Any
+
+import click
+
+from workbench.cli import options
+from workbench.cli.output import print_json, print_table
+from workbench.ledger.queries import reading
+from workbench.session import ledger_to_read
+
+
+@click.command()
+@options.ledger
+@click.option("--by", type=click.Choice(["day", "model", "job", "tag"]), default="day", show_default=True)
+@options.as_json
+def usage(by: str, as_json: bool, **given: Any) -> None:
+    """Sum up what our calls drew by day, model, job or tag.
+
+    Calls of the chat UI and of other programs are not in it: the platform tells nobody about them.
+    """
+    with reading(ledger_to_read(options.where(given))) as reader:
+        rows = reader.rows(f"usage_by_{by}")
+    if as_json:
+        print_json(rows)
+        return
+    columns = (
+        by,
+        "calls",
+        "accepted",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "calls_without_usage",
+        "maybe_drawn",
+        "open_intents",
+    )
+    print_table(rows, {name: name.replace("_", " ") for name in columns})

@@ -1,0 +1,1 @@
+"""The demonstration job and its dataset, which travel with the package."""

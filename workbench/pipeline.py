@@ -1,0 +1,170 @@
+"""One job all the way: plan, run, score, report."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from workbench.dataset.spool import Spool
+from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.evaluation.rescore import rescore
+from workbench.evaluation.run_figures import run_figures, run_object
+from workbench.job import Job
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.plan.expand import Plan
+from workbench.plan.lint import Finding, ToolExperience, lint_plan
+from workbench.plan.models import planned_models
+from workbench.run.conduct import Conductor, Ending
+from workbench.run.provenance import new_run_id, run_started
+from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing
+
+BASE_GENERATION = "base"
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """What a caller says of a run beside its job."""
+
+    fresh: bool = False
+    """Ask everything anew, in a generation of its own."""
+    resume: str | None = None
+    """Go on within the generation of this run."""
+    reports: Path | None = None
+    """The folder for the page; None writes none."""
+    show_progress: bool = False
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """What a run left behind."""
+
+    result: dict[str, Any]
+    """The object of `run --json`."""
+    exit_code: int
+    reason: str
+    error: WorkbenchError | None
+    notes: tuple[str, ...]
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """What a run would do, and what is questionable about it."""
+
+    plan: Plan
+    findings: list[Finding]
+    simulated: bool
+    ledger: str
+
+
+def recorded_job_path(where: Where, run_id: str) -> Path:
+    """The job file of an earlier run.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    with reading(ledger_to_write(where)) as reader:
+        return Path(run_figures(reader, run_id).provenance["job_path"])
+
+
+async def plan_job(where: Where, job: Job) -> Planned:
+    """Expand a job against the platform and the ledger, and send nothing.
+
+    Raises:
+        InputError: The job, its dataset or a prompt has a fault, or a model is not visible.
+    """
+    ledger = ledger_to_write(where)
+    async with connected(where) as session:
+        with _planned(session, job, ledger, None) as plan:
+            experience: dict[str, ToolExperience] = {}
+            if ledger.exists:
+                with reading(ledger) as reader:
+                    experience = {
+                        row["model"]: ToolExperience(row["forced"], row["called"])
+                        for row in reader.rows("tools_forced")
+                    }
+            findings = lint_plan(plan, session.models, experience)
+            return Planned(plan, findings, session.simulated, str(ledger.path))
+
+
+async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
+    """Carry out a job: send what has no answer yet, record, score, render.
+
+    Raises:
+        InputError: Before anything is sent, if anything about the job is wrong.
+        LockHeldError: The job is running already on this ledger.
+    """
+    ledger = ledger_to_write(where)
+    with ledger.running(job.name):
+        async with connected(where) as session:
+            now = datetime.now(UTC)
+            run_id = new_run_id(now)
+            generation = _generation(ledger, options, run_id)
+            only = generation if options.fresh or options.resume else None
+            with _planned(session, job, ledger, only) as plan:
+                _refuse_other_dataset(ledger, options.resume, plan)
+                started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=session.simulated)
+                started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
+                conductor = Conductor(plan, session.client, ledger, started, session.models)
+                ending = await conductor.run(show_progress=options.show_progress)
+    return _finished(ledger, job, run_id, ending, options.reports)
+
+
+def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None) -> Finished:
+    """Score and render what the run left; neither changes how it ended."""
+    notes = list(ending.notes)
+    error = ending.error
+    report: str | None = None
+    try:
+        _, done = rescore(ledger, run_id, job.scorers)
+        if done.deferred and not notes:
+            notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
+        if reports is not None:
+            from workbench.report.run_page import write_run_page
+
+            report = str(write_run_page(ledger, run_id, reports))
+    except (WorkbenchError, OSError) as failed:
+        notes.append(
+            f"scores or page are missing ({failed}); `workbench score {run_id}` and `workbench report {run_id}` make them"
+        )
+    with reading(ledger) as reader:
+        result = run_object(run_figures(reader, run_id), str(ledger.path), report)
+    result["status"] = ending.status
+    return Finished(result, ending.exit_code, ending.reason, error, tuple(notes))
+
+
+@contextmanager
+def _planned(session: Session, job: Job, ledger: Ledger, generation: str | None) -> Iterator[Plan]:
+    models = planned_models(job, session.models, session.endpoint.gateway_limit_s)
+    with Spool() as spool:
+        plan = Plan(job, models, session.endpoint.identity, spool)
+        plan.expand()
+        if ledger.exists:
+            with reading(ledger) as reader:
+                refuse_mixing(reader, ledger, simulated=session.simulated)
+                plan.take_answers(reader, generation)
+        yield plan
+
+
+def _generation(ledger: Ledger, options: RunOptions, run_id: str) -> str:
+    if options.fresh:
+        return run_id
+    if options.resume is None:
+        return BASE_GENERATION
+    with reading(ledger) as reader:
+        return str(run_figures(reader, options.resume).provenance["generation"])
+
+
+def _refuse_other_dataset(ledger: Ledger, resume: str | None, plan: Plan) -> None:
+    if resume is None:
+        return
+    with reading(ledger) as reader:
+        before = run_figures(reader, resume).provenance
+    if before["dataset_hash"] != plan.dataset_hash:
+        raise InputError(
+            Fault(
+                f"{plan.job.path}: dataset",
+                f"it is not the dataset of run {resume} ({before['dataset_rows']} samples then, {plan.samples} now)",
+                "run without --resume: answers that fit are reused all the same",
+            )
+        )

@@ -1,0 +1,143 @@
+"""The only wiring: settings become an endpoint, a client and a ledger."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from workbench.client.chat import ChatClient
+from workbench.client.outcome import DEFAULT_ALLOWANCE_SIGNATURE
+from workbench.client.transport import Http
+from workbench.errors import Fault, InputError, UnreachableError
+from workbench.ledger.queries import Reader
+from workbench.ledger.store import Ledger
+from workbench.records import Model
+from workbench.settings import Endpoint, find_endpoint, load_settings, read_environment
+
+LOCAL = "local"
+DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
+_STOP_PATIENCE_S = 5.0
+
+
+class Where(msgspec.Struct, frozen=True):
+    """What the command line says of endpoint and ledger."""
+
+    folder: Path
+    """The working folder: `workbench.toml`, `.env`, ledger and reports are looked for there."""
+    local: bool = False
+    base_url: str | None = None
+    profile: str | None = None
+    ledger: str | None = None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A platform that answers, and what it offers."""
+
+    endpoint: Endpoint
+    client: ChatClient
+    models: list[Model]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the platform says that its models are simulated."""
+        return any(model.simulated for model in self.models)
+
+
+@asynccontextmanager
+async def connected(where: Where) -> AsyncIterator[Session]:
+    """Find the platform, start the embedded one if that is meant, and ask for its models.
+
+    Raises:
+        InputError: No endpoint is configured.
+        KeyRejectedError: There is no key, or it is not accepted.
+        UnreachableError: Nothing answers.
+    """
+    settings = load_settings(where.folder)
+    signature = settings.allowance.signature or DEFAULT_ALLOWANCE_SIGNATURE
+    with contextlib.ExitStack() as platform:
+        if where.local:
+            endpoint = platform.enter_context(embedded_platform())
+        else:
+            environment = read_environment(where.folder)
+            endpoint = find_endpoint(settings, environment, base_url=where.base_url, profile=where.profile)
+        headers = {
+            "Authorization": f"Bearer {endpoint.key}",
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip",
+            "User-Agent": "workbench",
+        }
+        async with Http(headers, proxy=endpoint.proxy) as http:
+            client = ChatClient(http, endpoint, signature)
+            yield Session(endpoint, client, await client.list_models())
+
+
+@contextmanager
+def embedded_platform() -> Iterator[Endpoint]:
+    """Serve the embedded platform from a process of its own, for as long as this one lives.
+
+    Raises:
+        UnreachableError: It does not come up.
+    """
+    command = [sys.executable, "-m", "workbench.local_platform"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            if not line:
+                raise UnreachableError("the embedded platform did not start; its message is above")
+            said = msgspec.json.decode(line, type=dict[str, str])
+            yield Endpoint(said["base_url"], said["key"], LOCAL)
+        finally:
+            process.stdin.close()  # which it takes as the word to stop
+            try:
+                process.wait(_STOP_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def ledger_to_write(where: Where) -> Ledger:
+    """The ledger that a run records in: the one named, or the folder's for this kind of data."""
+    return Ledger(where.ledger or where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER))
+
+
+def ledger_to_read(where: Where) -> Ledger:
+    """The ledger that a reading command means: the one named, or the only one here.
+
+    Raises:
+        InputError: There is none, or there are two.
+    """
+    if where.ledger is not None:
+        ledger = Ledger(where.ledger)
+        if not ledger.exists:
+            raise InputError(Fault("--ledger", f"there is no ledger at {ledger.path}"))
+        return ledger
+    if where.local:
+        found = [Ledger(where.folder / LOCAL_LEDGER)]
+    else:
+        found = [Ledger(where.folder / name) for name in (DEFAULT_LEDGER, LOCAL_LEDGER)]
+    found = [ledger for ledger in found if ledger.exists]
+    if not found:
+        raise InputError(
+            Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` makes one")
+        )
+    if len(found) > 1:
+        raise InputError(Fault("", f"{DEFAULT_LEDGER} and {LOCAL_LEDGER} are both here", "say which with --ledger"))
+    return found[0]
+
+
+def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
+    """Keep simulated data and an account's apart.
+
+    Raises:
+        InputError: The ledger holds data of the other kind.
+    """
+    kinds = [row["simulated"] for row in reader.rows("ledger_kind")]
+    if kinds and kinds[0] is not simulated:
+        held, given = ("simulated data", "an account's") if kinds[0] else ("an account's data", "simulated ones")
+        raise InputError(Fault("--ledger", f"{ledger.path} holds {held}; {given} need a ledger of their own"))
