@@ -20,7 +20,6 @@ from workbench.settings import Endpoint, find_endpoint, load_settings, read_envi
 
 LOCAL = "local"
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
-_STOP_PATIENCE_S = 5.0
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -94,11 +93,8 @@ def embedded_platform() -> Iterator[Endpoint]:
             said = msgspec.json.decode(line, type=dict[str, str])
             yield Endpoint(said["base_url"], said["key"], LOCAL)
         finally:
-            process.stdin.close()  # which it takes as the word to stop
-            try:
-                process.wait(_STOP_PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            process.stdin.close()  # the word to stop; it would come by itself if this process died
+            process.terminate()
 
 
 def ledger_to_write(where: Where) -> Ledger:

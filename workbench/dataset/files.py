@@ -7,11 +7,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal, cast
-
-import zstandard
+from typing import Literal
 
 from workbench.errors import Fault, InputError, nearest
+from workbench.zstd import ZstdError, ZstdFile
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 BOM = b"\xef\xbb\xbf"
@@ -47,7 +46,7 @@ def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file's bytes, decompressed if its first bytes say gzip or Zstandard.
 
     Raises:
@@ -58,14 +57,12 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             head = raw.read(4)
             raw.seek(0)
             if head[:2] == _GZIP:
-                with gzip.open(raw) as stream:
-                    yield cast(IO[bytes], stream)
+                yield io.BufferedReader(gzip.GzipFile(fileobj=raw))
             elif head == _ZSTD:
-                with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as stream:
-                    yield cast(IO[bytes], io.BufferedReader(stream))
+                yield io.BufferedReader(ZstdFile(raw))
             else:
                 yield raw
-    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as error:
         raise InputError(Fault(str(path), f"its compression is broken or cut: {error}")) from error
     except OSError as error:
         raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}")) from error

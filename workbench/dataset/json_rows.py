@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -37,8 +37,8 @@ def array_rows(path: Path) -> Iterator[Row]:
 
     number = 0
     with opened(path) as stream:
-        if stream.read(len(BOM)) != BOM:
-            stream.seek(0)
+        if stream.peek(len(BOM)).startswith(BOM):
+            stream.read(len(BOM))
         try:
             for number, value in enumerate(ijson.items(stream, "item", use_float=True), 1):
                 if not isinstance(value, dict):
@@ -73,9 +73,8 @@ def _reason(text: bytes, error: Exception) -> str:
 def _place_in(path: Path) -> tuple[str, str] | None:
     """Find line and column of a fault; the file is read whole, once, because the run ends here."""
     with opened(path) as stream:
-        whole: IO[bytes] = stream
         try:
-            json.loads(whole.read().removeprefix(BOM))
+            json.loads(stream.read().removeprefix(BOM))
         except json.JSONDecodeError as error:
             return f"{path}:{error.lineno}", f"{error.msg} at column {error.colno}"
         except (ValueError, RecursionError, MemoryError):

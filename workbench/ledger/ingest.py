@@ -13,7 +13,7 @@ import msgspec
 
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.journal import set_torn_tail_aside, unpack
-from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, LedgerBusyError, sql
+from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, LedgerBusyError, insert_row, literal, sql
 
 _LEAST_OBJECT_BYTES = 2**20
 _STAGE_COLUMNS = "{" + ", ".join(f"{name}: '{kind}'" for name, kind in journal_columns().items()) + "}"
@@ -65,8 +65,7 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> Ingested:
                     stage(db, Path(lines.name), content.longest_line_bytes)
                     db.execute(sql("ingest"))
                     db.execute("DROP TABLE staged")
-                    now = datetime.now(UTC).replace(tzinfo=None)
-                    db.execute("INSERT INTO ingested_journals VALUES (?, ?, ?)", [journal.name, content.records, now])
+                    insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC))
                     db.execute("COMMIT")
                     done, records = done + 1, records + content.records
             journal.unlink()  # committed: DuckDB has synced it
@@ -83,14 +82,14 @@ def stage(db: duckdb.DuckDBPyConnection, lines: Path, longest_line_bytes: int) -
     """
     limit = max(longest_line_bytes + 1, _LEAST_OBJECT_BYTES)
     db.execute(
-        "CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json(?, format = 'newline_delimited', "  # noqa: S608 - constants
-        f"columns = {_STAGE_COLUMNS}, maximum_object_size = {limit})",
-        [str(lines)],
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json({literal(str(lines))}, "  # noqa: S608 - quoted
+        f"format = 'newline_delimited', columns = {_STAGE_COLUMNS}, maximum_object_size = {limit})"
     )
 
 
 def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
-    found = db.execute("SELECT count(*) FROM ingested_journals WHERE name = ?", [journal.name]).fetchone()
+    name = literal(journal.name)
+    found = db.execute(f"SELECT count(*) FROM ingested_journals WHERE name = {name}").fetchone()  # noqa: S608 - quoted
     return bool(found and found[0])
 
 

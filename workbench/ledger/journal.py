@@ -22,14 +22,15 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
-import zstandard
 
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
+from workbench.zstd import CompressionParameter, ZstdCompressor, ZstdDecompressor, ZstdError
 
 SUFFIX = ".jsonl.zst"
 RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
+_FRAME_OPTIONS: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
 
@@ -55,7 +56,7 @@ class JournalWriter:
         self._written = 0
         self._lines: list[bytes] = []
         self._encoder = msgspec.json.Encoder()
-        self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
+        self._compressor = ZstdCompressor(options=_FRAME_OPTIONS)
         self._fd: int | None = None
         self._path: Path | None = None
         self._end = 0
@@ -79,8 +80,7 @@ class JournalWriter:
         """
         if not self._lines:
             return
-        self._lines.append(b"")
-        frame = self._compressor.compress(b"\n".join(self._lines))
+        frame = self._compressor.compress(b"\n".join(self._lines) + b"\n", mode=ZstdCompressor.FLUSH_FRAME)
         if self._failed is not None:
             raise self._full(self._failed)
         if self._fd is None:
@@ -234,7 +234,7 @@ def frames(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         stream: The file, from its beginning.
     """
     end, pending = 0, b""
-    decoder = zstandard.ZstdDecompressor().decompressobj()
+    decoder = ZstdDecompressor()
     parts: list[bytes] = []
     consumed = 0
     while True:
@@ -244,7 +244,7 @@ def frames(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
             return
         try:
             parts.append(decoder.decompress(data))
-        except zstandard.ZstdError:
+        except ZstdError:
             return
         consumed += len(data)
         if decoder.eof:
@@ -253,7 +253,7 @@ def frames(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
             end = consumed
             yield b"".join(parts), end
             parts.clear()
-            decoder = zstandard.ZstdDecompressor().decompressobj()
+            decoder = ZstdDecompressor()
 
 
 class Unpacked(msgspec.Struct, frozen=True):

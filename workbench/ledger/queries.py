@@ -14,6 +14,7 @@ from workbench.ledger.store import (
     LOCK_PATIENCE_S,
     Ledger,
     create_views,
+    literal,
     migrate,
     migrations,
     schema_version,
@@ -41,7 +42,10 @@ class Reader:
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
         """The rows of a query, a batch in memory at a time."""
-        result = self._db.cursor().execute(sql("queries", query), parameters or None)
+        cursor = self._db.cursor()
+        cursor.execute(f"PREPARE query AS {sql('queries', query)}")
+        given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
+        result = cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
         names = [column[0] for column in result.description or ()]
         while batch := result.fetchmany(_BATCH_ROWS):
             for values in batch:

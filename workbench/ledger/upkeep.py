@@ -6,7 +6,7 @@ from typing import Any
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import unpack
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger, LedgerBusyError
+from workbench.ledger.store import Ledger, LedgerBusyError, literal
 
 _MUST_BE_ZERO = (
     "repeated_attempts",
@@ -58,7 +58,7 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
         before = ledger.path.stat().st_size
         copy.unlink(missing_ok=True)
         with Ledger(copy).opened_for_writing() as db:
-            db.execute("ATTACH '" + str(ledger.path).replace("'", "''") + "' AS old (READ_ONLY)")
+            db.execute(f"ATTACH {literal(str(ledger.path))} AS old (READ_ONLY)")
             tables = db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
             db.execute("BEGIN")
             for (table,) in tables:

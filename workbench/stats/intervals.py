@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import msgspec
 
@@ -29,7 +30,7 @@ def wilson(successes: int, n: int) -> Interval:
     Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
     209-212: centre (p + z²/2n) / (1 + z²/n), half width z √(p(1-p)/n + z²/4n²) / (1 + z²/n).
     """
-    z = _normal_quantile()
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     p, z2 = successes / n, z * z
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
@@ -60,9 +61,3 @@ def mean_interval(values: Sequence[float]) -> Interval:
     if all(value in (0.0, 1.0) for value in values):
         return wilson(round(sum(values)), len(values))
     return student(values)
-
-
-def _normal_quantile() -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + CONFIDENCE) / 2))

@@ -23,18 +23,24 @@ _SPOKEN = (
 )
 _EXPRESSION = re.compile(r"[\d(][\d\s.,()+*/-]*[+*/-][\d\s.,()+*/-]*[\d)]")
 _LOSS = re.compile(
-    r"\b(g[ia]ves?|lo(?:ses|st)|eats?|ate|sells?|sold|spen(?:ds|t)|uses?|used|leaves?|left the|br(?:eaks|oke)|removes?|"
-    r"donates?|throws?|fewer|less|takes? (?:away|out)|gone|drops?|returns?|pays?|burns?|lends?|break)\b",
+    r"\b(g[ia]ves?|lo(?:ses|st)|eats?|ate|sells?|sold|spen(?:ds|t)|uses?|used|leaves?|left the|br(?:eaks?|oke|oken)|"
+    r"removes?|donates?|throws?|fewer|less|takes? (?:away|out)|gone|drops?|returns?|pays?|burns?|lends?|lent|leak\w*|"
+    r"closed|empty|gets? off|ill)\b",
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"\b(split|shared?|divides?|divided|equally|among|between|per person)\b", re.IGNORECASE)
 _EACH = re.compile(r"\b(each|every|per|apiece)\b", re.IGNORECASE)
+_REPEATED = re.compile(
+    r"\b(?:in|for|after)\s+\w+\s+(?:seconds|minutes|hours|days|weeks|months|years|\w+s\?)", re.IGNORECASE
+)
 _QUESTION = re.compile(r"\b(how (?:many|much|far|long|old)|what is|what's|find|calculate)\b", re.IGNORECASE)
 _VERB_AHEAD = (
-    r"(?=(?:(?:he|she|they|it)\s+)?(?:buys|bought|gets|got|finds|found|adds|receives|makes|picks|has|\w+s\s+away)\b)"
+    r"(?=(?:(?:he|she|they|it)\s+)?(?:buys|bought|gets|got|finds|found|adds|receives|makes|picks|has|gains?|loses|"
+    r"spends|sells|\w+s\s+away)\b)"
 )
+_STATE_AHEAD = r"(?=\w+\s+(?:are|is|get|gets|arrives?|leaves?|of them)\b)"
 _CLAUSE = re.compile(
-    rf"(?<=[.;?!])\s+|,\s+(?:and |then |but )?|\s+(?:and then|then|but)\s+|\s+and\s+{_VERB_AHEAD}",
+    rf"(?<=[.;?!])\s+|,\s+(?:and |then |but )?|\s+(?:and then|then|but)\s+|\s+and\s+(?:{_VERB_AHEAD}|{_STATE_AHEAD})",
     re.IGNORECASE,
 )
 _PERCENT = re.compile(rf"({NUMBER.pattern})\s*(?:%|percent)", re.IGNORECASE)
@@ -134,7 +140,7 @@ def _combine(
         return amount, f"start with {written(amount)}"
     if careful and _SHARE.search(clause) and amount:
         symbol, result = "÷", total / amount
-    elif careful and not several and _EACH.search(clause):
+    elif careful and not several and (_EACH.search(clause) or (_REPEATED.search(clause) and not _LOSS.search(clause))):
         symbol, result = "×", total * amount
     elif _LOSS.search(clause):
         symbol, result = "-", total - amount
@@ -155,6 +161,9 @@ def _factor(clause: str) -> Fraction | None:
         if re.search(r"\b(more|increase\w*|extra|tip|tax|interest)\b", clause, re.IGNORECASE):
             return 1 + share
         return share
+    for name, parts in (("third", 3), ("quarter", 4), ("fifth", 5)):
+        if re.search(rf"\ba {name} of\b", clause, re.IGNORECASE):
+            return Fraction(1, parts)
     if re.search(r"\bhalf\b", clause, re.IGNORECASE):
         return Fraction(1, 2)
     if re.search(r"\b(twice|doubles?|doubled)\b", clause, re.IGNORECASE):

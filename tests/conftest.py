@@ -1,0 +1,122 @@
+"""A real platform, a real working folder, the real command line."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from workbench.local_platform.config import Latency, PlatformConfig, Route, load_config
+from workbench.local_platform.server import ThreadedServer
+
+COMMAND = Path(sys.executable).with_name("workbench")
+DATASETS = Path(__file__).parent.parent / "datasets"
+
+
+def quick(config: PlatformConfig, latency_ms: float = 0.0) -> PlatformConfig:
+    """The same platform with one latency for every route."""
+    routes = tuple(msgspec.structs.replace(route, latency_ms=Latency(latency_ms)) for route in config.routes)
+    return msgspec.structs.replace(config, routes=routes)
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> PlatformConfig:
+    return quick(load_config())
+
+
+@pytest.fixture
+def platform(catalogue: PlatformConfig) -> Iterator[ThreadedServer]:
+    with ThreadedServer(catalogue) as server:
+        yield server
+
+
+def one_route(**fields: Any) -> PlatformConfig:
+    """A platform with a single route `m`."""
+    route = msgspec.convert({"id": "m", "skill": "arithmetic", "upstream": "lab/m"} | fields, Route)
+    return PlatformConfig(routes=(route,))
+
+
+class Workbench:
+    """The command line, run in a folder against a platform."""
+
+    def __init__(self, folder: Path, server: ThreadedServer | None) -> None:
+        self.folder = folder
+        self.environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("WORKBENCH", "OPENAI"))
+        }
+        if server is not None:
+            self.environment |= {"WORKBENCH_BASE_URL": server.base_url, "WORKBENCH_API_KEY": server.key}
+
+    def __call__(self, *arguments: str, code: int | None = 0, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [str(COMMAND), *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            **kwargs,
+        )
+        if code is not None:
+            assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        return json.loads(self(*arguments, "--json", code=code).stdout)
+
+    def lines(self, *arguments: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
+
+    def start(self, *arguments: str, **kwargs: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(COMMAND), *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **kwargs,
+        )
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+
+@pytest.fixture
+def bench(tmp_path: Path, platform: ThreadedServer) -> Workbench:
+    return Workbench(tmp_path, platform)
+
+
+def sums(count: int) -> str:
+    """A dataset of that many different additions, as JSON Lines."""
+    rows = ({"id": f"s{n}", "input": f"What is {n} + {n % 7}?", "target": n + n % 7} for n in range(count))
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+JOB = """
+name = "{name}"
+models = {models}
+[dataset]
+path = "{dataset}"
+[request]
+max_tokens = 64
+[run]
+max_in_flight = {limit}
+[[scorers]]
+name = "numeric"
+"""
+
+
+def job(*models: str, name: str = "sums", dataset: str = "sums.jsonl", limit: int = 8) -> str:
+    """A job over `sums`."""
+    return JOB.format(name=name, models=json.dumps(models or ["sim/instant"]), dataset=dataset, limit=limit)

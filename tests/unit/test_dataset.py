@@ -1,0 +1,200 @@
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from workbench.dataset.samples import ContentHash, selected_samples
+from workbench.dataset.spool import Spool
+from workbench.errors import InputError
+from workbench.job import parse_job
+from workbench.records import Sample
+from workbench.zstd import ZstdCompressor
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "input": "What is 2 + 2?", "target": "4"},
+    {"id": "b", "input": "Zwölf, “quoted”, and\na line break \u2028 within", "target": "12"},
+    {"id": "c", "input": 'commas, "quotes" and \ttabs', "target": "日本語"},
+]
+
+
+def samples(folder: Path, path: str, **dataset: Any) -> list[Sample]:
+    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in dataset.items() if name != "fields")
+    fields = dataset.get("fields")
+    table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in (fields or {}).items())
+    text = f'models = ["m"]\n[dataset]\npath = {json.dumps(path)}\n{lines}'
+    return list(
+        selected_samples(parse_job(text + (f"[dataset.fields]\n{table}" if fields else ""), folder / "job.toml"))
+    )
+
+
+def fault(folder: Path, path: str, **dataset: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        samples(folder, path, **dataset)
+    return str(caught.value)
+
+
+def digest(found: list[Sample]) -> str:
+    content = ContentHash()
+    for sample in found:
+        content.add(sample)
+    return content.hexdigest()
+
+
+def packed(data: bytes) -> bytes:
+    return ZstdCompressor().compress(data, mode=ZstdCompressor.FLUSH_FRAME)
+
+
+def jsonl(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def delimited(rows: list[dict[str, Any]], mark: str) -> bytes:
+    def cell(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"'
+
+    return "\n".join(
+        mark.join(cell(value) for value in row) for row in [list(rows[0]), *(list(r.values()) for r in rows)]
+    ).encode()
+
+
+def parquet(rows: list[dict[str, Any]]) -> bytes:
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
+    "jsonl": jsonl,
+    "json": lambda rows: json.dumps(rows, indent=1).encode(),
+    "csv": lambda rows: delimited(rows, ","),
+    "tsv": lambda rows: delimited(rows, "\t"),
+    "parquet": parquet,
+}
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": lambda data: packed(data[: len(data) // 2]) + packed(data[len(data) // 2 :]),
+}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_and_packing_gives_the_same_samples(tmp_path: Path, kind: str, packing: str) -> None:
+    (tmp_path / "plain.jsonl").write_bytes(jsonl(ROWS))
+    (tmp_path / f"data{packing}").write_bytes(PACKINGS[packing](FORMATS[kind](ROWS)))  # the content tells the format
+    found = samples(tmp_path, f"data{packing}")
+    assert [sample.input for sample in found] == [row["input"] for row in ROWS]
+    assert digest(found) == digest(samples(tmp_path, "plain.jsonl"))
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path: Path, kind: str) -> None:
+    rows = [{"id": "a", "input": "one", "target": "1"}, {"id": "b", "input": "two", "target": "2"}]
+    data = FORMATS[kind](rows)
+    (tmp_path / "plain").write_bytes(data)
+    (tmp_path / "windows").write_bytes(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"))
+    assert digest(samples(tmp_path, "windows")) == digest(samples(tmp_path, "plain"))
+
+
+def test_numbers_keep_every_digit(tmp_path: Path) -> None:
+    (tmp_path / "d").write_bytes(b'{"input": "x", "target": 123456789012345678901234567890}\n')
+    assert samples(tmp_path, "d")[0].target == 123456789012345678901234567890
+
+
+def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
+    (tmp_path / "d").write_bytes(jsonl([{"input": "x" * 10_000_000}]))
+    (found,) = samples(tmp_path, "d")
+    assert len(found.input) == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "the dataset is empty"),
+        (b" \n\n", "the dataset is empty"),
+        (b"[]", "the dataset is empty"),
+        (b"input,target\n", "the dataset is empty"),
+        (jsonl(ROWS[:1] * 6) + b'{"input": oops}\n', ":7: no JSON: Expecting value at column 11"),
+        (b'{"input": 1}\n[1]\n', ":2: expected one JSON object a line, found a list"),
+        (b'[{"input": "a"},\n {"input": }]', ":2: no JSON: Expecting value"),
+        (b'[{"input": "a"}, 3]', "element 2: expected an object"),
+        (b"input,target\na,1\nb\n", ":3: 1 cells where the header has 2"),
+        (b'input,target\n"a\nb",1\nc,2,3\n', ":4: 3 cells where the header has 2"),
+        (b"input,input\na,1\n", ":1: the header names 'input' twice"),
+        (b'input,target\n"open,1\n', "no table: unexpected end of data"),
+        (b"input,target\n\xff\xfe,1\n", "no UTF-8"),
+        (b'{"input": "\\ud83d"}\n', "half of a surrogate pair"),
+        (b'{"input": "a\xff"}\n', ":1: no JSON"),
+        (b"PAR1 and no more", "no readable Parquet"),
+        (gzip.compress(jsonl(ROWS * 50))[:-30], "its compression is broken or cut"),
+        (packed(jsonl(ROWS * 50))[:40] + b"rubbish", "its compression is broken or cut"),
+    ],
+)
+def test_a_broken_dataset_is_named_with_its_place(tmp_path: Path, content: bytes, expected: str) -> None:
+    (tmp_path / "d").write_bytes(content)
+    assert expected in fault(tmp_path, "d")
+
+
+def test_missing_files_and_columns_name_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "arithmetic.jsonl").write_bytes(jsonl([{"question": "q", "answer": "a"}]))
+    assert "did you mean 'arithmetic.jsonl'?" in fault(tmp_path, "aritmetic.jsonl")
+    assert "no file matches" in fault(tmp_path, "*.csv")
+    assert "did you mean 'question'?" in fault(tmp_path, "arithmetic.jsonl", fields={"input": "questoin"})
+    assert "did you mean 'answer'?" in fault(
+        tmp_path, "arithmetic.jsonl", fields={"input": "question", "target": "answr"}
+    )
+
+
+def test_fields_choices_and_tools(tmp_path: Path) -> None:
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    (tmp_path / "d").write_text(
+        "q,right,w1,w2,calls,note\nQ,A,B,C," + '"' + json.dumps(tools).replace('"', '""') + '",n\n'
+    )
+    (found,) = samples(
+        tmp_path, "d", fields={"input": "q", "target": "right", "choices": ["right", "w1", "w2"], "tools": "calls"}
+    )
+    assert found.choices == ("A", "B", "C")
+    assert list(found.tools) == tools
+    assert found.metadata == {"note": "n"}
+    assert found.target == "A"
+
+
+def test_a_row_without_an_input_column_stands_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("language,body\nFrench,Hello\nGerman,Hello\n")
+    found = samples(tmp_path, "d")
+    assert found[0].input == {"language": "French", "body": "Hello"} == found[0].metadata
+
+
+def test_selection(tmp_path: Path) -> None:
+    (tmp_path / "d").write_bytes(jsonl([{"id": f"{'ab'[n % 2]}{n}", "input": str(n)} for n in range(20)]))
+
+    def ids(**dataset: Any) -> list[str]:
+        return [sample.id for sample in samples(tmp_path, "d", **dataset)]
+
+    assert ids(limit=2) == ["a0", "b1"]
+    assert ids(limit="3-4") == ["a2", "b3"]
+    assert ids(sample_ids=["b1*"]) == ["b1", "b11", "b13", "b15", "b17", "b19"]
+    assert ids(sample_ids=["b*"], limit=2) == ["b1", "b3"]
+    drawn = ids(shuffle_seed=7, limit=5)
+    assert drawn == ids(shuffle_seed=7, limit=5) != ids(shuffle_seed=8, limit=5)
+    assert drawn != ids(limit=5)
+    assert "leave no sample" in fault(tmp_path, "d", sample_ids=["z*"])
+
+
+def test_several_files_are_read_in_order(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.jsonl"):
+        (tmp_path / name).write_bytes(jsonl([{"input": name}]))
+    assert [sample.input for sample in samples(tmp_path, "*.jsonl")] == ["a.jsonl", "b.jsonl"]
+
+
+def test_the_spool_reads_back_what_was_put_in() -> None:
+    with Spool() as spool:
+        for record in (b"a", b"", b"xyz" * 1000):
+            spool.append(record)
+        spool.seal()
+        assert [spool[number] for number in range(len(spool))] == [b"a", b"", b"xyz" * 1000]

@@ -1,0 +1,30 @@
+import pytest
+
+from workbench.report import figures
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "not available"), (0.43, "430 ms"), (1.8, "1.80 s"), (125, "2 m 05 s"), (11520, "3 h 12 m"), (0, "0 ms")],
+)
+def test_durations(seconds: float | None, text: str) -> None:
+    assert figures.duration(seconds) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.123456, "0.123"), (12.3456, "12.3"), (1234.5, "1\u202f234"), (None, "not available")])
+def test_three_significant_figures(value: float | None, text: str) -> None:
+    assert figures.significant(value) == text
+
+
+def test_counts_and_shares() -> None:
+    assert figures.count(1234567) == "1\u202f234\u202f567"
+    assert figures.count(None) == "not available"
+    assert figures.share(41, 50) == "82 % of 50"
+
+
+def test_control_characters_are_seen_and_do_not_act() -> None:
+    assert figures.visible("a\x1b[31mb\x00\u202ec\n") == "a␛[31mb␀⟨U+202E⟩c\n"
+
+
+def test_long_texts_say_what_was_cut() -> None:
+    assert figures.clipped("x" * 30, 10) == "x" * 10 + "… (20 more characters are in the ledger)"

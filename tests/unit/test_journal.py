@@ -1,0 +1,153 @@
+import errno
+import io
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from workbench.ledger.entries import SampleSeen
+from workbench.ledger.journal import RESERVE_BYTES, JournalFullError, JournalWriter, set_torn_tail_aside, unpack
+
+
+def entry(number: int, size: int = 10) -> SampleSeen:
+    return SampleSeen(f"k{number}", os.urandom(size).hex())
+
+
+def lines(journal: Path) -> list[bytes]:
+    content = io.BytesIO()
+    unpack(journal, content)
+    return content.getvalue().splitlines()
+
+
+def test_what_was_flushed_is_read_back(tmp_path: Path) -> None:
+    writer = JournalWriter(tmp_path / "j")
+    for number in range(10):
+        writer.append(entry(number))
+        writer.flush()
+    path = writer.rotate()
+    assert path is not None
+    assert len(lines(path)) == 10
+    assert writer.durable == 10
+    writer.append(entry(11))
+    writer.close()
+    assert len(list((tmp_path / "j").iterdir())) == 2  # a new file after rotation, and no reserve left
+
+
+def test_nothing_appended_makes_no_file(tmp_path: Path) -> None:
+    JournalWriter(tmp_path / "j").close()
+    assert not (tmp_path / "j").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "rubbish"])
+def test_a_torn_tail_is_set_aside_and_the_rest_is_whole(tmp_path: Path, damage: str) -> None:
+    writer = JournalWriter(tmp_path)
+    for number in range(5):
+        writer.append(entry(number))
+        writer.flush()
+    path = writer.rotate()
+    assert path is not None
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        data = data[:-3]
+    elif damage == "flip":
+        data[-10] ^= 0xFF
+    else:
+        data += b"rubbish"
+    path.write_bytes(data)
+    found = unpack(path, io.BytesIO())
+    assert found.torn is not None
+    assert found.records == (5 if damage == "rubbish" else 4)
+    aside = set_torn_tail_aside(path, found.torn)
+    assert aside.stat().st_size == found.torn.size
+    assert unpack(path, io.BytesIO()).torn is None
+
+
+def test_durable_counts_only_what_is_synced(tmp_path: Path) -> None:
+    told: list[int] = []
+    synced = threading.Event()
+
+    def tell(durable: int) -> None:
+        told.append(durable)
+        synced.set()
+
+    writer = JournalWriter(tmp_path)
+    assert writer.append(entry(1)) == 1
+    writer.flush()
+    assert writer.durable == 0
+    writer.sync_in_background(tell)
+    assert synced.wait(5)
+    assert told[-1] == 1 == writer.durable
+    writer.close()
+
+
+def test_a_full_disk_uses_the_reserve_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = JournalWriter(tmp_path)
+    writer.append(entry(1))
+    writer.flush()
+    assert sum(file.stat().st_size for file in tmp_path.glob("*.reserve")) == RESERVE_BYTES
+    real, refused = os.write, []
+
+    def full_until_the_reserve_is_freed(fd: int, data: memoryview) -> int:
+        if list(tmp_path.glob("*.reserve")):
+            refused.append(1)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(fd, data)
+
+    monkeypatch.setattr(os, "write", full_until_the_reserve_is_freed)
+    writer.append(entry(2))
+    writer.flush()
+    assert refused
+    assert writer.no_room
+    path = writer.rotate()
+    assert path is not None
+    assert len(lines(path)) == 2
+
+
+def test_a_disk_that_takes_nothing_more_leaves_whole_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = JournalWriter(tmp_path)
+    writer.append(entry(1))
+    writer.flush()
+    real = os.write
+
+    def half_then_full(fd: int, data: memoryview) -> int:
+        if len(data) < 40:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(fd, data[: len(data) // 2])
+
+    monkeypatch.setattr(os, "write", half_then_full)
+    writer.append(entry(2, 500))
+    with pytest.raises(JournalFullError, match="make room and run again"):
+        writer.flush()
+    monkeypatch.undo()
+    (path,) = tmp_path.glob("*.zst")
+    assert unpack(path, io.BytesIO()).torn is None
+    assert len(lines(path)) == 1
+    writer.flush()  # there is room again: what waited is written
+    assert len(lines(path)) == 2
+    writer.close()
+
+
+def test_a_limit_on_file_sizes_goes_on_in_another_file(tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import os, resource, sys
+        from pathlib import Path
+        from workbench.ledger.entries import SampleSeen
+        from workbench.ledger.journal import JournalWriter
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+        writer = JournalWriter(Path(sys.argv[1]))
+        count = 0
+        while not writer.no_room:
+            writer.append(SampleSeen("k", os.urandom(200).hex())); writer.flush(); count += 1
+        writer.close()
+        print(count)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    files = sorted(tmp_path.glob("*.zst"))
+    assert len(files) == 2
+    assert sum(len(lines(path)) for path in files) == int(done.stdout)

@@ -1,0 +1,233 @@
+import fcntl
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.unit.ledger_rows import answer, intent, started, write_run
+from workbench.errors import InputError, LockHeldError, WorkbenchError
+from workbench.ledger.entries import RunEnded
+from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger, literal, migrations
+from workbench.ledger.upkeep import check_ledger, compact_ledger
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "it's.duckdb")
+
+
+def summary(ledger: Ledger, run_id: str) -> dict[str, object]:
+    with reading(ledger) as reader:
+        return reader.row("run_summary", run_id=run_id)
+
+
+def test_what_is_only_in_a_journal_reads_as_what_is_ingested(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 5)
+    before = summary(ledger, "r1")
+    assert before["completed"] == 5
+    with reading(ledger) as reader:
+        calls_before = reader.rows("run_calls", run_id="r1", most=9)
+    assert ingest(ledger).journals == 1
+    assert not ledger.journals()
+    assert summary(ledger, "r1") == before
+    with reading(ledger) as reader:
+        assert reader.rows("run_calls", run_id="r1", most=9) == calls_before
+    assert [call["name"] for call in calls_before[0]["tool_calls"]] == ["f", "g"]
+
+
+def test_an_ingest_that_is_repeated_adds_nothing(ledger: Ledger) -> None:
+    journal = write_run(ledger.journal_folder, "r1", 5)
+    copy = shutil.copy(journal, ledger.path.parent / "copy")
+    ingest(ledger)
+    shutil.copy(copy, journal)  # as if the process had been killed between the commit and the removal
+    assert summary(ledger, "r1")["completed"] == 5
+    assert ingest(ledger).records == 0
+    assert not ledger.journals()
+    assert check_ledger(ledger)["sound"]
+    assert summary(ledger, "r1")["completed"] == 5
+
+
+def test_content_is_kept_once(ledger: Ledger) -> None:
+    for run_id in ("r1", "r2"):
+        write_run(ledger.journal_folder, run_id, 3)
+    ingest(ledger)
+    write_run(ledger.journal_folder, "r3", 3)
+    state = check_ledger(ledger)  # r3 is still in its journal
+    assert (state["repeated_samples"], state["repeated_bodies"]) == (0, 0)
+    ingest(ledger)
+    state = check_ledger(ledger)
+    assert (state["repeated_samples"], state["repeated_bodies"], state["attempts"]) == (0, 0, 9)
+    with reading(ledger) as reader:
+        assert len(reader.rows("run_calls", run_id="r3", most=99)) == 3
+
+
+def test_a_killed_run_has_open_intents_and_no_end(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 3))
+    for number in (1, 2):
+        writer.append(intent("r1", number))
+    writer.append(answer("r1", 1))
+    writer.close()
+    found = summary(ledger, "r1")
+    assert (found["planned"], found["completed"], found["pending"], found["open_intents"]) == (3, 1, 2, 1)
+    with reading(ledger) as reader:
+        (run,) = reader.rows("runs", most=5)
+    assert run["status"] is None
+    assert run["pending"] == 2
+
+
+def test_a_living_writers_journal_is_left_alone_and_read(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 1))
+    writer.append(intent("r1", 1))
+    writer.flush()
+    assert ingest(ledger).journals == 0
+    assert summary(ledger, "r1")["open_intents"] == 1
+    writer.append(answer("r1", 1))
+    writer.flush()
+    assert summary(ledger, "r1")["completed"] == 1
+    writer.close()
+    assert ingest(ledger).journals == 1
+
+
+def test_a_torn_journal_is_ingested_up_to_its_tear(ledger: Ledger) -> None:
+    journal = write_run(ledger.journal_folder, "r1", 5)
+    journal.write_bytes(journal.read_bytes()[:-5])  # the last frame is the run's end
+    done = ingest(ledger)
+    assert len(done.torn) == 1
+    assert Path(done.torn[0]).exists()
+    found = summary(ledger, "r1")
+    assert found["completed"] == 5
+
+
+def test_an_ingest_does_not_wait_for_a_reader(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    with ledger.locked(exclusive=False):
+        done = ingest(ledger, patience_s=0.1)
+    assert "another process holds" in done.deferred
+    assert summary(ledger, "r1")["completed"] == 1
+    assert ingest(ledger).journals == 1
+
+
+def test_an_ingest_does_not_wait_for_a_notebook(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    ingest(ledger)
+    write_run(ledger.journal_folder, "r2", 1)
+    script = (
+        "import duckdb, sys\n"
+        "db = duckdb.connect(sys.argv[1], read_only=True)\n"
+        "print(db.execute('SELECT count(*) FROM attempts').fetchone()[0], flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", script, str(ledger.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
+        assert notebook.stdout is not None
+        assert notebook.stdin is not None
+        assert notebook.stdout.readline() == "1\n"
+        assert "another program has the ledger open" in ingest(ledger, patience_s=0.1).deferred
+        assert summary(ledger, "r2")["completed"] == 1  # reading beside it works
+        notebook.stdin.close()
+    assert ingest(ledger).journals == 1
+
+
+def test_one_run_of_a_job_at_a_time(ledger: Ledger) -> None:
+    with ledger.running("a job"):
+        with pytest.raises(LockHeldError, match="'a job' is running already"), ledger.running("a job"):
+            pass
+        with ledger.running("another"):
+            pass
+    with ledger.running("a job"):
+        pass
+
+
+def test_addresses_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    for address in ("postgres://h/db", "ducklake:x", "s3://b/k", str(tmp_path), str(tmp_path / "no" / "l.duckdb")):
+        with pytest.raises(InputError):
+            Ledger(address)
+
+
+def test_migrations_are_recorded_and_never_edited(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path), read_only=True) as db:
+        applied = db.execute("SELECT version, sha256 FROM schema_versions ORDER BY version").fetchall()
+        made = db.execute("SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name LIKE 'it%'").fetchone()
+    assert applied == [(version, hashlib.sha256(text.encode()).hexdigest()) for version, _, text in migrations()]
+    assert [version for version, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
+    assert made is not None
+    assert str(made[0]).startswith("v1.5")
+    with duckdb.connect(str(ledger.path)) as db:
+        db.execute("UPDATE schema_versions SET sha256 = 'x'")
+    write_run(ledger.journal_folder, "r2", 1)
+    with pytest.raises(WorkbenchError, match="not the one this ledger was made with"):
+        ingest(ledger)
+
+
+def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path)) as db:
+        db.execute("INSERT INTO schema_versions VALUES (999, 'later', 'x', now()::TIMESTAMP)")
+    write_run(ledger.journal_folder, "r2", 1)
+    with pytest.raises(WorkbenchError, match="newer workbench"):
+        ingest(ledger)
+
+
+def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 2)
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path), read_only=True) as db:
+        for view in ("run_overview", "item_outcomes", "latest_scores", "pass_rates", "usage_by_day", "route_behaviour", "errors_by_kind"):
+            db.execute(f"FROM {view}").fetchall()
+        assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (20,)
+
+
+def test_compacting_keeps_every_row(ledger: Ledger) -> None:
+    for number in range(3):
+        write_run(ledger.journal_folder, f"r{number}", 50)
+        ingest(ledger)
+    before = check_ledger(ledger)
+    compact_ledger(ledger)
+    assert check_ledger(ledger) == before
+    write_run(ledger.journal_folder, "later", 1)
+    assert ingest(ledger).journals == 1
+
+
+def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    path.write_text("not a database, " * 1000)
+    write_run(Ledger(path).journal_folder, "r1", 1)
+    with pytest.raises(WorkbenchError, match="cannot be opened"):
+        summary(Ledger(path), "r1")
+
+
+def test_literals() -> None:
+    assert literal("it's") == "'it''s'"
+    assert literal(["a", "b"]) == "['a', 'b']"
+    assert literal(None) == "NULL"
+    assert literal(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)) == "TIMESTAMP '2026-01-02 03:04:05.000000'"
+
+
+def test_the_journal_folder_lock_is_the_writers(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(RunEnded("r", datetime.now(UTC), "complete", 0, 1.0))
+    writer.flush()
+    (journal,) = ledger.journals()
+    with journal.open() as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    writer.close()
+
+
+def test_rows_are_plain_values(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    with reading(ledger) as reader:
+        json.dumps(reader.rows("run_calls", run_id="r1", most=1)[0]["tool_calls"])

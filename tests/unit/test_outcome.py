@@ -1,0 +1,138 @@
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from workbench.client import outcome
+from workbench.client.transport import Failure, Reply
+from workbench.records import Outcome
+
+SIGNATURE = re.compile(outcome.DEFAULT_ALLOWANCE_SIGNATURE, re.IGNORECASE)
+
+
+def judged(status: int, body: Any, content_type: str = "application/json") -> outcome.Verdict:
+    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return outcome.of_reply(Reply(status, {"content-type": content_type}, raw), SIGNATURE)
+
+
+def answer(**message: Any) -> dict[str, Any]:
+    finish = message.pop("finish", "stop")
+    usage = message.pop("usage", {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7})
+    return {"model": "m", "choices": [{"finish_reason": finish, "message": message}], "usage": usage}
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+# Shapes that real stacks were seen to answer with; the texts are shortened.
+SHAPES: list[tuple[str, int, Any, Outcome]] = [
+    ("text", 200, answer(content="4"), Outcome.OK),
+    ("tool call, content null", 200, answer(content=None, tool_calls=[CALL], finish="tool_calls"), Outcome.OK),
+    ("empty string", 200, answer(content=""), Outcome.EMPTY),
+    ("null content", 200, answer(content=None), Outcome.EMPTY),
+    ("white space", 200, answer(content=" \n"), Outcome.EMPTY),
+    ("cut", 200, answer(content="The answ", finish="length"), Outcome.TRUNCATED),
+    ("cut before the first word", 200, answer(content="", finish="length"), Outcome.TRUNCATED),
+    ("thought only", 200, answer(content="", reasoning_content="Hm", finish="length"), Outcome.REASONING_EXHAUSTED),
+    ("null", 200, None, Outcome.NULL_BODY),
+    ("task ids", 200, {"status": True, "task_ids": ["x"]}, Outcome.MALFORMED_BODY),
+    ("no choice", 200, {"choices": []}, Outcome.MALFORMED_BODY),
+    ("a list", 200, [], Outcome.MALFORMED_BODY),
+    ("cut JSON", 200, b'{"choices": [{"mess', Outcome.MALFORMED_BODY),
+    ("a page", 200, b"<!doctype html><html></html>", Outcome.HTML_BODY),
+    ("error under 200", 200, {"error": {"message": "litellm.Timeout: late"}}, Outcome.GATEWAY_TIMEOUT),
+    ("invalid key", 401, {"detail": "Your session has expired or the token is invalid."}, Outcome.KEY_REJECTED),
+    ("no key", 401, {"detail": "Not authenticated"}, Outcome.KEY_REJECTED),
+    ("keys switched off", 403, {"detail": "Use of API key is not enabled in the environment."}, Outcome.KEY_NOT_ALLOWED),
+    ("backend refuses the platform's secret", 401,
+     {"error": {"message": "litellm.AuthenticationError: bad", "type": "authentication_error", "code": "401"}},
+     Outcome.ROUTE_UNAUTHORISED),
+    ("the same in the 400 style", 400, {"detail": "litellm.AuthenticationError: AuthenticationError: bad"},
+     Outcome.ROUTE_UNAUTHORISED),
+    ("401 in the gateway's shape, no class named", 401, {"error": {"message": "no"}}, Outcome.ROUTE_UNAUTHORISED),
+    ("secret not set", 500, {"error": {"message": "litellm.InternalServerError: Missing credentials."}},
+     Outcome.ROUTE_UNAUTHORISED),
+    ("not visible", 400, {"detail": "Model not found"}, Outcome.MODEL_NOT_VISIBLE),
+    ("bad messages", 400, {"detail": "'str' object has no attribute 'get'"}, Outcome.BAD_REQUEST),
+    ("validation", 422, {"detail": [{"type": "json_invalid", "loc": ["body"], "msg": "x"}]}, Outcome.BAD_REQUEST),
+    ("context", 400, {"error": {"message": "litellm.ContextWindowExceededError: too long"}}, Outcome.CONTEXT_TOO_LONG),
+    ("rate limit of the route", 429, {"error": {"message": "litellm.RateLimitError: slow down"}}, Outcome.RATE_LIMITED),
+    ("rate limit in the 400 style", 400, {"detail": "litellm.RateLimitError: slow down"}, Outcome.RATE_LIMITED),
+    ("limiter", 429, {"error": {"message": "Max parallel request limit reached"}}, Outcome.RATE_LIMITED),
+    ("server at its limit", 503, b"Service Unavailable", Outcome.RATE_LIMITED),
+    ("cooldown", 429, {"error": {"message": "No deployments available for selected model",
+     "type": "all_deployments_in_cooldown"}}, Outcome.ROUTE_COOLING),
+    ("502", 502, {"error": {"message": "litellm.BadGatewayError: <html>502</html>"}}, Outcome.ROUTE_DOWN),
+    ("530", 530, {"error": {"message": "litellm.APIError: 530"}}, Outcome.ROUTE_DOWN),
+    ("502 in the 400 style", 400, {"detail": "litellm.BadGatewayError: BadGatewayError"}, Outcome.ROUTE_DOWN),
+    ("500 without a class", 500, {"error": {"message": "boom"}}, Outcome.ROUTE_DOWN),
+    ("gateway gone", 500, {"detail": "Open WebUI: Server Connection Error"}, Outcome.GATEWAY_UNREACHABLE),
+    ("gateway gone, 400 style", 400, {"detail": "Open WebUI: Server Connection Error"}, Outcome.GATEWAY_UNREACHABLE),
+    ("gateway gone, after a list", 404, {"detail": "Model '' was not found"}, Outcome.GATEWAY_UNREACHABLE),
+    ("page from in front", 502, b"<html>502 Bad Gateway</html>", Outcome.GATEWAY_UNREACHABLE),
+    ("page from in front, time-out", 504, b"<html>504</html>", Outcome.GATEWAY_TIMEOUT),
+    ("time-out", 408, {"error": {"message": "litellm.Timeout: APITimeoutError"}}, Outcome.GATEWAY_TIMEOUT),
+    ("time-out in the 400 style", 400, {"detail": "litellm.Timeout: APITimeoutError"}, Outcome.GATEWAY_TIMEOUT),
+    ("allowance by a filter", 400, {"detail": "402: Your monthly allowance is used up."}, Outcome.ALLOWANCE_SUSPECTED),
+    ("budget", 422, {"error": {"type": "budget_exceeded", "message": "over"}}, Outcome.ALLOWANCE_SUSPECTED),
+    ("an upstream's quota is a rate limit", 429, {"error": {"message": "litellm.RateLimitError: quota exceeded"}},
+     Outcome.RATE_LIMITED),
+    ("wrong method", 405, {"detail": "Method Not Allowed"}, Outcome.BAD_REQUEST),
+    ("teapot", 418, {"x": 1}, Outcome.UNKNOWN),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "body", "expected"), [shape[1:] for shape in SHAPES], ids=[shape[0] for shape in SHAPES])
+def test_shapes(status: int, body: Any, expected: Outcome) -> None:
+    verdict = judged(status, body)
+    assert verdict.outcome is expected
+    assert verdict.evidence
+
+
+def test_every_outcome_has_its_consequences() -> None:
+    assert set(outcome.CONSEQUENCES) == set(Outcome)
+    for name, follows in outcome.CONSEQUENCES.items():
+        if follows.accepted:
+            assert not follows.rerun, name
+            assert follows.drew == "yes", name
+        if follows.scored:
+            assert follows.accepted, name
+
+
+def test_the_callers_faults_are_never_sent_again() -> None:
+    for name in (Outcome.MODEL_NOT_VISIBLE, Outcome.BAD_REQUEST, Outcome.CONTEXT_TOO_LONG):
+        assert not outcome.CONSEQUENCES[name].next_pass
+        assert not outcome.CONSEQUENCES[name].rerun
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (Failure("connect", "never", "refused"), Outcome.CONNECT_FAILED),
+        (Failure("lost", "maybe", "reset"), Outcome.CONNECTION_LOST),
+        (Failure("timeout", "maybe", "late"), Outcome.CLIENT_TIMEOUT),
+    ],
+)
+def test_failures(failure: Failure, expected: Outcome) -> None:
+    assert outcome.of_failure(failure).outcome is expected
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "x", {"total_tokens": -1}])
+def test_usage_that_is_absent_or_all_zero_is_unknown(usage: Any) -> None:
+    completion = judged(200, answer(content="x", usage=usage)).completion
+    assert completion is not None
+    assert completion.usage.total_tokens is None
+    assert completion.usage.prompt_tokens is None
+
+
+def test_an_answer_cut_inside_a_surrogate_pair_is_kept() -> None:
+    body = b'{"choices": [{"finish_reason": "stop", "message": {"content": "ok \\ud83d"}}]}'
+    completion = judged(200, body).completion
+    assert completion is not None
+    assert completion.answer == "ok \ufffd"
+
+
+def test_content_parts_and_reasoning_are_read() -> None:
+    completion = judged(200, answer(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], reasoning="r")).completion
+    assert completion is not None
+    assert (completion.answer, completion.reasoning) == ("ab", "r")

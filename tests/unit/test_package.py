@@ -1,0 +1,91 @@
+"""Promises of the package as a whole."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import workbench
+from workbench.cli.main import _COMMANDS
+from workbench.ledger.entries import journal_columns
+from workbench.ledger.store import sql
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "altair", "aiohttp", "httpx", "jinja2"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    script = f"import sys, json\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_the_package_loads_nothing_heavy_and_no_server() -> None:
+    loaded = loaded_by("import workbench")
+    assert not loaded & HEAVY
+    assert not any(name.startswith("workbench.local_platform") for name in loaded)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    statement = "from workbench.cli.main import workbench\nworkbench.main(['--help'], standalone_mode=False)"
+    assert not loaded_by(statement) & HEAVY
+
+
+def test_no_command_needs_pandas(tmp_path: Path) -> None:
+    statement = (
+        f"import os; os.chdir({str(tmp_path)!r}); sys.argv = ['workbench', 'demo', '--no-progress']\n"
+        "from workbench.cli.main import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0, end.code"
+    )
+    assert "pandas" not in loaded_by(statement)
+
+
+def test_exported_names() -> None:
+    assert workbench.__all__ == []
+
+
+def test_every_command_is_documented() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for name in _COMMANDS:
+        assert re.search(rf"`(workbench )?{name}\b", readme), name
+
+
+def test_every_exit_code_is_documented() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 100, 130):
+        assert f"| {code}" in readme
+
+
+def test_the_readmes_job_is_understood() -> None:
+    from workbench.job import parse_job
+
+    readme = (ROOT / "README.md").read_text()
+    text = readme.split("```toml\n")[1].split("```")[0]
+    assert parse_job(text, ROOT / "jobs" / "readme.toml").name == "arithmetic"
+    tomllib.loads(text)
+
+
+def test_every_sql_file_says_what_it_is_for() -> None:
+    root = resources.files("workbench.ledger").joinpath("sql")
+    for folder in ("queries", "views", "schema"):
+        for file in root.joinpath(folder).iterdir():
+            text = file.read_text("utf-8")
+            assert text.startswith("-- "), file.name
+            if folder == "queries":
+                assert "-- Parameters:" in text, file.name
+
+
+def test_the_ingest_reads_every_journal_column() -> None:
+    text = sql("ingest")
+    unread = [name for name in journal_columns() if not re.search(rf"\b{name}\b", text)]
+    assert not unread
+
+
+@pytest.mark.parametrize("name", sorted(_COMMANDS))
+def test_every_command_has_help(name: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "workbench.cli.main", name, "--help"], capture_output=True, text=True, check=True)
+    assert "Usage:" in done.stdout

@@ -1,0 +1,103 @@
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.job import PromptMessage, PromptTable
+from workbench.prompt import Prompt, body_fields, canonical, request_key, sample_key
+from workbench.records import Sample
+
+
+def rendered(sample: Sample, **table: Any) -> list[dict[str, Any]]:
+    return Prompt(PromptTable(**table), "job.toml").messages(sample)
+
+
+def test_the_default_sends_the_input() -> None:
+    assert rendered(Sample("1", "Hello\n")) == [{"role": "user", "content": "Hello\n"}]
+
+
+def test_a_samples_columns_are_the_variables() -> None:
+    sample = Sample("7", "Q", target="T", choices=("x", "y"), metadata={"language": "French"})
+    template = "{{ id }} {{ input }} {{ language }} {{ metadata.language }} {% for c in choices %}{{ c }}{% endfor %}"
+    assert rendered(sample, template=template, system="S")[0] == {"role": "system", "content": "S"}
+    assert rendered(sample, template=template)[0]["content"] == "7 Q French French xy"
+
+
+def test_messages_are_templates_too() -> None:
+    messages = [PromptMessage("user", "a {{ input }}"), PromptMessage("assistant", "b")]
+    assert [m["content"] for m in rendered(Sample("1", "x"), messages=messages)] == ["a x", "b"]
+
+
+def test_a_sample_that_is_a_list_of_messages_is_sent_as_it_is() -> None:
+    messages = [{"role": "user", "content": "{{ not a template }}", "name": "n"}]
+    assert rendered(Sample("1", messages), system="S") == messages
+
+
+def test_an_undefined_variable_names_the_sample_and_what_there_is() -> None:
+    with pytest.raises(InputError) as caught:
+        rendered(Sample("r9", "x", metadata={"question": "q"}), template="{{ questoin }}")
+    assert "prompt.template: sample 'r9': 'questoin' is undefined" in str(caught.value)
+    assert "question" in str(caught.value)
+
+
+def test_a_row_without_an_input_column_has_no_input() -> None:
+    row = {"body": "b"}
+    assert rendered(Sample("1", row, metadata=row), template="{{ body }}")[0]["content"] == "b"
+    with pytest.raises(InputError, match="'input' is undefined"):
+        rendered(Sample("1", row, metadata=row))
+
+
+def test_a_template_that_is_no_jinja_is_a_fault() -> None:
+    with pytest.raises(InputError, match="no Jinja"):
+        Prompt(PromptTable(template="{{ input"), "job.toml")
+
+
+@pytest.mark.parametrize("template", ["{{ ''.__class__.__mro__ }}", "{{ input.__init__.__globals__ }}"])
+def test_templates_are_sandboxed(template: str) -> None:
+    with pytest.raises(InputError):
+        rendered(Sample("1", "x"), template=template)
+
+
+def test_an_empty_list_of_tools_is_not_sent_and_a_samples_own_replace_the_jobs() -> None:
+    tool = {"type": "function", "function": {"name": "f"}}
+    assert body_fields({"tools": [], "tool_choice": "auto", "max_tokens": 1}, ()) == {"stream": False, "max_tokens": 1}
+    assert body_fields({"tools": [{"a": 1}]}, (tool,))["tools"] == [tool]
+
+
+def test_golden_keys() -> None:
+    """Changing one of these pays for everything again: a decision, not an accident."""
+    body = {
+        "model": "Qwen3 Coder [fast]",
+        "messages": [{"role": "user", "content": "Zwölf × 12?"}],
+        "stream": False,
+        "temperature": 0,
+        "max_tokens": 256,
+        "chat_template_kwargs": {"reasoning_effort": "low"},
+    }
+    shuffled = dict(reversed(body.items()))
+    assert canonical(body) == canonical(shuffled)
+    assert request_key("https://chat.example.org", canonical(body), 1, 0) == GOLDEN_REQUEST
+    assert request_key("local", canonical(body), 2, 1) == GOLDEN_LOCAL
+    assert sample_key(Sample("any", "Q", target=["a", 1], choices=("x",), metadata={"n": 1})) == GOLDEN_SAMPLE
+
+
+GOLDEN_REQUEST = "2375bfbc85ca16af932493d7fa1729658248df61e6711fd73dde4a69c3d21b12"
+GOLDEN_LOCAL = "401cc1815023e6e2330d16433899b7225fd5ba713d5f1f17a7b55719c9ffbf6f"
+GOLDEN_SAMPLE = "7e93b0c27bcfdf962483c546101b4c20c777b6fd3849f24a54c9e1fb4f5e2220"
+
+
+def test_every_part_of_the_identity_counts() -> None:
+    keys = {
+        request_key(identity, body, epoch, occurrence)
+        for identity in ("a", "b")
+        for body in (b"{}", b"[]")
+        for epoch in (1, 2)
+        for occurrence in (0, 1)
+    }
+    assert len(keys) == 16
+    assert request_key("a", b"{}", 1, 11) != request_key("a", b"{}", 11, 1)
+
+
+def test_a_sample_key_ignores_id_and_metadata() -> None:
+    assert sample_key(Sample("1", "x", metadata={"a": 1})) == sample_key(Sample("2", "x"))
+    assert sample_key(Sample("1", "x", target="t")) != sample_key(Sample("1", "x"))

@@ -1,0 +1,65 @@
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.dataset.spool import Spool
+from workbench.job import parse_job
+from workbench.plan.expand import Plan
+from workbench.plan.models import PlannedModel
+from workbench.run.queue import Queue
+
+MakePlan = Callable[..., Plan]
+
+
+@pytest.fixture
+def plan_of(tmp_path: Path) -> Iterator[MakePlan]:
+    with Spool() as spool:
+
+        def make(samples: int, *limits: int) -> Plan:
+            rows = "".join(json.dumps({"input": f"q{number}"}) + "\n" for number in range(samples))
+            (tmp_path / "d.jsonl").write_text(rows)
+            models = tuple(PlannedModel(f"m{number}", {}, limit, 1.0) for number, limit in enumerate(limits))
+            job = parse_job('models = ["m"]\n[dataset]\npath = "d.jsonl"\n', tmp_path / "j.toml")
+            plan = Plan(job, models, "local", spool)
+            plan.expand()
+            return plan
+
+        yield make
+
+
+def test_models_take_turns(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(3, 8, 8, 8))
+    assert [queue.take() for _ in range(6)] == [(0, 0), (1, 1), (2, 2), (0, 3), (1, 4), (2, 5)]
+
+
+def test_a_slow_model_never_starves_a_fast_one(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(100, 8, 8))
+    flying = [queue.take() for _ in range(8)]
+    assert sum(1 for item in flying if item and item[0] == 0) == 4
+    for _ in range(50):  # only model 1 answers
+        queue.give_back(1)
+        taken = queue.take()
+        assert taken is not None
+        assert taken[0] == 1
+
+
+def test_a_models_own_limit_holds_and_the_rest_goes_on(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(5, 1, 8))
+    assert [item[0] for item in (queue.take() for _ in range(6)) if item] == [0, 1, 1, 1, 1, 1]
+    assert queue.take() is None
+    assert not queue.exhausted
+    queue.give_back(0)
+    assert queue.take() == (0, 2)
+
+
+def test_everything_is_handed_out_once(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(7, 3, 2, 9))
+    seen = []
+    while not queue.exhausted:
+        taken = queue.take()
+        assert taken is not None
+        seen.append(taken[1])
+        queue.give_back(taken[0])
+    assert sorted(seen) == list(range(21))

@@ -1,0 +1,111 @@
+from typing import Any
+
+import pytest
+
+from workbench.job import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
+from workbench.records import Sample
+from workbench.scoring.extract import chosen_letter, last_number
+from workbench.scoring.scorers import score
+
+
+def value(scorer: ScorerTable, answer: str | None, target: Any = None, choices: tuple[str, ...] = ()) -> float | None:
+    return score(scorer, answer, Sample("1", "q", target, choices)).value
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("The answer is 42.", 42),
+        ("5 + 3 = 8, so the answer is 8", 8),
+        ("The answer is 5 × 6 = 30.", 30),
+        ("First 10, then 20", 20),
+        ("She pays $1,234.50 in total", 1234.5),
+        ("1 000 and then 2\u202f000", 2000),
+        ("about -3.5e2", -350),
+        ("−7", -7),
+        ("3/4", 0.75),
+        ("#### 1,200", 1200),
+        ("so \\boxed{17} it is, after 3 tries", 17),
+        ("**12**", 12),
+        ("10-20", 20),
+        ("- 5 apples", 5),
+        (".5", 0.5),
+        ("no number, v2x", None),
+        ("", None),
+    ],
+)
+def test_the_number_an_answer_settles_on(text: str, number: float | None) -> None:
+    assert last_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Answer: B", "B"),
+        ("The correct answer is (C).", "C"),
+        ("B) because A is wrong", "B"),
+        ("**D**", "D"),
+        ("A cat sat", "A"),
+        ("I choose option b", None),
+        ("\\boxed{A}", "A"),
+        ("nothing", None),
+    ],
+)
+def test_the_choice_an_answer_settles_on(text: str, letter: str | None) -> None:
+    assert chosen_letter(text, "ABCD") == letter
+
+
+@pytest.mark.parametrize(
+    ("scorer", "answer", "target", "expected"),
+    [
+        (Exact(), " Paris\n", "Paris", 1),
+        (Exact(), "paris", "Paris", 0),
+        (Exact(ignore_case=True), "paris", "Paris", 1),
+        (Exact(ignore_case=True, ignore_punctuation=True), "Paris!", ["London", "paris"], 1),
+        (Exact(), "4", 4, 1),
+        (Includes(), "It is Paris, surely", "PARIS", 1),
+        (Includes(ignore_case=False), "It is Paris", "PARIS", 0),
+        (Includes(), "x", ["y", "x"], 1),
+        (Includes(), "x", "", None),
+        (Numeric(), "The answer is 4.", "4", 1),
+        (Numeric(), "The answer is 4.1", 4, 0),
+        (Numeric(tolerance=0.2), "4.1", 4, 1),
+        (Numeric(relative_tolerance=0.1), "109", 100, 1),
+        (Numeric(), "none", 4, 0),
+        (Numeric(), "18", "16 - 3 - 4 = 9 … 9 * 2 = 18 #### 18", 1),
+        (Numeric(), "4", "four", None),
+        (Pattern(pattern=r"\byes\b"), "Yes!", None, 1),
+        (Pattern(pattern=r"\byes\b"), "no", None, 0),
+        (Pattern(pattern=r"result: (\w+)"), "Result: Foo", "foo", 1),
+        (Pattern(pattern=r"result: (\w+)"), "Result: Foo", None, None),
+        (Choice(), "Answer: B", "B", 1),
+        (Choice(), "I settle on B.", "A", 0),
+    ],
+)
+def test_scorers(scorer: ScorerTable, answer: str, target: Any, expected: float | None) -> None:
+    assert value(scorer, answer, target) == expected
+
+
+def test_a_choice_target_may_be_a_letter_the_options_text_or_its_number() -> None:
+    options = ("three", "four", "five")
+    assert value(Choice(), "B", "b", options) == 1
+    assert value(Choice(), "B", "Four", options) == 1
+    assert value(Choice(), "B", 1, options) == 1
+    assert value(Choice(), "four", "B", options) == 1
+    assert value(Choice(), "D", "B", options) == 0
+    assert value(Choice(), "B", "seven", options) is None
+
+
+@pytest.mark.parametrize("scorer", [Exact(), Includes(), Numeric(), Choice()])
+def test_without_text_or_target_an_answer_is_unscored(scorer: ScorerTable) -> None:
+    assert value(scorer, None, "x") is None
+    assert value(scorer, "  ", "x") is None
+    assert value(scorer, "x", None) is None
+
+
+def test_a_scorer_that_breaks_leaves_the_answer_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Sample("1", "q", target=[object()], choices=("a",))
+    monkeypatch.setattr("workbench.scoring.scorers.folded", lambda *a, **k: 1 / 0)
+    verdict = score(Exact(), "x", sample)
+    assert verdict.value is None
+    assert "ZeroDivisionError" in verdict.reason
