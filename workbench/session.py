@@ -5,18 +5,20 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from workbench.client.chat import ChatClient
-from workbench.client.outcome import DEFAULT_ALLOWANCE_SIGNATURE
-from workbench.client.transport import Http
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.records import Model
 from workbench.settings import Endpoint, find_endpoint, load_settings, read_environment
+
+if TYPE_CHECKING:
+    from workbench.client.chat import ChatClient
 
 LOCAL = "local"
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
@@ -33,11 +35,12 @@ class Where(msgspec.Struct, frozen=True):
     ledger: str | None = None
 
 
-class Session(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Session:
     """A platform that answers, and what it offers."""
 
     endpoint: Endpoint
-    client: ChatClient
+    client: "ChatClient"
     models: list[Model]
 
     @property
@@ -56,10 +59,14 @@ async def connected(where: Where) -> AsyncIterator[Session]:
         UnreachableError: Nothing answers.
     """
     settings = load_settings(where.folder)
-    signature = settings.allowance.signature or DEFAULT_ALLOWANCE_SIGNATURE
-    with contextlib.ExitStack() as platform:
-        if where.local:
-            endpoint = platform.enter_context(embedded_platform())
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(_embedded_platform()) if where.local else None
+        from workbench.client.chat import ChatClient  # loaded while the embedded platform starts
+        from workbench.client.outcome import DEFAULT_ALLOWANCE_SIGNATURE
+        from workbench.client.transport import Http
+
+        if process is not None:
+            endpoint = _announced(process)
         else:
             environment = read_environment(where.folder)
             endpoint = find_endpoint(settings, environment, base_url=where.base_url, profile=where.profile)
@@ -71,30 +78,28 @@ async def connected(where: Where) -> AsyncIterator[Session]:
             "User-Agent": "workbench",
         }
         async with Http(headers, proxy=endpoint.proxy) as http:
-            client = ChatClient(http, endpoint, signature)
+            client = ChatClient(http, endpoint, settings.allowance.signature or DEFAULT_ALLOWANCE_SIGNATURE)
             yield Session(endpoint, client, await client.list_models())
 
 
 @contextmanager
-def embedded_platform() -> Iterator[Endpoint]:
-    """Serve the embedded platform from a process of its own, for as long as this one lives.
-
-    Raises:
-        UnreachableError: It does not come up.
-    """
+def _embedded_platform() -> Iterator[subprocess.Popen[bytes]]:
+    """Serve the embedded platform from a process of its own, for as long as this one lives."""
     command = [sys.executable, "-m", "workbench.local_platform"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         try:
-            line = process.stdout.readline()
-            if not line:
-                raise UnreachableError("the embedded platform did not start; its message is above")
-            said = msgspec.json.decode(line, type=dict[str, str])
-            yield Endpoint(said["base_url"], said["key"], LOCAL)
+            yield process
         finally:
-            process.stdin.close()  # the word to stop; it would come by itself if this process died
-            process.terminate()
+            process.terminate()  # its standard input closes too, which stops it should this process be killed
+
+
+def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise UnreachableError("the embedded platform did not start; its message is above")
+    said = msgspec.json.decode(line, type=dict[str, str])
+    return Endpoint(said["base_url"], said["key"], LOCAL)
 
 
 def ledger_to_write(where: Where) -> Ledger:

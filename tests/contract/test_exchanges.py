@@ -102,10 +102,15 @@ def test_forced_tool_calls_are_filled_from_prompt_and_schema(platform: ThreadedS
 
 
 def test_tools_are_called_by_choice_when_the_prompt_asks_for_one(platform: ThreadedServer) -> None:
-    tool = {"type": "function", "function": {"name": "book_flight", "parameters": {"properties": {"city": {"type": "string"}}}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "book_flight", "parameters": {"properties": {"city": {"type": "string"}}}},
+    }
     assert "tool_calls" in message(ask(platform, "Toolsmith (forced ok)", "Book a flight to Oslo", tools=[tool]))
     assert "tool_calls" not in message(ask(platform, "Toolsmith (forced ok)", "Say hello", tools=[tool]))
-    assert "tool_calls" not in message(ask(platform, "Toolsmith (forced ok)", "Book a flight", tools=[tool], tool_choice="none"))
+    assert "tool_calls" not in message(
+        ask(platform, "Toolsmith (forced ok)", "Book a flight", tools=[tool], tool_choice="none")
+    )
 
 
 def test_a_fallback_answers_for_a_route_that_is_down_and_is_named(platform: ThreadedServer) -> None:
@@ -152,7 +157,9 @@ def test_every_fault_is_read_as_what_it_is(status: int, expected: Outcome) -> No
 
 def test_a_route_that_is_down_without_fallback_is_a_502() -> None:
     with ThreadedServer(one_route(unavailable=True)) as server:
-        response = sent(server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "m", "messages": []}})
+        response = sent(
+            server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "m", "messages": []}}
+        )
     assert response.status_code == 502
     assert judged(response).outcome is Outcome.ROUTE_DOWN
 
@@ -161,7 +168,9 @@ def test_a_preset_on_a_route_the_account_does_not_see_is_not_usable() -> None:
     config = one_route(visible_to=["other"])
     config = PlatformConfig(config.routes, (Preset("p", "m", "s"),), config.accounts)
     with ThreadedServer(config) as server:
-        response = sent(server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "p", "messages": []}})
+        response = sent(
+            server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "p", "messages": []}}
+        )
     assert response.json() == {"detail": "Model not found"}
 
 

@@ -11,7 +11,9 @@ def test_durations(seconds: float | None, text: str) -> None:
     assert figures.duration(seconds) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.123456, "0.123"), (12.3456, "12.3"), (1234.5, "1\u202f234"), (None, "not available")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.123456, "0.123"), (12.3456, "12.3"), (1234.5, "1\u202f234"), (None, "not available")]
+)
 def test_three_significant_figures(value: float | None, text: str) -> None:
     assert figures.significant(value) == text
 

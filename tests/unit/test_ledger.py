@@ -160,7 +160,9 @@ def test_migrations_are_recorded_and_never_edited(ledger: Ledger) -> None:
     ingest(ledger)
     with duckdb.connect(str(ledger.path), read_only=True) as db:
         applied = db.execute("SELECT version, sha256 FROM schema_versions ORDER BY version").fetchall()
-        made = db.execute("SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name LIKE 'it%'").fetchone()
+        made = db.execute(
+            "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name LIKE 'it%'"
+        ).fetchone()
     assert applied == [(version, hashlib.sha256(text.encode()).hexdigest()) for version, _, text in migrations()]
     assert [version for version, _, _ in migrations()] == list(range(1, len(migrations()) + 1))
     assert made is not None
@@ -186,7 +188,15 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 2)
     ingest(ledger)
     with duckdb.connect(str(ledger.path), read_only=True) as db:
-        for view in ("run_overview", "item_outcomes", "latest_scores", "pass_rates", "usage_by_day", "route_behaviour", "errors_by_kind"):
+        for view in (
+            "run_overview",
+            "item_outcomes",
+            "latest_scores",
+            "pass_rates",
+            "usage_by_day",
+            "route_behaviour",
+            "errors_by_kind",
+        ):
             db.execute(f"FROM {view}").fetchall()
         assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (20,)
 

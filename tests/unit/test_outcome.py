@@ -82,7 +82,9 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("status", "body", "expected"), [shape[1:] for shape in SHAPES], ids=[shape[0] for shape in SHAPES])
+@pytest.mark.parametrize(
+    ("status", "body", "expected"), [shape[1:] for shape in SHAPES], ids=[shape[0] for shape in SHAPES]
+)
 def test_shapes(status: int, body: Any, expected: Outcome) -> None:
     verdict = judged(status, body)
     assert verdict.outcome is expected
@@ -117,7 +119,9 @@ def test_failures(failure: Failure, expected: Outcome) -> None:
     assert outcome.of_failure(failure).outcome is expected
 
 
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "x", {"total_tokens": -1}])
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, "x", {"total_tokens": -1}]
+)
 def test_usage_that_is_absent_or_all_zero_is_unknown(usage: Any) -> None:
     completion = judged(200, answer(content="x", usage=usage)).completion
     assert completion is not None
@@ -133,6 +137,8 @@ def test_an_answer_cut_inside_a_surrogate_pair_is_kept() -> None:
 
 
 def test_content_parts_and_reasoning_are_read() -> None:
-    completion = judged(200, answer(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], reasoning="r")).completion
+    completion = judged(
+        200, answer(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], reasoning="r")
+    ).completion
     assert completion is not None
     assert (completion.answer, completion.reasoning) == ("ab", "r")

@@ -87,5 +87,7 @@ def test_the_ingest_reads_every_journal_column() -> None:
 
 @pytest.mark.parametrize("name", sorted(_COMMANDS))
 def test_every_command_has_help(name: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "workbench.cli.main", name, "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench.cli.main", name, "--help"], capture_output=True, text=True, check=True
+    )
     assert "Usage:" in done.stdout

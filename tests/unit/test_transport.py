@@ -40,7 +40,9 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
 
 async def received(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
-    length = next((int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")), 0)
+    length = next(
+        (int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")), 0
+    )
     return head + await reader.readexactly(length)
 
 

@@ -101,6 +101,13 @@ class ThreadedServer:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server = Server(self.platform)
 
+    async def _end(self) -> None:
+        await self._server.stop()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
     def __enter__(self) -> "ThreadedServer":
         self._thread.start()
         self.base_url = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result(10)
@@ -109,7 +116,7 @@ class ThreadedServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()

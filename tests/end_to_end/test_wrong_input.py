@@ -1,0 +1,136 @@
+"""Everything that can be wrong before a run: one clear message, the documented code, and nothing is sent."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from workbench.local_platform.server import ThreadedServer
+
+Change = Callable[[Workbench], object]
+
+
+def job_with(old: str, new: str) -> Change:
+    return lambda bench: bench.write("job.toml", job().replace(old, new))
+
+
+def data(text: str, name: str = "sums.jsonl") -> Change:
+    def change(bench: Workbench) -> None:
+        bench.write(name, text)
+        bench.write("job.toml", job(dataset=name))
+
+    return change
+
+
+CASES: list[tuple[str, Change, str]] = [
+    ("unknown key", job_with("max_in_flight", "max_in_fligth"), "job.toml:9: run.max_in_fligth: unknown key (did you mean 'max_in_flight'?)"),
+    ("limit 64", job_with("max_in_flight = 8", "max_in_flight = 64"), "job.toml:9: run.max_in_flight: expected at most 63, found 64"),
+    ("missing dataset", job_with("sums.jsonl", "sum.jsonl"), "did you mean 'sums.jsonl'?"),
+    ("empty dataset", data(""), "sums.jsonl: the dataset is empty"),
+    ("broken line", data(sums(6) + "{oops\n"), "sums.jsonl:7: no JSON"),
+    ("ragged table", data("input,target\na,1\nb,2,3\n", "d.csv"), "d.csv:3: 3 cells where the header has 2"),
+    ("missing column", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nfields = { input = "inptu" }'), "did you mean 'input'?"),
+    ("undefined variable", job_with("[request]", '[prompt]\ntemplate = "{{ qustion }}"\n[request]'), "'qustion' is undefined"),
+    ("invisible model", job_with("sim/instant", "sim/instnat"), "'sim/instnat' is not visible to this account (did you mean 'sim/instant'?)"),
+    ("no TOML", job_with("[dataset]", "[dataset"), "no TOML"),
+    ("missing job", lambda bench: (bench.folder / "job.toml").rename(bench.folder / "jobs.toml"), "did you mean 'jobs.toml'?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("command", ["run", "lint"])
+def test_faults_of_job_and_dataset(
+    bench: Workbench, platform: ThreadedServer, command: str, change: Change, expected: str
+) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    change(bench)
+    done = bench(command, "job.toml", code=2)
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not platform.platform.requests
+    assert not list(bench.folder.glob("*.duckdb"))
+
+
+def test_all_faults_come_at_once(bench: Workbench) -> None:
+    bench.write("job.toml", job("a", "a").replace("max_in_flight = 8", "max_in_flight = 64\npasses = 3"))
+    assert len(bench("run", "job.toml", code=2).stderr.splitlines()) == 2
+
+
+def test_no_endpoint_comes_before_no_key(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    done = bench("run", "job.toml", code=2)
+    assert "no endpoint is configured" in done.stderr
+    assert "--local" in done.stderr
+    bench.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:9"
+    assert "WORKBENCH_API_KEY" in bench("run", "job.toml", code=4).stderr
+
+
+def test_a_bad_key_is_4(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench.environment["WORKBENCH_API_KEY"] = "sk-0000"
+    for command in (("run", "job.toml"), ("models",), ("doctor",)):
+        bench(*command, code=4)
+
+
+def test_an_unreachable_platform_is_6(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:9"
+    for command in (("run", "job.toml"), ("models",), ("doctor",)):
+        bench(*command, code=6)
+
+
+def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedServer) -> None:
+    bench.environment["WORKBENCH_BASE_URL"] = platform.base_url + "/elsewhere"
+    assert "is the base URL the platform's" in bench("models", code=6).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("rnu", "job.toml"), "did you mean 'run'?"),
+        (("schedule", "job.toml"), "not built yet"),
+        (("run",), "name a job file"),
+        (("run", "job.toml", "--fresh", "--resume", "x"), "give only one of them"),
+        (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),
+        (("run", "job.toml", "--ledger", "postgres://h"), "only a plain path"),
+        (("run", "job.toml", "--ledger", "no/such/folder/l.duckdb"), "there is no folder"),
+        (("run", "job.toml", "--profile", "lab"), "there is no profile 'lab'"),
+        (("run", "job.toml", "--resume", "20260101T000000-abcdef"), "there is no run"),
+        (("show", "20260101T000000-abcdef"), "there is no ledger"),
+        (("usage", "--by", "moon"), "moon"),
+        (("platform", "serve", "--host", "0.0.0.0", "--ephemeral"), "loopback only"),
+        (("platform", "serve"), "begins with sk-"),
+        (("platform", "serve", "--ephemeral", "--config", "no.toml"), "no.toml"),
+    ],
+)
+def test_usage_is_2(bench: Workbench, arguments: tuple[str, ...], expected: str) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    assert expected in bench(*arguments, code=2).stderr
+
+
+def test_simulated_data_and_an_accounts_never_mix(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--local", "--no-report")
+    import duckdb
+
+    with duckdb.connect(str(bench.folder / "local.duckdb")) as db:
+        db.execute("UPDATE runs SET simulated = false")
+    done = bench("run", "job.toml", "--local", "--fresh", code=2)
+    assert "need a ledger of their own" in done.stderr
+
+
+def test_two_ledgers_in_a_folder_must_be_told_apart(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--local", "--no-report")
+    bench("run", "job.toml", "--no-report")
+    assert "say which with --ledger" in bench("runs", code=2).stderr
+    assert len(bench.json("runs", "--ledger", "local.duckdb")) == 1
