@@ -13,8 +13,10 @@ import msgspec
 
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.journal import set_torn_tail_aside, unpack
-from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, LedgerBusyError, insert_row, literal, sql
+from workbench.ledger.store import Ledger, LedgerBusyError, insert_row, literal, sql
 
+INGEST_PATIENCE_S = 2.0
+"""How long an ingest waits for readers before it leaves the journals to the next one."""
 _LEAST_OBJECT_BYTES = 2**20
 _STAGE_COLUMNS = "{" + ", ".join(f"{name}: '{kind}'" for name, kind in journal_columns().items()) + "}"
 
@@ -30,7 +32,7 @@ class Ingested(msgspec.Struct, frozen=True):
     """Why journals were left for the next ingest; empty when none were."""
 
 
-def ingest(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S) -> Ingested:
+def ingest(ledger: Ledger, *, patience_s: float = INGEST_PATIENCE_S) -> Ingested:
     """Take every journal whose writer is done or dead into the DuckDB file, and remove it.
 
     Never raises for a ledger that others use: the journals stay, are read from there, and the next ingest takes them.

@@ -22,7 +22,8 @@ import duckdb
 from workbench.errors import Fault, InputError, LockHeldError, WorkbenchError
 from workbench.ledger.journal import SUFFIX
 
-LOCK_PATIENCE_S = 5.0
+LOCK_PATIENCE_S = 10.0
+"""How long a reader waits for an ingest; one takes a second or two."""
 MEMORY_LIMIT = "256MB"
 """What DuckDB may take in an ingest or a query, beside the process's own memory; it spills to disk beyond."""
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
