@@ -105,7 +105,7 @@ class RunTable(Table, frozen=True):
     epochs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     max_in_flight: InFlight = 8
     reuse: Literal["always"] = "always"
-    on_fallback: Literal["accept", "exclude", "fail"] = "exclude"
+    on_fallback: Literal["accept", "exclude", "fail"] | None = None
     gateway_limit_s: Seconds | None = None
 
 

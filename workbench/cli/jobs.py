@@ -1,5 +1,7 @@
 """`workbench demo | lint | plan | run`: a job and what becomes of it."""
 
+import os
+import shlex
 import sys
 from importlib import resources
 from pathlib import Path
@@ -105,11 +107,11 @@ def _run(where: Where, job: Job, fresh: bool, resume: str | None, given: dict[st
     if given["as_json"]:
         print_json(finished.result)
     else:
-        _print_result(finished, job)
+        _print_result(finished, _continuation(where, job, finished, own_generation=fresh or bool(resume)))
     sys.exit(finished.exit_code)
 
 
-def _print_result(finished: Finished, job: Job) -> None:
+def _print_result(finished: Finished, continuation: str) -> None:
     result = finished.result
     balance = (
         f"{result['planned']} planned = {result['reused']} reused + {result['completed']} completed + "
@@ -122,11 +124,25 @@ def _print_result(finished: Finished, job: Job) -> None:
     click.echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
     click.echo(balance)
     if finished.exit_code:
-        click.echo(
-            f"continue with: workbench run {job.path} --ledger {result['ledger']} (it sends only what is missing)"
-        )
+        click.echo(f"continue with: {continuation}")
     if result["report"]:
         click.echo(f"report: {result['report']}")
+
+
+def _continuation(where: Where, job: Job, finished: Finished, *, own_generation: bool) -> str:
+    """The command that goes on where this run ended; it sends only what is missing."""
+    words = ["workbench", "run", os.path.relpath(job.path, where.folder)]
+    if where.local:
+        words.append("--local")
+    if where.base_url:
+        words += ["--base-url", where.base_url]
+    if where.profile:
+        words += ["--profile", where.profile]
+    if where.ledger:
+        words += ["--ledger", where.ledger]
+    if own_generation:
+        words += ["--resume", finished.result["run_id"]]
+    return shlex.join(words)
 
 
 def _plan_object(planned: Planned) -> dict[str, Any]:

@@ -9,6 +9,7 @@ What rests on it is knowing whether a request may have reached the platform, bec
 The boundary between never and maybe is aiohttp's signal that the head is about to be written: the careful side.
 """
 
+import asyncio
 import io
 import socket
 import ssl
@@ -20,7 +21,6 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 import aiohttp
-import anyio
 import httpx
 import msgspec
 
@@ -179,6 +179,9 @@ def _kept_alive_socket(address: Any) -> socket.socket:
 class Http:
     """Requests in, replies or failures out; no HTTP error travels as an exception.
 
+    Speaks to the transport through httpx's own interface, without its client: cookies, redirects and authentication
+    are not wanted here, and cost more than the call.
+
     Args:
         headers: Sent with every request.
         connect_timeout_s: For name look-up, TCP and TLS together.
@@ -186,10 +189,10 @@ class Http:
     """
 
     def __init__(self, headers: dict[str, str], *, connect_timeout_s: float = 15.0, proxy: str | None = None) -> None:
-        self._client = httpx.AsyncClient(
-            transport=AiohttpTransport(proxy=proxy), headers=headers, trust_env=False, follow_redirects=False
-        )
+        self._transport = AiohttpTransport(proxy=proxy)
+        self._headers = httpx.Headers(headers)
         self._timeout = httpx.Timeout(None, connect=connect_timeout_s).as_dict()
+        self._urls: dict[str, httpx.URL] = {}  # parsed once: the two endpoints
 
     async def send(
         self, method: str, url: str, content: bytes | None, deadline_s: float, progress: Progress
@@ -203,13 +206,13 @@ class Http:
             deadline_s: From now to the last byte.
             progress: Told how far the request got; readable when the caller is cancelled.
         """
-        request = self._client.build_request(
-            method, url, content=content, extensions={"timeout": self._timeout, "progress": progress}
-        )
+        parsed = self._urls.setdefault(url, self._urls.get(url) or httpx.URL(url))
+        extensions = {"timeout": self._timeout, "progress": progress}
+        request = httpx.Request(method, parsed, headers=self._headers, content=content, extensions=extensions)
         status: int | None = None
         try:
-            with anyio.fail_after(deadline_s):
-                response = await self._client.send(request, stream=True)
+            async with asyncio.timeout(deadline_s):
+                response = await self._transport.handle_async_request(request)
                 status, progress.sent = response.status_code, "answered"
                 body = await _read(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
@@ -220,7 +223,8 @@ class Http:
             return Failure(kind, progress.sent, _said(error), status)
         except (httpx.TransportError, httpx.DecodingError) as error:
             return Failure("lost", "answered" if status else "maybe", f"{type(error).__name__}: {error}", status)
-        return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
+        headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers.raw}
+        return Reply(status, headers, body)
 
     async def __aenter__(self) -> Self:
         return self
@@ -228,7 +232,7 @@ class Http:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()
+        await self._transport.aclose()
 
 
 async def _read(response: httpx.Response) -> bytes:

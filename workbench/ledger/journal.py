@@ -16,6 +16,7 @@ import fcntl
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,7 @@ RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
 _FRAME_OPTIONS: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_GATHER_S = 0.002  # let a sync cover what is written meanwhile: more of them only cost more
 _CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
 
 
@@ -119,6 +121,7 @@ class JournalWriter:
         def keep_syncing() -> None:
             while not self._closing:
                 self._to_sync.wait()
+                time.sleep(_GATHER_S)
                 self._to_sync.clear()
                 with self._file_lock:
                     try:

@@ -67,7 +67,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         found.append(
             Finding("dataset.shuffle_seed", "without limit it changes nothing: samples are sent in file order")
         )
-    if job.run.on_fallback != "accept":
+    if job.run.on_fallback in ("exclude", "fail"):
         found.append(
             Finding(
                 "run.on_fallback",

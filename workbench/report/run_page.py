@@ -18,6 +18,7 @@ from workbench.report import figures as people
 
 FIRST_SAMPLES = 30
 _SHOWN_CHARS = 2_000
+_NAMED = 3  # models that the verdict names; the tables have them all
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 
 
@@ -66,6 +67,7 @@ def render(figures: RunFigures, calls: list[Row], ledger: str) -> str:
         tables=figures.tables,
         scores=figures.scores,
         verdict=verdict(figures),
+        continuation=continuation(figures.provenance),
         unknown=not_known(figures),
         samples=[_sample(row) for row in calls],
         first_samples=FIRST_SAMPLES,
@@ -77,24 +79,42 @@ def render(figures: RunFigures, calls: list[Row], ledger: str) -> str:
 def verdict(figures: RunFigures) -> str:
     """The run in one or two sentences with its numbers."""
     summary, items = figures.summary, figures.tables["run_items_by_model"]
-    answered = [row for row in items if row["unanswered"] == 0]
-    parts = [f"{len(answered)} of {len(items)} models answered everything they were asked"]
+    answered = sum(row["unanswered"] == 0 for row in items)
+    parts = [f"{answered} of {len(items)} models answered everything they were asked"]
+    short = sorted((row for row in items if row["unanswered"]), key=lambda row: -row["unanswered"])
+    parts += [
+        f"{row['model']} left {people.count(row['unanswered'])} of {people.count(row['items'])} open"
+        for row in short[:_NAMED]
+    ]
+    if len(short) > _NAMED:
+        parts.append(f"{len(short) - _NAMED} more left some open")
     if summary["pending"]:
         parts.append(f"{people.count(summary['pending'])} of {people.count(summary['planned'])} requests are pending")
-    if summary["failed"]:
-        parts.append(f"{people.count(summary['failed'])} failed")
-    others = sum(
-        r["answers"] for r in figures.tables["run_served"] if r["served_model"] not in (None, r["requested_model"])
-    )
-    if others:
-        parts.append(f"{people.count(others)} answers name another model than the one asked")
+    others = [row for row in figures.tables["run_served"] if row["served_model"] not in (None, row["requested_model"])]
+    parts += [
+        f"{row['requested_model']} was answered as {row['served_model']} {people.count(row['answers'])} times"
+        for row in others[:_NAMED]
+    ]
+    if len(others) > _NAMED:
+        more = sum(row["answers"] for row in others[_NAMED:])
+        parts.append(f"{people.count(more)} more answers name another model than the one asked")
+    return f"{'; '.join(parts)}. {_cost(summary)}"
+
+
+def _cost(summary: Row) -> str:
     if summary["calls"] == 0:
-        cost = "nothing was sent: every answer was there already" if summary["reused"] else "nothing was sent"
-    elif summary["total_tokens"] is None:
-        cost = f"{people.count(summary['calls'])} calls, whose tokens nobody reported"
-    else:
-        cost = f"{people.count(summary['total_tokens'])} tokens in {people.count(summary['calls'])} calls"
-    return f"{'; '.join(parts)}. {cost[0].upper()}{cost[1:]}."
+        return "Nothing was sent: every answer was there already." if summary["reused"] else "Nothing was sent."
+    calls = f"{people.count(summary['calls'])} calls"
+    if summary["total_tokens"] is None:
+        return f"{calls}, whose tokens nobody reported."
+    return f"{people.count(summary['total_tokens'])} tokens in {calls}."
+
+
+def continuation(run: Row) -> str:
+    """The command that goes on with a run, or runs it again."""
+    where = " --local" if run["identity"] == "local" else ""
+    within = f" --resume {run['run_id']}" if run["generation"] != "base" else ""
+    return f"workbench run {run['job_path']}{where}{within}"
 
 
 def not_known(figures: RunFigures) -> list[str]:

@@ -27,6 +27,7 @@ class Progress:
         self._waiting: deque[tuple[int, CallRecord]] = deque()
         self._failed = 0
         self._tokens = 0
+        tqdm.monitor_interval = 0  # its monitor is a thread that we have no use for
         self._bar = tqdm(
             total=total,
             disable=not shown,

@@ -1,0 +1,67 @@
+"""A bare server that answers completions after a set time, and counts: `python -m tests.benchmarks.measured_server LATENCY_MS`.
+
+It prints its port as one line. `GET /statistics` gives requests, the span from the first request to the last answer,
+and the time that requests spent in it; it is the same server for every client that is compared.
+"""
+
+import asyncio
+import sys
+import time
+
+import msgspec
+from aiohttp import web
+
+ANSWER = {
+    "id": "chatcmpl-0", "object": "chat.completion", "created": 1, "model": "m",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "The answer is 42."}}],
+    "usage": {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17},
+}  # fmt: skip
+
+
+class Counting:
+    """The server's state."""
+
+    def __init__(self, latency_s: float) -> None:
+        self.latency_s = latency_s
+        self.body = msgspec.json.encode(ANSWER)
+        self.reset()
+
+    def reset(self) -> None:
+        self.requests, self.first, self.last, self.busy_s = 0, 0.0, 0.0, 0.0
+
+    async def complete(self, request: web.Request) -> web.Response:
+        arrived = time.perf_counter()
+        self.first = self.first or arrived
+        await request.read()
+        if self.latency_s:
+            await asyncio.sleep(self.latency_s)
+        self.requests += 1
+        self.last = time.perf_counter()
+        self.busy_s += self.last - arrived
+        return web.Response(body=self.body, content_type="application/json")
+
+    async def models(self, request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "m", "object": "model", "owned_by": "benchmark"}]})
+
+    async def statistics(self, request: web.Request) -> web.Response:
+        found = {"requests": self.requests, "span_s": self.last - self.first, "busy_s": self.busy_s}
+        self.reset()
+        return web.json_response(found)
+
+
+async def main() -> None:
+    """Serve until killed."""
+    counting = Counting(float(sys.argv[1]) / 1000)
+    app = web.Application(client_max_size=2**26)
+    app.router.add_post("/api/chat/completions", counting.complete)
+    app.router.add_get("/api/models", counting.models)
+    app.router.add_get("/statistics", counting.statistics)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, backlog=512).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

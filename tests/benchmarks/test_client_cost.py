@@ -1,0 +1,121 @@
+"""The client's own cost beside a bare aiohttp loop, in one run on one server; prints figures, asserts only counts.
+
+python -m pytest -m benchmark -s tests/benchmarks
+"""
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from tests.conftest import Workbench, job, sums
+
+pytestmark = pytest.mark.benchmark
+IN_FLIGHT = 48
+
+
+class Measured(msgspec.Struct):
+    """One command's cost."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mib: float
+    span_s: float
+    busy_s: float
+    requests: int
+
+
+@contextmanager
+def server(latency_ms: float) -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.benchmarks.measured_server", str(latency_ms)]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        process.kill()
+
+
+def measured(command: list[str], url: str, cwd: Path, environment: dict[str, str]) -> Measured:
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    script = (
+        "import resource, subprocess, sys\n"
+        "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    told = httpx.get(f"{url}/statistics").json()
+    return Measured(
+        time.perf_counter() - began, cpu_s, int(done.stdout) / 1024, told["span_s"], told["busy_s"], told["requests"]
+    )
+
+
+def bare(url: str, calls: int, folder: Path) -> Measured:
+    script = str(Path(__file__).with_name("bare_aiohttp.py"))
+    return measured(
+        [sys.executable, script, url, str(calls), str(IN_FLIGHT)],
+        url,
+        folder,
+        dict(Workbench(folder, None).environment),
+    )
+
+
+def workbench(url: str, calls: int, folder: Path) -> Measured:
+    folder = folder / f"{calls}-{time.monotonic_ns()}"
+    folder.mkdir(parents=True)
+    bench = Workbench(folder, None)
+    bench.environment |= {"WORKBENCH_BASE_URL": url, "WORKBENCH_API_KEY": "sk-benchmark"}
+    bench.write("sums.jsonl", sums(calls))
+    bench.write("job.toml", job("m", limit=IN_FLIGHT))
+    command = [str(Path(sys.executable).with_name("workbench")), "run", "job.toml", "--no-report"]
+    return measured(command, url, folder, bench.environment)
+
+
+def marginal_ms(many: Measured, few: Measured) -> float:
+    return 1000 * (many.cpu_s - few.cpu_s) / (many.requests - few.requests)
+
+
+def test_cpu_per_recorded_call(tmp_path: Path) -> None:
+    with server(0.5) as url:
+        rows = {
+            name: marginal_ms(send(url, 6500, tmp_path), send(url, 500, tmp_path))
+            for name, send in (("bare aiohttp", bare), ("workbench run", workbench))
+        }
+    ratio = rows["workbench run"] / rows["bare aiohttp"]
+    print(
+        f"\nmarginal CPU a call, 6,000 calls of 0.5 ms, {IN_FLIGHT} in flight: {', '.join(f'{n} {v:.3f} ms' for n, v in rows.items())}; ratio {ratio:.2f}"
+    )
+
+
+def test_slots_busy_at_50_ms(tmp_path: Path) -> None:
+    calls = 2000
+    ideal = -(-calls // IN_FLIGHT) * 0.05
+    print()
+    with server(50) as url:
+        for name, send in (("bare aiohttp", bare), ("workbench run", workbench)):
+            found = send(url, calls, tmp_path)
+            assert found.requests == calls
+            busy = found.busy_s / (IN_FLIGHT * found.span_s)
+            print(
+                f"{name}: ideal/span {ideal / found.span_s:.3f}, slots busy {busy:.1%}, ideal/wall {ideal / found.wall_s:.3f}"
+            )
+
+
+def test_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
+    with server(0) as url:
+        few, many = workbench(url, 1_000, tmp_path), workbench(url, 100_000, tmp_path)
+    assert many.requests == 100_000
+    print(
+        f"\npeak memory: {few.peak_mib:.0f} MiB for 1,000 samples, {many.peak_mib:.0f} MiB for 100,000 ({many.wall_s:.0f} s, {1000 * many.cpu_s / 100_000:.3f} ms CPU a call in all)"
+    )
