@@ -3,164 +3,31 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 
-from workbench import strict
 from workbench.errors import Fault, InputError, nearest
-from workbench.strict import Problem
+from workbench.job_file import (
+    UNSET,
+    DatasetTable,
+    JobFile,
+    ModelTable,
+    Pattern,
+    PromptTable,
+    RequestFields,
+    RunTable,
+    ScorerTable,
+    scorer_label,
+)
+from workbench.strict import PathTo, Problem, convert, faults, read_toml
 
-MAX_IN_FLIGHT = 63
 GATEWAY_LIMIT_S = 300.0
 _SWALLOWED = frozenset(
     "user metadata params files variables features chat_id id parent_id folder_id filter_ids background_tasks "
     "session_id model_item extra_body".split()
 )
 _OURS = frozenset({"model", "messages", "stream", "stream_options", "n"})
-
-InFlight = Annotated[
-    int,
-    msgspec.Meta(ge=1, le=MAX_IN_FLIGHT, description="64 requests in flight are the whole platform's limit"),
-]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
-Unset = msgspec.UnsetType
-UNSET = msgspec.UNSET
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A TOML table whose unknown keys are errors."""
-
-
-class FieldNames(Table, frozen=True):
-    """`dataset.fields`: our name = the dataset's column."""
-
-    input: str | None = None
-    target: str | list[str] | None = None
-    """A list of columns gives a list of accepted targets."""
-    choices: str | list[str] | None = None
-    """One column that holds a list, or a list of columns that hold an option each."""
-    id: str | None = None
-    tools: str | None = None
-
-
-class DatasetTable(Table, frozen=True):
-    """`[dataset]`: where the samples come from, and which of them are taken."""
-
-    path: str | list[str]
-    format: Literal["jsonl", "json", "csv", "tsv", "parquet"] | None = None
-    fields: FieldNames = FieldNames()
-    limit: int | str | None = None
-    sample_ids: list[str] = []
-    shuffle_seed: int | None = None
-
-
-class PromptMessage(Table, frozen=True):
-    """One templated message."""
-
-    role: Literal["system", "user", "assistant", "developer"]
-    content: str
-
-
-class PromptTable(Table, frozen=True):
-    """`[prompt]`: Jinja templates over a sample's fields."""
-
-    system: str | None = None
-    template: str = "{{ input }}"
-    messages: list[PromptMessage] = []
-
-
-class RequestFields(Table, frozen=True):
-    """Body fields of a request; what is not given is not sent."""
-
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | Unset = UNSET
-    max_completion_tokens: Annotated[int, msgspec.Meta(ge=1)] | Unset = UNSET
-    temperature: Annotated[float, msgspec.Meta(ge=0)] | Unset = UNSET
-    top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | Unset = UNSET
-    stop: str | list[str] | Unset = UNSET
-    seed: int | Unset = UNSET
-    presence_penalty: float | Unset = UNSET
-    frequency_penalty: float | Unset = UNSET
-    response_format: dict[str, Any] | Unset = UNSET
-    tools: list[dict[str, Any]] | Unset = UNSET
-    tools_path: str | Unset = UNSET
-    tool_choice: str | dict[str, Any] | Unset = UNSET
-    tool_ids: list[str] | Unset = UNSET
-    parallel_tool_calls: bool | Unset = UNSET
-    extra: dict[str, Any] | Unset = UNSET
-
-
-class ModelTable(RequestFields, frozen=True):
-    """One `[[models]]` entry: an id or a glob, its limits, and body fields of its own."""
-
-    id: str | None = None
-    id_glob: str | None = None
-    max_in_flight: InFlight | None = None
-    gateway_limit_s: Seconds | None = None
-
-
-class RunTable(Table, frozen=True):
-    """`[run]`: how the fan-out goes."""
-
-    epochs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
-    max_in_flight: InFlight = 8
-    reuse: Literal["always"] = "always"
-    on_fallback: Literal["accept", "exclude", "fail"] | None = None
-    gateway_limit_s: Seconds | None = None
-
-
-class Exact(Table, frozen=True, tag_field="name", tag="exact"):
-    """The answer equals a target."""
-
-    label: str | None = None
-    ignore_case: bool = False
-    ignore_punctuation: bool = False
-
-
-class Includes(Table, frozen=True, tag_field="name", tag="includes"):
-    """The answer contains a target."""
-
-    label: str | None = None
-    ignore_case: bool = True
-
-
-class Pattern(Table, frozen=True, tag_field="name", tag="pattern"):
-    """A regular expression finds the answer; its first group is compared with the target when there is one."""
-
-    pattern: str
-    label: str | None = None
-    ignore_case: bool = True
-
-
-class Numeric(Table, frozen=True, tag_field="name", tag="numeric"):
-    """The last number of the answer is near enough to the target's."""
-
-    label: str | None = None
-    tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    relative_tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-
-
-class Choice(Table, frozen=True, tag_field="name", tag="choice"):
-    """The letter chosen is the target's."""
-
-    label: str | None = None
-
-
-ScorerTable = Exact | Includes | Pattern | Numeric | Choice
-
-
-class JobFile(Table, frozen=True):
-    """A job file as it is written."""
-
-    dataset: DatasetTable
-    models: Literal["visible"] | list[str | ModelTable]
-    name: str | None = None
-    description: str = ""
-    tags: dict[str, str] = {}
-    prompt: PromptTable = PromptTable()
-    request: RequestFields = RequestFields()
-    run: RunTable = RunTable()
-    scorers: list[ScorerTable] = []
 
 
 class ModelSpec(msgspec.Struct, frozen=True):
@@ -199,12 +66,6 @@ class Job(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def scorer_label(scorer: ScorerTable) -> str:
-    """The name under which a scorer's scores are kept: its label, or else its kind."""
-    kind: str = type(scorer).__struct_config__.tag  # type: ignore[assignment]  # given as text above
-    return scorer.label or kind
-
-
 def load_job(path: Path) -> Job:
     """Read and check a job file.
 
@@ -226,14 +87,14 @@ def parse_job(text: str, path: Path) -> Job:
         InputError: With every fault found.
     """
     source = str(path)
-    data = strict.read_toml(text, source)
+    data = read_toml(text, source)
     problems = _not_built_yet(data)
-    written, more = strict.convert(data, JobFile)
+    written, more = convert(data, JobFile)
     problems += more
     if written is not None:
         problems += _contradictions(written, path.parent)
     if written is None or problems:
-        raise InputError(*strict.faults(problems, text, source))
+        raise InputError(*faults(problems, text, source))
     paths = [written.dataset.path] if isinstance(written.dataset.path, str) else written.dataset.path
     return Job(
         name=written.name or path.stem,
@@ -319,7 +180,7 @@ def _model_faults(models: Any, folder: Path) -> list[Problem]:
     return found
 
 
-def _request_faults(fields: RequestFields, place: strict.PathTo, folder: Path) -> list[Problem]:
+def _request_faults(fields: RequestFields, place: PathTo, folder: Path) -> list[Problem]:
     found: list[Problem] = []
     if fields.tools is not UNSET and fields.tools_path is not UNSET:
         found.append(Problem((*place, "tools_path"), "give either tools or tools_path, not both"))

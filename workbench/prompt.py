@@ -15,7 +15,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from workbench.errors import Fault, InputError
-from workbench.job import PromptTable
+from workbench.job_file import PromptTable
 from workbench.records import Sample
 
 KEY_VERSION = b"workbench request key 1"

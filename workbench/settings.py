@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from workbench import strict
 from workbench.errors import Fault, InputError, KeyRejectedError, nearest
+from workbench.strict import convert, faults, read_toml
 
 FILE_NAME = "workbench.toml"
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
@@ -90,9 +90,9 @@ def load_settings(folder: Path) -> Settings:
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Fault(str(path), f"cannot be read: {error}")) from error
-    settings, problems = strict.convert(strict.read_toml(text, str(path)), Settings)
+    settings, problems = convert(read_toml(text, str(path)), Settings)
     if settings is None:
-        raise InputError(*strict.faults(problems, text, str(path)))
+        raise InputError(*faults(problems, text, str(path)))
     if settings.allowance.signature is not None:
         try:
             re.compile(settings.allowance.signature)

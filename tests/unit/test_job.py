@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import Job, job_schema, limit_range, parse_job, scorer_label
+from workbench.job import Job, job_schema, limit_range, parse_job
+from workbench.job_file import scorer_label
 
 HERE = Path("jobs/a.toml")
 LEAST = 'models = ["m"]\n[dataset]\npath = "d.jsonl"\n'

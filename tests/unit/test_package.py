@@ -48,6 +48,11 @@ def test_exported_names() -> None:
     assert workbench.__all__ == []
 
 
+def test_nothing_inside_imports_the_package_root() -> None:
+    for path in (ROOT / "workbench").rglob("*.py"):
+        assert not re.search(r"^\s*(from workbench import|import workbench$)", path.read_text(), re.MULTILINE), path
+
+
 def test_every_command_is_documented() -> None:
     readme = (ROOT / "README.md").read_text()
     for name in _COMMANDS:

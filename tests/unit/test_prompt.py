@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import PromptMessage, PromptTable
+from workbench.job_file import PromptMessage, PromptTable
 from workbench.prompt import Prompt, body_fields, canonical, request_key, sample_key
 from workbench.records import Sample
 

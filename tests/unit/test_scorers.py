@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from workbench.job import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
+from workbench.job_file import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
 from workbench.records import Sample
 from workbench.scoring.extract import chosen_letter, last_number
 from workbench.scoring.scorers import score

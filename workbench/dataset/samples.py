@@ -13,7 +13,8 @@ from workbench.dataset.files import Format, expand, format_of
 from workbench.dataset.json_rows import Row, array_rows, jsonl_rows
 from workbench.dataset.table_rows import delimited_rows, parquet_rows
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import FieldNames, Job, limit_range
+from workbench.job import Job, limit_range
+from workbench.job_file import FieldNames
 from workbench.records import Sample
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")

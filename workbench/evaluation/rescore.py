@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from workbench.job import ScorerTable, scorer_label
+from workbench.job_file import ScorerTable, scorer_label
 from workbench.ledger.entries import score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter

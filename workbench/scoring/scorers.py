@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from workbench.job import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
+from workbench.job_file import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
 from workbench.records import Sample, Score
 from workbench.scoring.extract import as_number, chosen_letter, folded, last_number
 
