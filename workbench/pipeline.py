@@ -63,7 +63,10 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     Raises:
         InputError: There is no such run.
     """
-    with reading(ledger_to_write(where)) as reader:
+    ledger = ledger_to_write(where)
+    if not ledger.exists:
+        raise InputError(Fault("--resume", f"there is no run {run_id!r}: nothing is recorded at {ledger.path} yet"))
+    with reading(ledger) as reader:
         return Path(run_figures(reader, run_id).provenance["job_path"])
 
 
@@ -75,7 +78,8 @@ async def plan_job(where: Where, job: Job) -> Planned:
     """
     ledger = ledger_to_write(where)
     async with connected(where) as session:
-        with _planned(session, job, ledger, None) as plan:
+        with _expanded(session, job) as plan:
+            _take_answers(session, plan, ledger, None)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
                 with reading(ledger) as reader:
@@ -95,19 +99,17 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
         LockHeldError: The job is running already on this ledger.
     """
     ledger = ledger_to_write(where)
-    with ledger.running(job.name):
-        async with connected(where) as session:
+    async with connected(where) as session:
+        with _expanded(session, job) as plan, ledger.running(job.name):  # what is reused is looked up under the lock
             now = datetime.now(UTC)
             run_id = new_run_id(now)
-            generation = _generation(ledger, options, run_id)
-            only = generation if options.fresh or options.resume else None
-            with _planned(session, job, ledger, only) as plan:
-                _refuse_other_dataset(ledger, options.resume, plan)
-                started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=session.simulated)
-                started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
-                conductor = Conductor(plan, session.client, ledger, started, session.models)
-                ending = await conductor.run(show_progress=options.show_progress)
-    return _finished(ledger, job, run_id, ending, options.reports)
+            generation = _generation(ledger, options, run_id, plan)
+            _take_answers(session, plan, ledger, generation if options.fresh or options.resume else None)
+            started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=session.simulated)
+            started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
+            conductor = Conductor(plan, session.client, ledger, started, session.models)
+            ending = await conductor.run(show_progress=options.show_progress)
+            return _finished(ledger, job, run_id, ending, options.reports)
 
 
 def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None) -> Finished:
@@ -134,37 +136,36 @@ def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Pa
 
 
 @contextmanager
-def _planned(session: Session, job: Job, ledger: Ledger, generation: str | None) -> Iterator[Plan]:
+def _expanded(session: Session, job: Job) -> Iterator[Plan]:
     models = planned_models(job, session.models, session.endpoint.gateway_limit_s)
     with Spool() as spool:
         plan = Plan(job, models, session.endpoint.identity, spool)
         plan.expand()
-        if ledger.exists:
-            with reading(ledger) as reader:
-                refuse_mixing(reader, ledger, simulated=session.simulated)
-                plan.take_answers(reader, generation)
         yield plan
 
 
-def _generation(ledger: Ledger, options: RunOptions, run_id: str) -> str:
+def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str | None) -> None:
+    if ledger.exists:
+        with reading(ledger) as reader:
+            refuse_mixing(reader, ledger, simulated=session.simulated)
+            plan.take_answers(reader, generation)
+
+
+def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:
+    """The generation of a run's answers; a resumed one must ask the same dataset."""
     if options.fresh:
         return run_id
     if options.resume is None:
         return BASE_GENERATION
     with reading(ledger) as reader:
-        return str(run_figures(reader, options.resume).provenance["generation"])
-
-
-def _refuse_other_dataset(ledger: Ledger, resume: str | None, plan: Plan) -> None:
-    if resume is None:
-        return
-    with reading(ledger) as reader:
-        before = run_figures(reader, resume).provenance
+        before = run_figures(reader, options.resume).provenance
     if before["dataset_hash"] != plan.dataset_hash:
         raise InputError(
             Fault(
                 f"{plan.job.path}: dataset",
-                f"it is not the dataset of run {resume} ({before['dataset_rows']} samples then, {plan.samples} now)",
+                f"it is not the dataset of run {options.resume} "
+                f"({before['dataset_rows']} samples then, {plan.samples} now)",
                 "run without --resume: answers that fit are reused all the same",
             )
         )
+    return str(before["generation"])

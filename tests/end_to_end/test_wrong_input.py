@@ -50,7 +50,7 @@ def test_faults_of_job_and_dataset(
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not platform.platform.requests
-    assert not list(bench.folder.glob("*.duckdb"))
+    assert not list(bench.folder.glob("*.duckdb*"))
 
 
 def test_all_faults_come_at_once(bench: Workbench) -> None:
