@@ -16,6 +16,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.scorers import score
 
 _ANSWERS_A_FRAME = 500
+_ANSWERS_A_FILE = 20_000
 
 
 def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tuple[int, Ingested]:
@@ -52,6 +53,8 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
                     written += 1
             if count % _ANSWERS_A_FRAME == 0:
                 journal.flush()
+            if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
+                journal.rotate()  # the ingest takes a file at a time
     return written, ingest(ledger) if written else Ingested()
 
 

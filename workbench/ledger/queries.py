@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 
+from workbench.errors import WorkbenchError
 from workbench.ledger.ingest import stage
 from workbench.ledger.journal import unpack
 from workbench.ledger.store import (
@@ -42,14 +43,17 @@ class Reader:
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
         """The rows of a query, a batch in memory at a time."""
-        cursor = self._db.cursor()
-        cursor.execute(f"PREPARE query AS {sql('queries', query)}")
         given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
-        result = cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
-        names = [column[0] for column in result.description or ()]
-        while batch := result.fetchmany(_BATCH_ROWS):
-            for values in batch:
-                yield dict(zip(names, values, strict=True))
+        try:
+            cursor = self._db.cursor()
+            cursor.execute(f"PREPARE query AS {sql('queries', query)}")
+            cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
+            names = [column[0] for column in cursor.description or ()]
+            while batch := cursor.fetchmany(_BATCH_ROWS):
+                for values in batch:
+                    yield dict(zip(names, values, strict=True))
+        except duckdb.Error as error:
+            raise WorkbenchError(f"the query {query} failed: {error}") from error
 
 
 @contextmanager

@@ -9,6 +9,7 @@ DuckDB lets one process write and then no other even read, so nobody keeps the f
 import fcntl
 import hashlib
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,11 +25,15 @@ from workbench.ledger.journal import SUFFIX
 
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
-MEMORY_LIMIT = "256MB"
-"""What DuckDB may take in an ingest or a query, beside the process's own memory; it spills to disk beyond."""
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "memory_limit": MEMORY_LIMIT,
+INGEST_MEMORY = "256MB"
+"""What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
+READING_MEMORY = "1GB"
+_Config = dict[str, str | bool | int | float | list[str]]
+_WRITING: _Config = {"memory_limit": INGEST_MEMORY, "threads": 1}  # a run that goes on needs the other cores
+_READING: _Config = {"memory_limit": READING_MEMORY}
+_EVERYWHERE: _Config = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
+    "temp_directory": tempfile.gettempdir(),  # not the working folder
 }
 _STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
 _POLL_S = 0.02
@@ -112,9 +117,8 @@ class Ledger:
         Raises:
             LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
         """
-        with _connected(
-            patience_s, f"ATTACH {literal(str(self.path))} AS ledger (STORAGE_VERSION '{_STORAGE_VERSION}')"
-        ) as db:
+        attach = f"ATTACH {literal(str(self.path))} AS ledger (STORAGE_VERSION '{_STORAGE_VERSION}')"
+        with _connected(_WRITING, patience_s, attach) as db:
             db.execute("USE ledger")
             migrate(db)
             yield db
@@ -127,7 +131,7 @@ class Ledger:
             LedgerBusyError: A process that knows nothing of the lock is writing it.
         """
         attach = f"ATTACH {literal(str(self.path))} AS ledger (READ_ONLY)" if self.path.exists() else "SELECT 1"
-        with _connected(patience_s, attach) as db:
+        with _connected(_READING, patience_s, attach) as db:
             yield db
 
 
@@ -200,11 +204,11 @@ def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
 
 
 @contextmanager
-def _connected(patience_s: float, attach: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A fresh in-memory connection with a file attached; a failed one is never used again."""
     deadline = time.monotonic() + patience_s
     while True:
-        db = duckdb.connect(":memory:", config=_CONFIG)
+        db = duckdb.connect(":memory:", config=config | _EVERYWHERE)
         try:
             db.execute(attach)
         except duckdb.IOException as error:
