@@ -1,12 +1,15 @@
 """Kill -9 at random moments, then the same command again."""
 
+import fcntl
 import os
 import pty
 import random
 import re
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -26,6 +29,7 @@ SHOWN = re.compile(rb"(\d+)/%d done" % PLANNED)
 def run_and_kill(bench: Workbench, after_s: float) -> int:
     """Run with a progress bar on a terminal of its own, kill, and return the last count that was shown."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     with subprocess.Popen(
         [str(COMMAND), "run", "job.toml", "--no-report"],
         cwd=bench.folder,
@@ -97,8 +101,8 @@ def test_a_run_killed_again_and_again_ends(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(SAMPLES))
         bench.write("job.toml", job("sim/instant", "sim/prose", limit=LIMIT))
         kills = 6
-        for _ in range(kills):
-            run_and_kill(bench, chance.uniform(1.0, 1.8))
+        shown = [run_and_kill(bench, chance.uniform(1.0, 1.8)) for _ in range(kills)]
+        assert any(shown), "nothing was acknowledged before a kill: this test shows nothing"
         result = bench.json("run", "job.toml", "--no-report")
         assert result["reused"] + result["completed"] == PLANNED
         assert set(accepted(Ledger(tmp_path / "ledger.duckdb")).values()) == {1}

@@ -20,19 +20,12 @@ def usage(by: str, as_json: bool, **given: Any) -> None:
     Calls of the chat UI and of other programs are not in it: the platform tells nobody about them.
     """
     with reading(ledger_to_read(options.where(given))) as reader:
-        rows = reader.rows(f"usage_by_{by}")
+        rows = reader.rows("usage_by_tag") if by == "tag" else reader.rows("usage_by", by=by)
     if as_json:
-        print_json(rows)
+        print_json([{by: row.pop("name"), **row} for row in rows])
         return
-    columns = (
-        by,
-        "calls",
-        "accepted",
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "calls_without_usage",
-        "maybe_drawn",
+    counts = (
+        "calls", "accepted", "prompt_tokens", "completion_tokens", "total_tokens", "calls_without_usage", "maybe_drawn",
         "open_intents",
-    )
-    print_table(rows, {name: name.replace("_", " ") for name in columns})
+    )  # fmt: skip
+    print_table(rows, {"name": by} | {name: name.replace("_", " ") for name in counts})
