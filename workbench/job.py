@@ -1,6 +1,7 @@
 """`jobs/*.toml` as one frozen value: unknown keys are refused, and all faults are reported at once."""
 
 import hashlib
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def load_job(path: Path) -> Job:
         InputError: With every fault found.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Fault(str(path), f"the job cannot be read: {reason}", _near_jobs(path))) from error
@@ -158,7 +159,7 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
         if isinstance(scorer, Pattern):
             try:
                 re.compile(scorer.pattern)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 found.append(Problem(("scorers", number, "pattern"), f"no regular expression: {error}"))
     return found
 
@@ -196,6 +197,14 @@ def _request_faults(fields: RequestFields, place: PathTo, folder: Path) -> list[
                 f"expected auto, none, required or a table, found {fields.tool_choice!r}",
             )
         )
+    for name in RequestFields.__struct_fields__:
+        if _has_no_json(getattr(fields, name)):
+            found.append(Problem((*place, name), "holds inf or nan, which JSON cannot carry"))
+    return found + _extra_faults(fields, place)
+
+
+def _extra_faults(fields: RequestFields, place: PathTo) -> list[Problem]:
+    found: list[Problem] = []
     for name in fields.extra if isinstance(fields.extra, dict) else ():
         if name in _OURS:
             found.append(Problem((*place, "extra", name), "the workbench sets this field itself"))
@@ -209,6 +218,18 @@ def _request_faults(fields: RequestFields, place: PathTo, folder: Path) -> list[
         elif name in RequestFields.__struct_fields__:
             found.append(Problem((*place, "extra", name), f"write it as {place[0]}.{name}"))
     return found
+
+
+def _has_no_json(value: Any) -> bool:
+    match value:
+        case float():
+            return not math.isfinite(value)
+        case list():
+            return any(map(_has_no_json, value))
+        case dict():
+            return any(map(_has_no_json, value.values()))
+        case _:
+            return False
 
 
 def limit_range(limit: int | str | None) -> tuple[int, int | None]:

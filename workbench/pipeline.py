@@ -11,7 +11,7 @@ import msgspec
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import run_figures, run_object
+from workbench.evaluation.run_figures import run_figures
 from workbench.job import Job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
@@ -104,7 +104,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
             now = datetime.now(UTC)
             run_id = new_run_id(now)
             generation = _generation(ledger, options, run_id, plan)
-            _take_answers(session, plan, ledger, generation if options.fresh or options.resume else None)
+            _take_answers(session, plan, ledger, None if generation == BASE_GENERATION else generation)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=session.simulated)
             started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
             conductor = Conductor(plan, session.client, ledger, started, session.models)
@@ -113,9 +113,8 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
 
 
 def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None) -> Finished:
-    """Score and render what the run left; neither changes how it ended."""
+    """Score and render what the run left; whatever happens here changes neither its numbers nor its exit code."""
     notes = list(ending.notes)
-    error = ending.error
     report: str | None = None
     try:
         _, done = rescore(ledger, run_id, job.scorers)
@@ -125,14 +124,19 @@ def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Pa
             from workbench.report.run_page import write_run_page
 
             report = str(write_run_page(ledger, run_id, reports))
-    except (WorkbenchError, OSError) as failed:
-        notes.append(
-            f"scores or page are missing ({failed}); `workbench score {run_id}` and `workbench report {run_id}` make them"
-        )
-    with reading(ledger) as reader:
-        result = run_object(run_figures(reader, run_id), str(ledger.path), report)
-    result["status"] = ending.status
-    return Finished(result, ending.exit_code, ending.reason, error, tuple(notes))
+    except Exception as failed:
+        mend = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
+        notes.append(f"scores or page are missing ({failed}); {mend}")
+    result = {
+        "run_id": run_id,
+        "job": job.name,
+        "status": ending.status,
+        **ending.tally.numbers(),
+        "duration_s": ending.duration_s,
+        "ledger": str(ledger.path),
+        "report": report,
+    }
+    return Finished(result, ending.exit_code, ending.reason, ending.error, tuple(notes))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import hashlib
 from typing import Any
 
 import msgspec
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from workbench.errors import Fault, InputError
@@ -41,6 +41,7 @@ class Prompt:
             undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
         )
         self._where = where
+        self._sends_input = not table.messages and table.template == PromptTable().template
         sources = [("prompt.system", "system", table.system)] if table.system is not None else []
         if table.messages:
             sources += [(f"prompt.messages[{n}].content", m.role, m.content) for n, m in enumerate(table.messages)]
@@ -54,6 +55,8 @@ class Prompt:
                 raise InputError(
                     Fault(f"{where}: {field}", f"line {error.lineno} is no Jinja: {error.message}")
                 ) from error
+            except (SyntaxError, RecursionError, ValueError) as error:  # of the Python that Jinja makes of it
+                raise InputError(Fault(f"{where}: {field}", f"no usable Jinja: {error}")) from error
 
     def messages(self, sample: Sample) -> list[Message]:
         """The messages of one sample; a sample that is already a list of messages is sent as it is.
@@ -61,8 +64,13 @@ class Prompt:
         Raises:
             InputError: A template names a variable that the sample does not have, or fails on its values.
         """
-        if is_messages(sample.input):
+        if sample.is_chat:
             return list(sample.input)
+        if self._sends_input and isinstance(sample.input, list | dict) and sample.input != sample.metadata:
+            problem = (
+                f"sample {sample.id!r}: the input is {'a list' if isinstance(sample.input, list) else 'an object'}"
+            )
+            raise InputError(Fault(f"{self._where}: prompt.template", problem, "name its parts in a template"))
         variables = variables_of(sample)
         messages = []
         for field, role, template in self._parts:
@@ -77,18 +85,9 @@ class Prompt:
                         f"the sample has: {known}",
                     )
                 ) from error
-            except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            except Exception as error:  # a template is a program, and may fail in any way
                 raise InputError(Fault(f"{self._where}: {field}", f"sample {sample.id!r}: {error}")) from error
         return messages
-
-
-def is_messages(value: Any) -> bool:
-    """Whether an input is a list of chat messages."""
-    return (
-        isinstance(value, list | tuple)
-        and bool(value)
-        and all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in value)
-    )
 
 
 def variables_of(sample: Sample) -> dict[str, Any]:

@@ -23,6 +23,15 @@ class Sample(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = {}
     """Every other column, under its own name."""
 
+    @property
+    def is_chat(self) -> bool:
+        """Whether the input is a list of chat messages, which is sent as it is."""
+        return (
+            isinstance(self.input, list | tuple)
+            and bool(self.input)
+            and all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in self.input)
+        )
+
 
 class ChatRequest(msgspec.Struct, frozen=True):
     """One request as it will be sent, with the names under which its answer is kept."""

@@ -15,7 +15,7 @@ from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.records import Model
-from workbench.settings import Endpoint, find_endpoint, load_settings, read_environment
+from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
@@ -79,13 +79,16 @@ async def connected(where: Where) -> AsyncIterator[Session]:
         }
         async with Http(headers, proxy=endpoint.proxy) as http:
             client = ChatClient(http, endpoint, settings.allowance.signature or DEFAULT_ALLOWANCE_SIGNATURE)
-            yield Session(endpoint, client, await client.list_models())
+            models = await client.list_models()
+            if is_loopback(endpoint.base_url) and any(model.simulated for model in models):
+                endpoint = msgspec.structs.replace(endpoint, identity=LOCAL)  # whatever its port
+            yield Session(endpoint, client, models)
 
 
 @contextmanager
 def _embedded_platform() -> Iterator[subprocess.Popen[bytes]]:
     """Serve the embedded platform from a process of its own, for as long as this one lives."""
-    command = [sys.executable, "-m", "workbench.local_platform"]
+    command = [sys.executable, "-P", "-m", "workbench.local_platform"]  # -P: not from the working folder
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             yield process

@@ -28,6 +28,7 @@ from workbench.strict import convert, faults, read_toml
 
 FILE_NAME = "workbench.toml"
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
+_PORTS = {"http": 80, "https": 443}
 _HOW_TO = (
     "give --local for the embedded platform, --base-url URL, a profile in workbench.toml, or set WORKBENCH_BASE_URL "
     "and WORKBENCH_API_KEY"
@@ -85,7 +86,7 @@ def load_settings(folder: Path) -> Settings:
     """
     path = folder / FILE_NAME
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except FileNotFoundError:
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
@@ -96,18 +97,25 @@ def load_settings(folder: Path) -> Settings:
     if settings.allowance.signature is not None:
         try:
             re.compile(settings.allowance.signature)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise InputError(Fault(f"{path}: allowance.signature", f"no regular expression: {error}")) from error
     return settings
 
 
 def read_environment(folder: Path) -> dict[str, str]:
-    """The environment, over what `.env` of the folder adds to it."""
+    """The environment, over what `.env` of the folder adds to it.
+
+    Raises:
+        InputError: There is a `.env` that cannot be read.
+    """
     if not (folder / ".env").is_file():
         return dict(os.environ)
     from dotenv import dotenv_values
 
-    from_file = {name: value for name, value in dotenv_values(folder / ".env").items() if value is not None}
+    try:
+        from_file = {name: value for name, value in dotenv_values(folder / ".env").items() if value is not None}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Fault(str(folder / ".env"), f"cannot be read: {error}")) from error
     return from_file | dict(os.environ)
 
 
@@ -166,13 +174,26 @@ def normalised_url(url: str) -> str:
     Raises:
         InputError: It is no http(s) URL with a host.
     """
-    parts = urlsplit(url.strip())
-    if parts.scheme.lower() not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InputError(Fault("base URL", f"{url!r} is no http or https URL", "for example https://chat.example.org"))
+    no_url = InputError(Fault("base URL", f"{url!r} is no http or https URL", "for example https://chat.example.org"))
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
+        host = host if ":" in host else host.encode("idna").decode()
+    except ValueError as error:  # UnicodeError is one
+        raise no_url from error
+    scheme = parts.scheme.lower()
+    if scheme not in _PORTS or not host or parts.query or parts.fragment:
+        raise no_url
     if parts.username or parts.password:
         raise InputError(Fault("base URL", "it must not carry a user name or password"))
+    shown_port = "" if port in (None, _PORTS[scheme]) else f":{port}"
     path = re.sub(r"/api(/v1)?$", "", parts.path.rstrip("/"))
-    return f"{parts.scheme.lower()}://{parts.netloc.lower()}{path}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{shown_port}{path}"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a base URL names this machine by a loopback address."""
+    return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
 
 
 def _profile_key(name: str, profile: Profile, environment: Mapping[str, str]) -> str:
@@ -189,6 +210,8 @@ def _profile_key(name: str, profile: Profile, environment: Mapping[str, str]) ->
 
 def _checked_key(key: str) -> str:
     key = key.strip()
+    if not key:
+        raise KeyRejectedError("the API key is empty")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
         raise KeyRejectedError("the API key has characters that no HTTP header can carry; was it copied whole?")
     return key

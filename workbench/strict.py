@@ -37,6 +37,8 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(Fault(source, f"no TOML: {error}")) from error
+    except RecursionError as error:
+        raise InputError(Fault(source, "nested too deeply")) from error
 
 
 class Problem(NamedTuple):

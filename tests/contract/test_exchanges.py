@@ -183,3 +183,27 @@ def test_no_row_of_any_dataset_stands_in_the_source() -> None:
     for row in rows:
         for value in row.values():
             assert len(str(value)) < 20 or str(value) not in source
+
+
+@pytest.mark.parametrize(
+    "model", ["sim/instant", "Abacus Large [careful]", "Ponder [thinking only]", "sim/extract", "Lab Tutor"]
+)
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "2 (3 + 4)", "Extract keys: guests, total. guests is 1.2.3.4", "9" * 5000 + " + 1", "1" * 400 + ".5 + 2", "-" * 90_000,
+        "1 " * 20_000, " * ".join(["9" * 100] * 60), "((((", "1/0", "5 / 0 + ()", "\x00", "A) \nB) ",
+    ],
+)  # fmt: skip
+def test_no_prompt_is_too_odd(platform: ThreadedServer, model: str, prompt: str) -> None:
+    assert message(ask(platform, model, prompt))["content"] is not None
+
+
+def test_a_body_that_is_not_encoded_as_it_says_is_refused(platform: ThreadedServer) -> None:
+    headers = {
+        "Authorization": f"Bearer {platform.key}",
+        "Content-Type": "application/json",
+        "Content-Encoding": "gzip",
+    }
+    response = httpx.post(f"{platform.base_url}/api/chat/completions", headers=headers, content=b"not gzip")
+    assert response.status_code == 400

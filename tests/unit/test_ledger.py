@@ -30,6 +30,12 @@ def summary(ledger: Ledger, run_id: str) -> dict[str, object]:
         return reader.row("run_summary", run_id=run_id)
 
 
+def summary_fails(ledger: Ledger) -> bool:
+    with pytest.raises(WorkbenchError):
+        summary(ledger, "r1")
+    return True
+
+
 def test_what_is_only_in_a_journal_reads_as_what_is_ingested(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 5)
     before = summary(ledger, "r1")
@@ -170,8 +176,7 @@ def test_migrations_are_recorded_and_never_edited(ledger: Ledger) -> None:
     with duckdb.connect(str(ledger.path)) as db:
         db.execute("UPDATE schema_versions SET sha256 = 'x'")
     write_run(ledger.journal_folder, "r2", 1)
-    with pytest.raises(WorkbenchError, match="not the one this ledger was made with"):
-        ingest(ledger)
+    assert "not the one this ledger was made with" in ingest(ledger).deferred
 
 
 def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
@@ -180,8 +185,8 @@ def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
     with duckdb.connect(str(ledger.path)) as db:
         db.execute("INSERT INTO schema_versions VALUES (999, 'later', 'x', now()::TIMESTAMP)")
     write_run(ledger.journal_folder, "r2", 1)
-    with pytest.raises(WorkbenchError, match="newer workbench"):
-        ingest(ledger)
+    assert "newer workbench" in ingest(ledger).deferred
+    assert summary_fails(ledger)
 
 
 def test_views_work_in_the_file_itself(ledger: Ledger) -> None:

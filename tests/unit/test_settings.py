@@ -22,10 +22,23 @@ def test_the_base_url_works_with_and_without_api(url: str) -> None:
 
 
 def test_a_path_in_front_of_api_is_kept() -> None:
-    assert normalised_url("http://h:80/team/api") == "http://h:80/team"
+    assert normalised_url("http://h:8080/team/api") == "http://h:8080/team"
+    assert normalised_url("https://h:443/api") == normalised_url("https://h") == "https://h"
 
 
-@pytest.mark.parametrize("url", ["chat.example.org", "ftp://x", "http://", "https://user:pw@host", "https://h/?a=1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "chat.example.org",
+        "ftp://x",
+        "http://",
+        "https://user:pw@host",
+        "https://h/?a=1",
+        "http://[::1",
+        "http://a..b",
+        "http://h:abc",
+    ],
+)
 def test_what_is_no_base_url_is_refused(url: str) -> None:
     with pytest.raises(InputError):
         normalised_url(url)
@@ -53,6 +66,12 @@ def test_the_key_is_not_shown() -> None:
     assert KEY not in repr(endpoint)
     assert KEY not in f"{endpoint}"
     assert endpoint.key_fingerprint in repr(endpoint)
+
+
+@pytest.mark.parametrize("key", ["  ", "\n"])
+def test_a_blank_key_is_no_key(key: str) -> None:
+    with pytest.raises(KeyRejectedError):
+        find_endpoint(Settings(), {"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": key})
 
 
 def test_a_key_that_no_header_can_carry_is_refused_without_being_shown() -> None:

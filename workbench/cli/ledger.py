@@ -58,7 +58,7 @@ def recover(as_json: bool, **given: Any) -> None:
             say(f"a torn tail was set aside: {torn}")
     if done.deferred:
         say(f"error: {done.deferred}")
-        sys.exit(5)
+        sys.exit(5 if done.busy else 1)
 
 
 @ledger.command()

@@ -98,24 +98,36 @@ def _explain(error: BaseException) -> int:
         error.show()
         return 2
     if isinstance(error, WorkbenchError):
+        from workbench.report.figures import visible  # what a server said must not act on the terminal
+
         for line in str(error).splitlines() or [type(error).__name__]:
-            click.echo(f"error: {line}", err=True)
+            click.echo(f"error: {visible(line)}", err=True)
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("interrupted", err=True)
         return 130
+    if isinstance(error, OSError | UnicodeEncodeError):
+        return _explain_system(error)
+    if "--debug" in sys.argv:
+        raise error
+    click.echo(f"internal error: {type(error).__name__}: {error} (--debug before the command shows where)", err=True)
+    return 1
+
+
+def _explain_system(error: OSError | UnicodeEncodeError) -> int:
     if isinstance(error, BrokenPipeError):
         return 0
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if isinstance(error, UnicodeEncodeError):
+        click.echo("error: an argument is no UTF-8", err=True)
+        return 2
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         click.echo(
             f"error: {error.strerror}: {error.filename or 'a temporary file'}; make room and run again",
             err=True,
         )
         return 3
-    if "--debug" in sys.argv:
-        raise error
-    click.echo(f"internal error: {type(error).__name__}: {error} (--debug before the command shows where)", err=True)
-    return 1
+    click.echo(f"error: {error.filename or 'system'}: {error.strerror or error}", err=True)
+    return 2
 
 
 if __name__ == "__main__":

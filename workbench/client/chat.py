@@ -16,6 +16,7 @@ from workbench.settings import Endpoint
 LIST_DEADLINE_S = 30.0
 _ERROR_TEXT_CHARS = 20_000
 _REDACTED = b"sk-[redacted]"
+_LEAST_KEY_CHARS = 12
 
 
 class ChatClient:
@@ -31,7 +32,8 @@ class ChatClient:
         self, http: Http, endpoint: Endpoint, allowance_signature: str = outcome.DEFAULT_ALLOWANCE_SIGNATURE
     ) -> None:
         self._http = http
-        self._key_bytes = endpoint.key.encode()
+        # a shorter key would be found by chance, in answers that have nothing to do with it
+        self._key_bytes = endpoint.key.encode() if len(endpoint.key) >= _LEAST_KEY_CHARS else None
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
         self._signature = re.compile(allowance_signature, re.IGNORECASE)
@@ -45,10 +47,11 @@ class ChatClient:
         """
         reply = await self._http.send("GET", self._models_url, None, LIST_DEADLINE_S, Progress())
         if isinstance(reply, Failure):
-            raise UnreachableError(f"{self._models_url} does not answer: {self._redacted(reply.text)}")
+            raise UnreachableError(f"{self._models_url} does not answer: {reply.text}")
+        reply = self._redacted(reply)
         if reply.status in (401, 403):
             verdict = outcome.of_reply(reply, self._signature)
-            said = f": {self._redacted(verdict.error_text)}" if verdict.error_text else ""
+            said = f": {verdict.error_text}" if verdict.error_text else ""
             raise KeyRejectedError(f"the platform does not accept the API key (HTTP {reply.status}{said})")
         return self._listed(reply)
 
@@ -77,15 +80,19 @@ class ChatClient:
         """
         reply = await self._http.send("POST", self._chat_url, request.body, request.timeout_s, progress)
         if isinstance(reply, Failure):
-            failure = msgspec.structs.replace(reply, text=self._redacted(reply.text))
-            return _record(request, progress, outcome.of_failure(failure), reply.status)
-        if self._key_bytes in reply.body:  # should a server echo it, it is kept nowhere
-            reply = msgspec.structs.replace(reply, body=reply.body.replace(self._key_bytes, _REDACTED))
-        verdict = outcome.of_reply(reply, self._signature)
+            return _record(request, progress, outcome.of_failure(reply), reply.status)
+        reply = self._redacted(reply)
+        try:
+            verdict = outcome.of_reply(reply, self._signature)
+        except Exception as error:  # what arrived was paid for: it is kept, whatever shape nobody thought of
+            verdict = outcome.Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
         return _record(request, progress, verdict, reply.status, reply)
 
-    def _redacted(self, text: str) -> str:
-        return text.replace(self._key_bytes.decode(), _REDACTED.decode())
+    def _redacted(self, reply: Reply) -> Reply:
+        """The reply without the key: should a server echo it, it is kept nowhere."""
+        if self._key_bytes is None or self._key_bytes not in reply.body:
+            return reply
+        return msgspec.structs.replace(reply, body=reply.body.replace(self._key_bytes, _REDACTED))
 
 
 def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:
@@ -131,7 +138,7 @@ def retry_after_s(headers: dict[str, str]) -> float | None:
     except ValueError:
         try:
             moment = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.now(UTC)).total_seconds()

@@ -206,7 +206,10 @@ class Http:
             deadline_s: From now to the last byte.
             progress: Told how far the request got; readable when the caller is cancelled.
         """
-        parsed = self._urls.setdefault(url, self._urls.get(url) or httpx.URL(url))
+        try:
+            parsed = self._urls.setdefault(url, self._urls.get(url) or httpx.URL(url))
+        except httpx.InvalidURL as error:
+            return Failure("connect", "never", f"InvalidURL: {error}")
         extensions = {"timeout": self._timeout, "progress": progress}
         request = httpx.Request(method, parsed, headers=self._headers, content=content, extensions=extensions)
         status: int | None = None

@@ -10,6 +10,8 @@ import msgspec
 
 from workbench.records import Completion, Model, ToolCall, Usage
 
+_MOST_TOKENS = 10**12
+
 
 def decode(body: bytes) -> Any:
     """Decode JSON from the platform.
@@ -130,4 +132,5 @@ def _string(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    plain = isinstance(value, int) and not isinstance(value, bool)
+    return value if plain and 0 <= value <= _MOST_TOKENS else None  # beyond, a number is a mistake and not a count

@@ -33,7 +33,8 @@ def selected_samples(job: Job) -> Iterator[Sample]:
     chosen = _shuffled_choice(job, files)
     first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
     matching = 0
-    for number, sample in enumerate(_samples(job, files)):
+    reader = _SampleReader(job.dataset.fields, f"{where}.fields")
+    for number, sample in enumerate(_samples(job, files, reader)):
         if job.dataset.sample_ids and not any(fnmatch.fnmatchcase(sample.id, glob) for glob in job.dataset.sample_ids):
             continue
         matching += 1
@@ -43,6 +44,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
             break
         taken += 1
         yield sample
+    reader.check_columns()
     if not taken:
         named = ", ".join(str(path) for path in files)
         narrowed = job.dataset.sample_ids or job.dataset.limit is not None
@@ -73,7 +75,7 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
     globs = job.dataset.sample_ids
     rows = [
         number
-        for number, sample in enumerate(_samples(job, files))
+        for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset.fields, job.path)))
         if not globs or any(fnmatch.fnmatchcase(sample.id, glob) for glob in globs)
     ]
     random.Random(job.dataset.shuffle_seed).shuffle(rows)  # not for secrets: a repeatable draw
@@ -81,14 +83,11 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
     return set(rows[first - 1 : last])
 
 
-def _samples(job: Job, files: list[Path]) -> Iterator[Sample]:
-    where = f"{job.path}: dataset.fields"
-    reader = _SampleReader(job.dataset.fields, where)
+def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Sample]:
     for path in files:
         kind = job.dataset.format or format_of(path)
         for place, columns in _rows(path, kind):
             yield reader.sample(place, columns)
-    reader.check_columns()
 
 
 def _rows(path: Path, kind: Format) -> Iterator[Row]:
@@ -110,7 +109,9 @@ class _SampleReader:
         self._fields, self._where = fields, where
         self._mapped = {name: column for name in _NAMES if (column := getattr(fields, name)) is not None}
         self._number = 0
-        self._unseen = set(_columns(self._mapped.get("target"))) | set(_columns(self._mapped.get("choices")))
+        self._unseen = {
+            column for name in ("target", "choices", "tools") for column in _columns(self._mapped.get(name))
+        }
         self._known: dict[str, None] = {}
 
     def sample(self, place: str, columns: dict[str, Any]) -> Sample:
@@ -125,7 +126,9 @@ class _SampleReader:
         name = self._take(columns, "id", "id", used, place)
         tools = self._take(columns, "tools", "tools", used, place)
         rest = {key: value for key, value in columns.items() if key not in used}
-        return Sample(
+        if has_input and given in (None, "", []):
+            raise InputError(Fault(place, "the input is empty"))
+        sample = Sample(
             id=str(self._number) if name in (None, "") else str(name),
             input=given if has_input else rest,  # a row without an input column stands for itself
             target=None if target == "" else target,
@@ -133,6 +136,9 @@ class _SampleReader:
             tools=_listed(tools, place, "tools", dict),
             metadata=rest,
         )
+        if isinstance(given, list) and "input" not in columns and not self._mapped.get("input") and not sample.is_chat:
+            raise InputError(Fault(f"{place}: messages", "expected a list of messages, each with a role"))
+        return sample
 
     def _take(self, columns: dict[str, Any], default: str, name: str, used: set[str], place: str) -> Any:
         mapped = self._mapped.get(name)
@@ -146,7 +152,7 @@ class _SampleReader:
         return columns.get(column)
 
     def check_columns(self) -> None:
-        """Refuse a mapped column that no row had."""
+        """Refuse a mapped column that no row had, of those that were read."""
         for name, mapped in self._mapped.items():
             for column in _columns(mapped):
                 if column in self._unseen:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from workbench.dataset.files import opened
 from workbench.dataset.json_rows import Row
@@ -60,6 +61,16 @@ def _check_header(header: list[str], path: Path) -> None:
             raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice"))
 
 
+def _plain(batch: Any) -> Any:
+    """A batch whose times and decimals are text, as they would be in any other format."""
+    import pyarrow.types as kinds
+
+    for number, field in enumerate(batch.schema):
+        if kinds.is_temporal(field.type) or kinds.is_decimal(field.type):
+            batch = batch.set_column(number, field.name, batch.column(number).cast("string"))
+    return batch
+
+
 def parquet_rows(path: Path) -> Iterator[Row]:
     """The rows of a Parquet file; a compressed one is unpacked to a temporary file first, for it is read from its end.
 
@@ -75,8 +86,8 @@ def parquet_rows(path: Path) -> Iterator[Row]:
         try:
             with pyarrow.parquet.ParquetFile(unpacked) as file:
                 batches = file.iter_batches(batch_size=_BATCH_ROWS)
-                rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
+                rows = itertools.chain.from_iterable(_plain(batch).to_pylist() for batch in batches)
                 for number, columns in enumerate(rows, 1):
                     yield f"{path}: row {number}", columns
-        except (pyarrow.ArrowException, OSError) as error:
+        except (pyarrow.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
             raise InputError(Fault(str(path), f"no readable Parquet: {error}")) from error

@@ -45,7 +45,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
 
 
 def run_object(figures: RunFigures, ledger: str, report: str | None) -> dict[str, Any]:
-    """The object that `run --json` prints: `planned = reused + completed + failed + pending`.
+    """The object that `run --json` printed, from the ledger: `planned = reused + completed + failed + pending`.
 
     Args:
         figures: The run's.

@@ -11,13 +11,15 @@ from pathlib import Path
 import duckdb
 import msgspec
 
+from workbench.errors import WorkbenchError
 from workbench.ledger.entries import journal_columns
-from workbench.ledger.journal import set_torn_tail_aside, unpack
-from workbench.ledger.store import Ledger, LedgerBusyError, insert_row, literal, sql
+from workbench.ledger.journal import Unpacked, set_torn_tail_aside, unpack
+from workbench.ledger.store import INGEST_MEMORY_MIB, Ledger, LedgerBusyError, insert_row, literal, sql
 
 INGEST_PATIENCE_S = 2.0
 """How long an ingest waits for readers before it leaves the journals to the next one."""
 _LEAST_OBJECT_BYTES = 2**20
+_MEMORY_FOR_LINE, _MEMORY_FOR_FILE = 12, 3  # measured: times the longest line, times the file
 _STAGE_COLUMNS = "{" + ", ".join(f"{name}: '{kind}'" for name, kind in journal_columns().items()) + "}"
 
 
@@ -30,6 +32,8 @@ class Ingested(msgspec.Struct, frozen=True):
     """Files that hold what followed the last whole frame of a journal whose process died while writing."""
     deferred: str = ""
     """Why journals were left for the next ingest; empty when none were."""
+    busy: bool = False
+    """Whether they were left because another process has the ledger."""
 
 
 def ingest(ledger: Ledger, *, patience_s: float = INGEST_PATIENCE_S) -> Ingested:
@@ -45,8 +49,8 @@ def ingest(ledger: Ledger, *, patience_s: float = INGEST_PATIENCE_S) -> Ingested
             ledger.opened_for_writing(patience_s) as db,
         ):
             return _ingest_all(ledger, db)
-    except LedgerBusyError as error:
-        return Ingested(deferred=str(error))
+    except WorkbenchError as error:
+        return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
     except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
         return Ingested(deferred=f"the ledger cannot be written: {error}")
 
@@ -54,35 +58,52 @@ def ingest(ledger: Ledger, *, patience_s: float = INGEST_PATIENCE_S) -> Ingested
 def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> Ingested:
     done = records = 0
     torn: list[str] = []
+    deferred = ""
     for journal in ledger.journals():
         with _dead_journal(journal) as dead:
             if not dead:
                 continue
-            with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
-                content = unpack(journal, lines.file)
-                if content.torn:
-                    torn.append(str(set_torn_tail_aside(journal, content.torn)))
-                if not _is_ingested(db, journal):
-                    db.execute("BEGIN")
-                    stage(db, Path(lines.name), content.longest_line_bytes)
-                    db.execute(sql("ingest"))
-                    db.execute("DROP TABLE staged")
-                    insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC))
-                    db.execute("COMMIT")
-                    done, records = done + 1, records + content.records
+            try:
+                content = _ingest_one(journal, db)
+            except duckdb.Error as error:  # the others go on
+                db.execute("ROLLBACK")
+                deferred = f"{journal.name} cannot be ingested: {error}"
+                continue
+            if content.torn:
+                torn.append(str(set_torn_tail_aside(journal, content.torn)))
+            done, records = done + 1, records + content.records
             journal.unlink()  # committed: DuckDB has synced it
-    return Ingested(done, records, tuple(torn))
+    return Ingested(done, records, tuple(torn), deferred)
 
 
-def stage(db: duckdb.DuckDBPyConnection, lines: Path, longest_line_bytes: int) -> None:
+def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection) -> Unpacked:
+    """Take one journal in, unless it is in already, and say what it held."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
+        content = unpack(journal, lines.file)
+        db.execute("BEGIN")
+        if _is_ingested(db, journal):
+            content = msgspec.structs.replace(content, records=0)
+        else:
+            stage(db, Path(lines.name), content, INGEST_MEMORY_MIB)
+            db.execute(sql("ingest"))
+            db.execute("DROP TABLE staged")
+            insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC))
+        db.execute("COMMIT")
+    return content
+
+
+def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, memory_mib: int) -> None:
     """Load the lines of a journal into the temporary table `staged`.
 
     Args:
         db: Where.
         lines: The unpacked file.
-        longest_line_bytes: DuckDB's reader wants to know.
+        content: What it holds: DuckDB's reader wants to know the longest line, and memory for it.
+        memory_mib: What DuckDB may take beside that.
     """
-    limit = max(longest_line_bytes + 1, _LEAST_OBJECT_BYTES)
+    limit = max(content.longest_line_bytes + 1, _LEAST_OBJECT_BYTES)
+    more_mib = (_MEMORY_FOR_LINE * content.longest_line_bytes + _MEMORY_FOR_FILE * lines.stat().st_size) // 2**20
+    db.execute(f"SET memory_limit = '{memory_mib + more_mib}MiB'")
     db.execute(
         f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json({literal(str(lines))}, "  # noqa: S608 - quoted
         f"format = 'newline_delimited', columns = {_STAGE_COLUMNS}, maximum_object_size = {limit})"

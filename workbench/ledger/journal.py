@@ -62,6 +62,9 @@ class JournalWriter:
         self._fd: int | None = None
         self._path: Path | None = None
         self._end = 0
+        self._reserve: int | None = None
+        self.bytes_in_file = 0
+        """Uncompressed, in the file that is open: what an ingest of it will read."""
         self._file_lock = threading.Lock()  # the file may change only while no sync is under way
         self._to_sync = threading.Event()
         self._closing = False
@@ -82,7 +85,8 @@ class JournalWriter:
         """
         if not self._lines:
             return
-        frame = self._compressor.compress(b"\n".join(self._lines) + b"\n", mode=ZstdCompressor.FLUSH_FRAME)
+        content = b"\n".join(self._lines) + b"\n"
+        frame = self._compressor.compress(content, mode=ZstdCompressor.FLUSH_FRAME)
         if self._failed is not None:
             raise self._full(self._failed)
         if self._fd is None:
@@ -98,6 +102,7 @@ class JournalWriter:
             except OSError as again:
                 raise self._full(again) from again
         self._lines.clear()
+        self.bytes_in_file += len(content)
         self._written = self._appended
         self._to_sync.set()
 
@@ -153,11 +158,7 @@ class JournalWriter:
             self._to_sync.set()
             if self._thread is not None:
                 self._thread.join()
-            self._reserve.unlink(missing_ok=True)
-
-    @property
-    def _reserve(self) -> Path:
-        return self.folder / f"{os.getpid()}.reserve"
+            self._free_reserve()
 
     def _sync(self) -> None:
         if self._fd is not None and self.durable < self._written:
@@ -169,31 +170,41 @@ class JournalWriter:
         self.folder.mkdir(parents=True, exist_ok=True)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
         path = self.folder / f"{stamp}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
+        unlocked = path.with_name(f"{path.name}.new")  # an ingest takes whatever bears the suffix and is not locked
         try:
             if not self.no_room:
                 self._keep_reserve()
-            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            fd = os.open(unlocked, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise self._full(error) from error
         fcntl.flock(fd, fcntl.LOCK_EX)
+        os.rename(unlocked, path)
         folder = os.open(self.folder, os.O_RDONLY)
         os.fsync(folder)  # the file's name must be as durable as its content
         os.close(folder)
-        self._fd, self._path, self._end = fd, path, 0
+        self._fd, self._path, self._end, self.bytes_in_file = fd, path, 0, 0
 
     def _keep_reserve(self) -> None:
-        if self._reserve.exists():
+        """Take room on the disk through a file without a name: it is freed with this process, however that ends."""
+        if self._reserve is not None:
             return
-        fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        path = self.folder / f"{secrets.token_hex(8)}.reserve"
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        path.unlink()
         try:
             os.posix_fallocate(fd, 0, RESERVE_BYTES)
         except OSError as error:
-            self._reserve.unlink(missing_ok=True)
+            os.close(fd)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise
             # a limit on file sizes, or a file system without fallocate: go on without a reserve
-        finally:
-            os.close(fd)
+        else:
+            self._reserve = fd
+
+    def _free_reserve(self) -> None:
+        if self._reserve is not None:
+            os.close(self._reserve)
+            self._reserve = None
 
     def _write(self, frame: bytes) -> None:
         assert self._fd is not None
@@ -209,7 +220,7 @@ class JournalWriter:
     def _use_reserve(self, error: OSError) -> None:
         """Make room for the answers that are in flight: free the reserve, or go on in another file."""
         self.no_room = True
-        self._reserve.unlink(missing_ok=True)
+        self._free_reserve()
         if error.errno == errno.EFBIG and self._fd is not None:
             with self._file_lock:
                 os.fdatasync(self._fd)

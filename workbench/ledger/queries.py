@@ -10,9 +10,10 @@ import duckdb
 
 from workbench.errors import WorkbenchError
 from workbench.ledger.ingest import stage
-from workbench.ledger.journal import unpack
+from workbench.ledger.journal import Unpacked, unpack
 from workbench.ledger.store import (
     LOCK_PATIENCE_S,
+    READING_MEMORY_MIB,
     Ledger,
     create_views,
     literal,
@@ -68,7 +69,12 @@ def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S) -> Iterator[
         with ledger.attached(patience_s) as db:
             if _has_file(db):
                 db.execute("USE ledger")
-                outdated = schema_version(db) < len(migrations())
+                version, newest = schema_version(db), len(migrations())
+                if version > newest:
+                    raise WorkbenchError(
+                        f"the ledger has schema {version}, made by a newer workbench; upgrade this one"
+                    )
+                outdated = version < newest
                 db.execute("USE memory")
             if not outdated:
                 _unite(ledger, db)
@@ -94,8 +100,7 @@ def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
             with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
                 content = unpack(journal, lines.file)
                 if content.records:
-                    stage(db, Path(lines.name), content.longest_line_bytes)
-                    db.execute(sql("ingest"))
+                    _stage_live(db, journal, Path(lines.name), content)
     tables = [
         name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'live'").fetchall()
     ]
@@ -107,6 +112,14 @@ def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
         both = f"SELECT * FROM ledger.{table} UNION ALL BY NAME {live}" if attached else live  # noqa: S608
         db.execute(f"CREATE VIEW {table} AS {both}")
     create_views(db)
+
+
+def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:
+    try:
+        stage(db, lines, content, READING_MEMORY_MIB)
+        db.execute(sql("ingest"))
+    except duckdb.Error as error:
+        raise WorkbenchError(f"the journal {journal} cannot be read: {error}") from error
 
 
 def _has_file(db: duckdb.DuckDBPyConnection) -> bool:

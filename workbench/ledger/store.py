@@ -25,12 +25,15 @@ from workbench.ledger.journal import SUFFIX
 
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
-INGEST_MEMORY = "256MB"
+INGEST_MEMORY_MIB = 256
 """What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
-READING_MEMORY = "1GB"
+READING_MEMORY_MIB = 1024
 _Config = dict[str, str | bool | int | float | list[str]]
-_WRITING: _Config = {"memory_limit": INGEST_MEMORY, "threads": 1}  # a run that goes on needs the other cores
-_READING: _Config = {"memory_limit": READING_MEMORY}
+_WRITING: _Config = {
+    "memory_limit": f"{INGEST_MEMORY_MIB}MiB",
+    "threads": 1,
+}  # a run that goes on needs the other cores
+_READING: _Config = {"memory_limit": f"{READING_MEMORY_MIB}MiB"}
 _EVERYWHERE: _Config = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
     "temp_directory": tempfile.gettempdir(),  # not the working folder
@@ -214,19 +217,24 @@ def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duck
         except duckdb.IOException as error:
             db.close()
             if "lock" not in str(error).lower():
-                raise WorkbenchError(f"the ledger cannot be opened: {error}") from error
+                raise _unusable(attach, error) from error
             if time.monotonic() > deadline:
                 raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
             time.sleep(_POLL_S)
         except duckdb.Error as error:
             db.close()
-            raise WorkbenchError(f"the ledger cannot be opened: {error}") from error
+            raise _unusable(attach, error) from error
         else:
             break
     try:
         yield db
     finally:
         db.close()
+
+
+def _unusable(attach: str, error: duckdb.Error) -> InputError:
+    path = attach.split(" AS ")[0].removeprefix("ATTACH ")
+    return InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}"))
 
 
 def _lock_at_once(fd: int, *, exclusive: bool) -> bool:

@@ -1,5 +1,6 @@
 """Checks of a ledger, and its rewriting without gaps."""
 
+import contextlib
 import os
 from typing import Any
 
@@ -28,7 +29,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
         state = reader.row("ledger_state")
     torn = []
     for journal in ledger.journals():
-        with open(os.devnull, "wb") as nowhere:
+        with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
             if unpack(journal, nowhere).torn:
                 torn.append(str(journal))
     sound = all(state[name] == 0 for name in _MUST_BE_ZERO) and state["kinds"] <= 1
@@ -55,6 +56,10 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
         raise LedgerBusyError(done.deferred)
     copy = ledger.path.with_name(ledger.path.name + ".compact")
     with ledger.locked(exclusive=True):
+        with ledger.opened_for_writing():
+            pass  # closing it takes a write-ahead log in that a killed process left
+        if ledger.path.with_name(ledger.path.name + ".wal").exists():
+            raise LedgerBusyError(f"{ledger.path}.wal is still in use")
         before = ledger.path.stat().st_size
         copy.unlink(missing_ok=True)
         with Ledger(copy).opened_for_writing() as db:

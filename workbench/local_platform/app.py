@@ -70,7 +70,12 @@ class Platform:
         account = self._account_of(request)
         if account is None:
             return _unauthenticated(request)
-        raw = await request.read()
+        try:
+            raw = await request.read()
+        except web.HTTPException:  # larger than a body may be
+            raise
+        except Exception as error:  # not encoded as it says, cut off, and whatever else a socket brings
+            return _refuse(400, f"the body cannot be read: {error}")
         body, refusal = _read_body(request.content_type, raw)
         if refusal is not None:
             return refusal

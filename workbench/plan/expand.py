@@ -11,7 +11,7 @@ from workbench.dataset.spool import Spool
 from workbench.job import Job
 from workbench.ledger.queries import Reader
 from workbench.plan.models import PlannedModel
-from workbench.prompt import Prompt, body_fields, body_key, canonical, is_messages, request_key, sample_key
+from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 
 _KEY_BYTES = 32
@@ -31,7 +31,8 @@ class _Spooled(msgspec.Struct, frozen=True, array_like=True):
 
     sample_id: str
     sample_key: str
-    occurrence: int
+    occurrences: tuple[int, ...]
+    """By model: 0, or how many equal requests of that model stand before it in the dataset."""
     messages: msgspec.Raw
     tools: tuple[dict[str, Any], ...]
     sample: str
@@ -117,7 +118,7 @@ class Plan:
             sample_id=spooled.sample_id,
             sample_key=spooled.sample_key,
             epoch=number % epochs + 1,
-            occurrence=spooled.occurrence,
+            occurrence=spooled.occurrences[number // epochs % len(self.models)],
             timeout_s=model.timeout_s,
         )
         return PlannedItem(request, body_key(body), _tools_asked(fields), spooled.sample)
@@ -130,38 +131,39 @@ class Plan:
         """
         prompt = Prompt(self.job.prompt, self.job.path)
         digest = ContentHash()
-        seen_prompts: dict[int, int] = {}
+        seen_bodies: dict[int, int] = {}
         seen_ids: set[int] = set()
         for sample in selected_samples(self.job):
             digest.add(sample)
             if (folded := hash(sample.id)) in seen_ids:
                 self.repeated_ids.append(sample.id)
             seen_ids.add(folded)
-            self.mixes_messages |= is_messages(sample.input)
+            self.mixes_messages |= sample.is_chat
             self.samples_bring_tools |= bool(sample.tools)
-            self._add(sample, prompt.messages(sample), seen_prompts)
+            self._add(sample, prompt.messages(sample), seen_bodies)
         self._spool.seal()
         self.dataset_hash = digest.hexdigest()
         items = self.samples * len(self.models) * self.job.run.epochs
         self._answer_of = array("l", [-1]) * items
         self.unknown_samples = bytearray(b"\1") * self.samples
 
-    def _add(self, sample: Sample, messages: list[dict[str, Any]], seen_prompts: dict[int, int]) -> None:
-        ordered = canonical(messages)
-        prompt_digest = int.from_bytes(bytes.fromhex(body_key(ordered + canonical(sample.tools)))[:8], "big")
-        occurrence = seen_prompts.get(prompt_digest, 0)
-        seen_prompts[prompt_digest] = occurrence + 1
+    def _add(self, sample: Sample, messages: list[dict[str, Any]], seen_bodies: dict[int, int]) -> None:
+        ordered = msgspec.Raw(canonical(messages))
+        occurrences = []
         for model in self.models:
             fields = body_fields(model.fields, sample.tools)
-            body = canonical({"model": model.id, "messages": msgspec.Raw(ordered), **fields})
+            body = canonical({"model": model.id, "messages": ordered, **fields})
+            folded = int(body_key(body)[:16], 16)
+            occurrences.append(seen_bodies.get(folded, 0))
+            seen_bodies[folded] = occurrences[-1] + 1
             for epoch in range(1, self.job.run.epochs + 1):
-                self._keys += bytes.fromhex(request_key(self.identity, body, epoch, occurrence))
+                self._keys += bytes.fromhex(request_key(self.identity, body, epoch, occurrences[-1]))
         content = msgspec.to_builtins(sample)
         del content["id"]
         spooled = _Spooled(
             sample.id,
             sample_key(sample),
-            occurrence,
+            tuple(occurrences),
             msgspec.Raw(self._encoder.encode(messages)),
             sample.tools,
             self._encoder.encode(content).decode(),

@@ -83,10 +83,16 @@ def _lint_fields(fields: dict[str, Any]) -> Iterator[str]:
     if fields.get("tool_ids"):
         yield "tool_ids execute nothing when an answer is not streamed, as all here are"
     if isinstance(choice := fields.get("tool_choice"), dict):
-        named = str((choice.get("function") or {}).get("name"))
-        offered = [str((tool.get("function") or {}).get("name")) for tool in fields.get("tools") or []]
+        named = _name_of(choice)
+        offered = [_name_of(tool) for tool in fields.get("tools") or []]
         if offered and named not in offered:
             yield f"tool_choice forces {named!r}, which is not among the tools; {nearest(named, offered)}"
+
+
+def _name_of(tool: Any) -> str:
+    """The function's name of a tool or of a forced choice, which have one shape; empty when there is none."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return str(function.get("name")) if isinstance(function, dict) else ""
 
 
 def _lint_tools(model: str, known: ToolExperience | None) -> Iterator[str]:

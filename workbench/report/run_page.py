@@ -1,6 +1,7 @@
 """The page of one run: how it went, whether it can be trusted, what it cost."""
 
 import os
+import shlex
 import tempfile
 from datetime import UTC, datetime
 from importlib import resources
@@ -67,7 +68,7 @@ def render(figures: RunFigures, calls: list[Row], ledger: str) -> str:
         tables=figures.tables,
         scores=figures.scores,
         verdict=verdict(figures),
-        continuation=continuation(figures.provenance),
+        continuation=continuation(figures.provenance, ledger),
         unknown=not_known(figures),
         samples=[_sample(row) for row in calls],
         first_samples=FIRST_SAMPLES,
@@ -110,11 +111,12 @@ def _cost(summary: Row) -> str:
     return f"{people.count(summary['total_tokens'])} tokens in {calls}."
 
 
-def continuation(run: Row) -> str:
-    """The command that goes on with a run, or runs it again."""
-    where = " --local" if run["identity"] == "local" else ""
-    within = f" --resume {run['run_id']}" if run["generation"] != "base" else ""
-    return f"workbench run {run['job_path']}{where}{within}"
+def continuation(run: Row, ledger: str) -> str:
+    """The command that goes on with a run, or runs it again, but for the options that name the platform."""
+    words = ["workbench", "run", run["job_path"], "--ledger", ledger]
+    if run["generation"] != "base":
+        words += ["--resume", run["run_id"]]
+    return shlex.join(words)
 
 
 def not_known(figures: RunFigures) -> list[str]:

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import anyio
 import anyio.to_thread
-import msgspec
 
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
@@ -18,14 +19,17 @@ from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.records import Model
 from workbench.run.progress import Progress
+from workbench.run.tally import Tally
 from workbench.run.work import Work
 
 INGEST_EVERY_CALLS = 7_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
+INGEST_EVERY_BYTES = 32 * 2**20
 _ITEMS_A_FRAME = 1000
 
 
-class Ending(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Ending:
     """How a run ended, as far as the fan-out knows."""
 
     status: str
@@ -33,6 +37,7 @@ class Ending(msgspec.Struct, frozen=True):
     exit_code: int
     reason: str
     duration_s: float
+    tally: Tally
     error: WorkbenchError | None
     """What stopped it from outside, for the last line on the screen."""
     notes: tuple[str, ...]
@@ -67,9 +72,10 @@ class Conductor:
             JournalFullError: The disk takes nothing from the start.
         """
         began = time.perf_counter()
-        to_send = len(self._plan) - self._plan.reused
+        tally = Tally(len(self._plan), self._plan.reused)
+        show = show_progress and tally.pending > 0
         work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation)
-        with Progress(to_send, self._plan.job.run.max_in_flight, shown=show_progress and to_send > 0) as progress:
+        with Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress:
             try:
                 self._open()
                 self._acknowledge_to(progress)
@@ -77,13 +83,13 @@ class Conductor:
                     housekeeping.start_soon(self._ingest_when_due)
                     await work.run(progress, self._count_call)
                     housekeeping.cancel_scope.cancel()
-                ending = self._ending(work, to_send, time.perf_counter() - began)
+                ending = self._ending(work, tally, time.perf_counter() - began)
                 self._journal.append(_run_ended(self._started.run_id, ending))
             finally:
                 error = self._close()
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
-        return msgspec.structs.replace(ending, error=ending.error or error, notes=tuple(self._notes))
+        return dataclasses.replace(ending, error=ending.error or error, notes=tuple(self._notes))
 
     def _open(self) -> None:
         """Write what is known before the first request: provenance, model list, reused answers."""
@@ -122,15 +128,15 @@ class Conductor:
 
         self._journal.sync_in_background(tell)
 
-    def _ending(self, work: Work, to_send: int, duration_s: float) -> Ending:
+    def _ending(self, work: Work, tally: Tally, duration_s: float) -> Ending:
         stop = work.stop
         if stop.exit_code in (130, 143):
             status, code = "interrupted", stop.exit_code
-        elif stop or work.mendable or work.ended < to_send:
+        elif stop or work.mendable or work.ended < tally.planned - tally.reused:
             status, code = "incomplete", stop.exit_code or 3
         else:
             status, code = "complete", 0
-        return Ending(status, code, stop.reason, duration_s, stop.error, ())
+        return Ending(status, code, stop.reason, duration_s, tally, stop.error, ())
 
     def _close(self) -> WorkbenchError | None:
         try:
@@ -141,7 +147,7 @@ class Conductor:
 
     def _count_call(self) -> None:
         self._calls_to_ingest += 1
-        if self._calls_to_ingest >= INGEST_EVERY_CALLS:
+        if self._calls_to_ingest >= INGEST_EVERY_CALLS or self._journal.bytes_in_file >= INGEST_EVERY_BYTES:
             self._calls_to_ingest = 0
             self._ingest_due.set()
 

@@ -8,6 +8,7 @@ from typing import Self
 from tqdm import tqdm
 
 from workbench.records import CallRecord
+from workbench.run.tally import Tally
 
 _SECONDS_BETWEEN_DRAWS = 0.1
 
@@ -16,20 +17,19 @@ class Progress:
     """Counts acknowledged calls, and draws them as a tqdm bar on standard error.
 
     Args:
-        total: How many requests are to be sent.
+        tally: Told of every call once its record is durable.
         limit: How many may be in flight.
         shown: False counts and draws nothing.
     """
 
-    def __init__(self, total: int, limit: int, *, shown: bool) -> None:
+    def __init__(self, tally: Tally, limit: int, *, shown: bool) -> None:
         self.in_flight = 0
+        self._tally = tally
         self._limit = limit
         self._waiting: deque[tuple[int, CallRecord]] = deque()
-        self._failed = 0
-        self._tokens = 0
         tqdm.monitor_interval = 0  # its monitor is a thread that we have no use for
         self._bar = tqdm(
-            total=total,
+            total=tally.planned - tally.reused,
             disable=not shown,
             file=sys.stderr,
             unit="call",
@@ -50,9 +50,7 @@ class Progress:
         while self._waiting and self._waiting[0][0] <= durable:
             _, record = self._waiting.popleft()
             counted += 1
-            self._failed += not record.attempt.accepted
-            if record.completion is not None:
-                self._tokens += record.completion.usage.total_tokens or 0
+            self._tally.count(record)
         if counted and not self._bar.disable:
             self._draw()
             self._bar.update(counted)
@@ -62,11 +60,9 @@ class Progress:
         tqdm.write(text, file=sys.stderr)
 
     def _draw(self) -> None:
-        failed = f", {self._failed} failed" if self._failed else ""
+        failed = f"{self._tally.failed} failed, " if self._tally.failed else ""
         flying = f"{self.in_flight}/{self._limit} in flight"
-        self._bar.set_postfix_str(
-            f"{failed.lstrip(', ')}{', ' if failed else ''}{flying}, {self._tokens:,} tokens", refresh=False
-        )
+        self._bar.set_postfix_str(f"{failed}{flying}, {self._tally.total_tokens or 0:,} tokens", refresh=False)
 
     def __enter__(self) -> Self:
         return self

@@ -46,6 +46,7 @@ class Work:
         self._run_id, self._generation = run_id, generation
         self._queue = Queue(plan)
         self._calls = 0
+        self._signals = 0
         self.ended = 0
         """Calls that ended by themselves, accepted or not."""
         self.mendable = 0
@@ -152,7 +153,8 @@ class Work:
     async def _watch_signals(self, scope: anyio.CancelScope) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for number in signals:
-                if self.stop and self.stop.exit_code in (130, 143):
+                self._signals += 1
+                if self._signals > 1:
                     self._progress.note(
                         "cancelled: what was in flight may have been paid for and is asked again by a rerun"
                     )

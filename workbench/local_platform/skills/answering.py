@@ -9,6 +9,7 @@ from workbench.local_platform.config import Route
 from workbench.local_platform.skills import arithmetic, choice, extraction, tool_arguments
 from workbench.local_platform.skills.numbers import written
 
+_READ_CHARS = 20_000  # of a prompt; a model has its limits too
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
@@ -41,8 +42,10 @@ def answer(route: Route, body: dict[str, Any], system: str | None = None) -> Ans
         function := tool_arguments.choose(prompt, body.get("tools") or [], body.get("tool_choice"))
     ):
         return _call(function, prompt, prompt_tokens)
-    effort = _effort(route, body)
-    text, reasoning = _prose(route, prompt, whole, effort)
+    try:
+        text, reasoning = _prose(route, prompt[:_READ_CHARS], whole[:_READ_CHARS], _effort(route, body))
+    except (ValueError, ArithmeticError, LookupError, RecursionError):  # a number beyond all reason, for one
+        text, reasoning = "I cannot make sense of the question.", None
     return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
 
 
@@ -89,7 +92,10 @@ def _reasoned(prompt: str, effort: str) -> tuple[str, str]:
 
 
 def _call(function: dict[str, Any], prompt: str, prompt_tokens: int) -> Answer:
-    arguments = tool_arguments.arguments_for(prompt, function)
+    try:
+        arguments = tool_arguments.arguments_for(prompt[:_READ_CHARS], function)
+    except (ValueError, ArithmeticError, LookupError, RecursionError):
+        arguments = "{}"
     call_id = "call_" + hashlib.sha256(f"{function['name']}{arguments}".encode()).hexdigest()[:16]
     call = {"id": call_id, "type": "function", "function": {"name": function["name"], "arguments": arguments}}
     tokens = count_tokens(f"{function['name']} {arguments}")

@@ -1,0 +1,84 @@
+"""A server of replies that nobody planned, chosen by the first word of the prompt; in a thread of the test."""
+
+import asyncio
+import json
+import threading
+from types import TracebackType
+from typing import Any
+
+from aiohttp import web
+
+KEY = "sk-0123456789abcdef0123456789abcdef"
+
+
+class OddServer:
+    """`GET /api/models` lists the model `m` and echoes the key; a prompt's first word says how it is answered."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.base_url = ""
+        self.key = KEY
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    async def _models(self, request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "m", "note": request.headers["Authorization"]}]})
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        prompt = (await request.json())["messages"][-1]["content"]
+        self.requests.append(prompt)
+        word = prompt.split()[0]
+        message: dict[str, Any] = {"content": f"The answer is 4. {KEY}"}
+        usage: dict[str, Any] = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        headers = {}
+        match word:
+            case "bigtokens":
+                usage = dict.fromkeys(usage, 2**63 + 1)
+            case "retry":
+                headers["Retry-After"] = "Mon, 01 Jan 2024 00:00:00 +9999999999999999"
+                return web.Response(status=429, headers=headers, text=json.dumps({"error": {"message": "slow"}}))
+            case "empty":
+                message = {"content": ""}
+            case "nul":
+                message = {"content": "4 \x00 and \x1b[31m"}
+            case "long":
+                message = {"content": "x" * 60_000_000}
+            case "hang":
+                await asyncio.sleep(600)
+            case "expired":
+                await asyncio.sleep(0.5)
+                return web.json_response({"detail": "\x1b[31mThe key is gone\x07"}, status=401)
+            case "strange":
+                usage = {"total_tokens": [1], "completion_tokens_details": "no"}
+                message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        return web.json_response({"model": "m", "choices": [choice], "usage": usage}, headers=headers)
+
+    async def _start(self) -> None:
+        app = web.Application()
+        app.router.add_get("/api/models", self._models)
+        app.router.add_post("/api/chat/completions", self._complete)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def _stop(self) -> None:
+        await self._runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def __enter__(self) -> "OddServer":
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()

@@ -1,0 +1,245 @@
+"""Replies, signals and neighbours that nobody planned: what was paid for is kept, and the numbers balance."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.end_to_end.odd_server import KEY, OddServer
+from workbench.local_platform.server import ThreadedServer
+
+
+@pytest.fixture
+def odd() -> Iterator[OddServer]:
+    with OddServer() as server:
+        yield server
+
+
+@pytest.fixture
+def oddly(tmp_path: Path, odd: OddServer) -> Workbench:
+    bench = Workbench(tmp_path, None)
+    bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": KEY}
+    return bench
+
+
+def prompts(bench: Workbench, *texts: str, more: str = "") -> None:
+    bench.write("d.jsonl", "".join(json.dumps({"input": text, "target": 4}) + "\n" for text in texts))
+    bench.write("job.toml", job("m", dataset="d.jsonl") + more)
+
+
+def run(bench: Workbench, code: int = 0) -> dict[str, Any]:
+    result: dict[str, Any] = bench.json("run", "job.toml", "--no-report", code=code)
+    assert result["planned"] == result["reused"] + result["completed"] + result["failed"] + result["pending"]
+    shown = bench.json("show", result["run_id"])
+    assert {name: shown[name] for name in result if name not in ("report", "status")} == {
+        name: result[name] for name in result if name not in ("report", "status")
+    }
+    return result
+
+
+def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
+    prompts(oddly, "bigtokens", "plain")
+    result = run(oddly)
+    assert result["completed"] == 2
+    assert result["usage"]["total_tokens"] == 2
+    assert result["usage"]["calls_without_usage"] == 1
+    assert oddly.json("ledger", "check")["sound"]
+
+
+def test_strange_types_and_control_characters_are_kept(oddly: Workbench) -> None:
+    prompts(oddly, "strange", "nul")
+    result = run(oddly, code=3)
+    assert result["outcomes"] == {"empty": 1, "ok": 1} or result["outcomes"] == {"ok": 1, "reasoning_exhausted": 1}
+    calls = oddly.lines("show", result["run_id"], "--calls")
+    assert any(call["answer"] == "4 \x00 and \x1b[31m" for call in calls)
+
+
+def test_a_retry_after_that_is_no_date_stops_nothing(oddly: Workbench) -> None:
+    prompts(oddly, "retry 1", "retry 2", "plain")
+    assert run(oddly, code=3)["outcomes"] == {"rate_limited": 2, "ok": 1}
+
+
+def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench) -> None:
+    prompts(oddly, "long", "plain")
+    result = run(oddly)
+    assert result["completed"] == 2
+    assert oddly.json("ledger", "path")["journals"] == []
+
+
+def test_empty_answers_count_as_unscored(oddly: Workbench) -> None:
+    prompts(oddly, "plain", "empty 1", "empty 2")
+    result = run(oddly, code=3)
+    (score,) = oddly.json("show", result["run_id"])["scores"]
+    assert (score["scored"], score["unscored"], score["mean"]) == (1, 2, 1.0)
+
+
+def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
+    prompts(oddly, "plain")
+    oddly("run", "job.toml")
+    for path in oddly.folder.rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_short_key_does_not_redact_answers(oddly: Workbench) -> None:
+    oddly.environment["WORKBENCH_API_KEY"] = "e"
+    prompts(oddly, "plain")
+    result = run(oddly)
+    (call,) = oddly.lines("show", result["run_id"], "--calls")
+    assert call["answer"].startswith("The answer is 4.")
+
+
+def test_a_second_signal_cancels_whatever_stopped_the_sending(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "expired", "hang 1", "hang 2")
+    process = oddly.start("run", "job.toml", "--no-report", "--json")
+    while len(odd.requests) < 3:
+        time.sleep(0.01)
+    time.sleep(1)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    out, _ = process.communicate(timeout=10)
+    assert json.loads(out)["outcomes"] == {"key_rejected": 1, "cancelled": 2}
+
+
+def test_a_servers_words_do_not_act_on_the_terminal(oddly: Workbench) -> None:
+    oddly.environment["WORKBENCH_BASE_URL"] += "/\x1b[31m"
+    assert "\x1b" not in oddly("models", code=6).stderr
+
+
+def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, odd: OddServer) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    oddly.write("tools.json", json.dumps([tool]))
+    rows = [{"input": "plain"}, {"input": "plain", "tools": [tool]}]
+    oddly.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    oddly.write("job.toml", job("m", dataset="d.jsonl").replace("max_tokens = 64", 'tools_path = "tools.json"'))
+    assert run(oddly)["completed"] == 2
+    assert run(oddly)["reused"] == 2
+    assert len(odd.requests) == 2
+    assert oddly.json("ledger", "check")["sound"]
+
+
+def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: Path, platform: ThreadedServer) -> None:
+    bench = Workbench(tmp_path, platform)
+    bench.write("sums.jsonl", sums(5))
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--no-report")
+    script = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    bench.write("sums.jsonl", sums(9))
+    process = bench.start("run", "job.toml", "--json")
+    while sum(platform.platform.requests.values()) < 6:
+        time.sleep(0.005)
+    command = [sys.executable, "-c", script, str(tmp_path / "ledger.duckdb")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
+        assert notebook.stdout is not None
+        assert notebook.stdin is not None
+        opened = notebook.stdout.readline()
+        out, err = process.communicate(timeout=60)
+        notebook.stdin.close()
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    assert (result["reused"], result["completed"]) == (5, 4)
+    if opened:
+        assert "note:" in err
+    again = bench.json("run", "job.toml", "--no-report")
+    assert again["reused"] == 9
+
+
+def test_resuming_a_plain_run_reuses_what_it_reused(bench: Workbench, platform: ThreadedServer) -> None:
+    bench.write("sums.jsonl", sums(4))
+    bench.write("job.toml", job("sim/instant"))
+    bench("run", "job.toml", "--fresh", "--no-report")
+    bench.write("job.toml", job("sim/instant", "sim/prose"))
+    plain = bench.json("run", "job.toml", "--no-report")
+    assert (plain["reused"], plain["completed"]) == (4, 4)
+    assert bench.json("run", "--resume", plain["run_id"], "--no-report")["reused"] == 8
+
+
+def test_the_embedded_platform_is_the_same_whatever_its_port(tmp_path: Path, catalogue: Any) -> None:
+    results = []
+    for _ in range(2):
+        with ThreadedServer(catalogue) as server:
+            bench = Workbench(tmp_path, server)
+            bench.write("sums.jsonl", sums(3))
+            bench.write("job.toml", job())
+            results.append(bench.json("run", "job.toml", "--no-report"))
+    assert [result["reused"] for result in results] == [0, 3]
+
+
+def test_a_file_in_the_working_folder_does_not_shadow_a_module(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("numbers.py", "raise SystemExit('shadowed')")
+    assert bench.json("demo", "--no-report")["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"input": None}, "the input is empty"),
+        ({"input": ""}, "the input is empty"),
+        ({"messages": []}, "the input is empty"),
+        ({"messages": [{"content": "hi"}]}, "expected a list of messages, each with a role"),
+        ({"input": {"a": 1}}, "the input is an object"),
+        ({"input": "x", "tools": "f"}, "expected a JSON list in the cell"),
+    ],
+)
+def test_samples_that_cannot_be_sent_are_refused(
+    oddly: Workbench, odd: OddServer, row: dict[str, Any], expected: str
+) -> None:
+    prompts(oddly, "plain")
+    oddly.write("d.jsonl", json.dumps(row) + "\n")
+    assert expected in oddly("run", "job.toml", code=2).stderr
+    assert not odd.requests
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            'path = "d.jsonl"',
+            'path = "d.jsonl"\nlimit = 1\nfields = { input = "input", target = "anwser" }',
+            "no column 'anwser'",
+        ),
+        ('path = "d.jsonl"', 'path = "d.jsonl"\nfields = { tools = "tolls" }', "no column 'tolls'"),
+        ("max_tokens = 64", "extra = { x = inf }", "holds inf or nan"),
+        ("[request]", '[prompt]\ntemplate = "{{ dict(a=1, a=2) }}"\n[request]', "no usable Jinja"),
+        ("[request]", '[prompt]\ntemplate = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"\n[request]', "recursion"),
+        ('name = "numeric"', 'name = "pattern"\npattern = "a{999999999999999999999}"', "no regular expression"),
+        ("max_tokens = 64", "extra = { a = " + "[" * 2000 + "]" * 2000 + " }", "nested too deeply"),
+    ],
+)
+def test_jobs_that_cannot_be_run_are_refused(
+    oddly: Workbench, odd: OddServer, old: str, new: str, expected: str
+) -> None:
+    prompts(oddly, "plain", "plain 2")
+    text = (oddly.folder / "job.toml").read_text()
+    assert old in text
+    oddly.write("job.toml", text.replace(old, new))
+    assert expected in oddly("run", "job.toml", code=2).stderr
+    assert not odd.requests
+
+
+def test_odd_surroundings_are_named(oddly: Workbench) -> None:
+    prompts(oddly, "plain")
+    oddly.write("reports", "a file, not a folder")
+    oddly.write("x.duckdb", "no database " * 1000)
+    assert "page are missing" in oddly("run", "job.toml").stderr
+    oddly("report", code=2)
+    assert "cannot be opened as a ledger" in oddly("runs", "--ledger", "x.duckdb", code=2).stderr
+    for url in ("http://[::1", "http://a..b", "http://h:abc"):
+        assert "is no http or https URL" in oddly("models", "--base-url", url, code=2).stderr
+    (oddly.folder / ".env").write_bytes(b"A=\xff\xfe\n")
+    assert ".env" in oddly("models", code=2).stderr
+    (oddly.folder / ".env").unlink()
+    (oddly.folder / "job.toml").write_bytes(b"\xef\xbb\xbf" + (oddly.folder / "job.toml").read_bytes())
+    oddly("lint", "job.toml")
+    choice = "tools = [{ function = 'x' }]\ntool_choice = { function = 'x' }"
+    oddly.write("job.toml", (oddly.folder / "job.toml").read_text("utf-8-sig").replace("max_tokens = 64", choice))
+    oddly("lint", "job.toml")

@@ -1,0 +1,89 @@
+"""What killed processes leave beside a ledger."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.unit.ledger_rows import answer, intent, started, write_run
+from workbench.ledger.entries import Answer
+from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.ledger.upkeep import check_ledger, compact_ledger
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "l.duckdb")
+
+
+def test_a_journal_is_never_there_without_its_lock(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ingest between the making of the file and its locking would take it for a dead process's, and remove it."""
+    real = os.rename
+
+    def ingest_then_rename(source: Path, target: Path) -> None:
+        assert ingest(ledger).journals == 0
+        real(source, target)
+
+    monkeypatch.setattr(os, "rename", ingest_then_rename)
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r", 1))
+    writer.append(intent("r", 1))
+    writer.append(answer("r", 1))
+    writer.flush()
+    assert ingest(ledger).journals == 0
+    writer.close()
+    assert ingest(ledger).records == 3
+
+
+def test_compacting_takes_in_a_log_that_a_killed_process_left(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    script = (
+        "import duckdb, os, sys\n"
+        "db = duckdb.connect(sys.argv[1], config={'checkpoint_threshold': '1GB'})\n"
+        "db.execute(\"INSERT INTO samples SELECT 'k' || i, 's' FROM range(1000) t(i)\")\n"
+        "os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(ledger.path)], check=True)
+    assert ledger.path.with_name("l.duckdb.wal").exists()
+    compact_ledger(ledger)
+    with duckdb.connect(str(ledger.path), read_only=True) as db:
+        assert db.execute("SELECT count(*) FROM samples").fetchone() == (1003,)
+    assert check_ledger(ledger)["sound"]
+
+
+def test_one_journal_that_cannot_be_ingested_does_not_hold_up_the_others(ledger: Ledger) -> None:
+    class Wrong(Answer, frozen=True, tag="answer"):
+        """An answer whose status no column takes."""
+
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(
+        Wrong(**{name: getattr(answer("r", 1), name) for name in Answer.__struct_fields__} | {"http_status": 2**70})
+    )
+    writer.close()
+    write_run(ledger.journal_folder, "r2", 2)
+    done = ingest(ledger)
+    assert done.journals == 1
+    assert "cannot be ingested" in done.deferred
+    assert len(ledger.journals()) == 1
+    with duckdb.connect(str(ledger.path), read_only=True) as db:
+        assert db.execute("SELECT count(*) FROM attempts").fetchone() == (2,)
+
+
+def test_a_journal_of_long_texts_is_ingested(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r", 60))
+    for number in range(1, 61):
+        writer.append(intent("r", number))
+        writer.append(answer("r", number, answer=os.urandom(500_000).hex()))
+        writer.flush()
+    writer.close()
+    assert ingest(ledger).journals == 1
+    with reading(ledger) as reader:
+        assert reader.row("run_summary", run_id="r")["completed"] == 60
