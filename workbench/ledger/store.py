@@ -216,7 +216,7 @@ def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duck
             db.execute(attach)
         except duckdb.IOException as error:
             db.close()
-            if "lock" not in str(error).lower():
+            if "set lock" not in str(error):
                 raise _unusable(attach, error) from error
             if time.monotonic() > deadline:
                 raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
