@@ -127,6 +127,12 @@ def test_the_published_schema_takes_what_the_parser_takes() -> None:
     json.dumps(schema)
 
 
+def test_the_published_schema_is_current() -> None:
+    published = Path(__file__).parents[2] / "jobs" / "job.schema.json"
+    current = json.dumps(job_schema(), indent=1, ensure_ascii=False) + "\n"
+    assert published.read_text() == current, "write `current` to jobs/job.schema.json"
+
+
 def test_labels_default_to_the_kind() -> None:
     job = parsed(LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"\nlabel = "b"')
     assert [scorer_label(scorer) for scorer in job.scorers] == ["exact", "b"]

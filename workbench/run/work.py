@@ -62,7 +62,7 @@ class Work:
         limit = self._plan.job.run.max_in_flight
         self._progress, self._after_call = progress, after_call
         async with anyio.create_task_group() as watching:
-            watching.start_soon(self._watch_signals, watching.cancel_scope)
+            watching.start_soon(self._watch_signals)
             with anyio.CancelScope() as self._flying:
                 async with anyio.create_task_group() as workers:
                     for _ in range(limit):
@@ -150,7 +150,7 @@ class Work:
             self.halt("the disk is full", 3)
         return True
 
-    async def _watch_signals(self, scope: anyio.CancelScope) -> None:
+    async def _watch_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for number in signals:
                 self._signals += 1
