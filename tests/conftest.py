@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import msgspec
 import pytest
 
 from workbench.local_platform.config import Latency, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
+
+hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
+hypothesis.settings.load_profile("repeatable")
 
 COMMAND = Path(sys.executable).with_name("workbench")
 DATASETS = Path(__file__).parent.parent / "datasets"

@@ -72,7 +72,9 @@ def written(rows: list[dict[str, str]], kind: str) -> bytes:
 
 
 rows_of_text = st.lists(
-    st.fixed_dictionaries({"input": texts, "target": texts.filter(bool), "note": texts}), min_size=1, max_size=5
+    st.fixed_dictionaries({"input": texts.filter(bool), "target": texts.filter(bool), "note": texts}),
+    min_size=1,
+    max_size=5,
 )
 
 
