@@ -48,6 +48,8 @@ class OddServer:
             case "expired":
                 await asyncio.sleep(0.5)
                 return web.json_response({"detail": "\x1b[31mThe key is gone\x07"}, status=401)
+            case "bad":
+                return web.json_response({"detail": "the request is of no use"}, status=400)
             case "strange":
                 usage = {"total_tokens": [1], "completion_tokens_details": "no"}
                 message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}

@@ -132,14 +132,6 @@ def test_failures_that_a_rerun_can_mend_are_incomplete_and_mended(tmp_path: Path
         assert bench.json("ledger", "check")["sound"]
 
 
-def test_failures_that_no_rerun_can_mend_are_reported_and_done(bench: Workbench) -> None:
-    bench.write("sums.jsonl", json.dumps({"input": [{"role": "user", "content": "x"}]}) + "\n")
-    bench.write(
-        "job.toml", job("sim/instant").replace("max_tokens = 64", "max_tokens = 64\nextra = { messages_style = 1 }")
-    )
-    assert bench.json("run", "job.toml", "--no-report")["status"] == "complete"
-
-
 def test_a_route_with_a_missing_secret_fails_alone(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(5))
     bench.write("job.toml", job("sim/instant", "sim/locked"))

@@ -73,6 +73,13 @@ def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench)
     assert oddly.json("ledger", "path")["journals"] == []
 
 
+def test_failures_that_no_rerun_can_mend_are_reported_and_done(oddly: Workbench) -> None:
+    prompts(oddly, "bad", "plain")
+    result = run(oddly)
+    assert result["status"] == "complete"
+    assert (result["failed"], result["outcomes"]) == (1, {"bad_request": 1, "ok": 1})
+
+
 def test_empty_answers_count_as_unscored(oddly: Workbench) -> None:
     prompts(oddly, "plain", "empty 1", "empty 2")
     result = run(oddly, code=3)
