@@ -15,7 +15,7 @@ from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.store import Ledger, literal, migrations
 from workbench.ledger.upkeep import check_ledger, compact_ledger
 
@@ -246,3 +246,17 @@ def test_rows_are_plain_values(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 1)
     with reading(ledger) as reader:
         json.dumps(reader.rows("run_calls", run_id="r1", most=1)[0]["tool_calls"])
+
+
+def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: Ledger) -> None:
+    calls = 300
+    write_run(ledger.journal_folder, "r1", calls)
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path)) as db:  # 75 MiB of texts, more than such a reader begins with
+        db.execute("UPDATE responses SET answer = repeat(md5(call_no::VARCHAR), 8192)")
+    window = {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": calls + 1}
+    with reading(ledger, frugal=True) as reader:
+        with pytest.raises(LedgerMemoryError):
+            list(reader.stream("scorable_answers", **window))
+        rows = reader.rows("scorable_answers", **window)
+    assert [len(row["answer"]) for row in rows] == [8192 * 32] * calls

@@ -1,7 +1,7 @@
 """Scores from the ledger: no model is called, and a score that stands is not written again."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -10,12 +10,12 @@ from workbench.job_file import ScorerTable, scorer_label
 from workbench.ledger.entries import score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import Row, reading
+from workbench.ledger.queries import Reader, Row, reading
 from workbench.ledger.store import Ledger
 from workbench.records import Sample, Score
 from workbench.scoring.scorers import score
 
-_ANSWERS_A_FRAME = 500
+_ANSWERS_AT_ONCE = 2_000
 _ANSWERS_A_FILE = 20_000
 
 
@@ -36,26 +36,39 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
     if not scorers:
         return 0, Ingested()
     configured = [(scorer, (scorer_label(scorer), msgspec.json.encode(scorer).decode())) for scorer in scorers]
-    written = 0
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger) as reader:
+    with reading(ledger) as reader:
         known = {
             (row["request_key"], row["scorer"], row["scorer_config"]): Score(
                 row["value"], row["reason"], row["extracted"]
             )
             for row in reader.stream("scores_of_run", run_id=run_id)
         }
-        for count, row in enumerate(reader.stream("scorable_answers", run_id=run_id)):
+    written = 0
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
+        for count, row in enumerate(_scorable_answers(reader, run_id)):
             sample = _sample_of(row)
             for scorer, name in configured:
                 verdict = _judged(row, scorer, sample)
                 if known.get((row["request_key"], *name)) != verdict:
                     journal.append(score_entry(run_id, row["request_key"], name, datetime.now(UTC), verdict))
                     written += 1
-            if count % _ANSWERS_A_FRAME == 0:
+            if count % _ANSWERS_AT_ONCE == 0:
                 journal.flush()
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
     return written, ingest(ledger) if written else Ingested()
+
+
+def _scorable_answers(reader: Reader, run_id: str) -> Iterator[Row]:
+    for paid in reader.rows("answering_runs", run_id=run_id):
+        for first in range(paid["first_call_no"], paid["last_call_no"] + 1, _ANSWERS_AT_ONCE):
+            yield from reader.rows(
+                "scorable_answers",
+                run_id=run_id,
+                answer_run_id=paid["answer_run_id"],
+                first_call_no=first,
+                end_call_no=first + _ANSWERS_AT_ONCE,
+            )
 
 
 def _judged(row: Row, scorer: ScorerTable, sample: Sample) -> Score:

@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.ingest import stage
 from workbench.ledger.journal import Unpacked, unpack
 from workbench.ledger.store import (
+    FRUGAL_MEMORY_MIB,
     LOCK_PATIENCE_S,
     READING_MEMORY_MIB,
     Ledger,
@@ -28,15 +29,27 @@ _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _BATCH_ROWS = 2000
 
 
+class LedgerMemoryError(WorkbenchError):
+    """A query does not work with the memory it may take."""
+
+
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, memory_mib: int) -> None:
         self._db = db
+        self._memory_mib = memory_mib
 
     def rows(self, query: str, **parameters: Any) -> list[Row]:
         """All rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
-        return list(self.stream(query, **parameters))
+        while True:
+            try:
+                return list(self.stream(query, **parameters))
+            except LedgerMemoryError:
+                if self._memory_mib >= READING_MEMORY_MIB:
+                    raise
+                self._memory_mib *= 2
+                self._db.execute(f"SET memory_limit = '{self._memory_mib}MiB'")
 
     def row(self, query: str, **parameters: Any) -> Row:
         """The only row of a query that always has one."""
@@ -53,20 +66,28 @@ class Reader:
             while batch := cursor.fetchmany(_BATCH_ROWS):
                 for values in batch:
                     yield dict(zip(names, values, strict=True))
+        except duckdb.OutOfMemoryException as error:
+            raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {error}") from error
         except duckdb.Error as error:
             raise WorkbenchError(f"the query {query} failed: {error}") from error
 
 
 @contextmanager
-def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S) -> Iterator[Reader]:
+def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S, frugal: bool = False) -> Iterator[Reader]:
     """Read a ledger, whatever others do with it meanwhile; hold it for as short as possible.
+
+    Args:
+        ledger: Which.
+        patience_s: How long to wait for an ingest.
+        frugal: Begin with little memory, as a run must that others run beside, and take more only where a query
+            does not work with it.
 
     Raises:
         LedgerBusyError: An ingest does not end within `patience_s`.
     """
     with ledger.locked(exclusive=False, patience_s=patience_s):
         outdated = False
-        with ledger.attached(patience_s) as db:
+        with ledger.attached(patience_s, frugal=frugal) as db:
             if _has_file(db):
                 db.execute("USE ledger")
                 version, newest = schema_version(db), len(migrations())
@@ -78,11 +99,11 @@ def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S) -> Iterator[
                 db.execute("USE memory")
             if not outdated:
                 _unite(ledger, db)
-                yield Reader(db)
+                yield Reader(db, FRUGAL_MEMORY_MIB if frugal else READING_MEMORY_MIB)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), ledger.opened_for_writing(patience_s):
         pass  # opening it brings the schema up to date
-    with reading(ledger, patience_s=patience_s) as reader:
+    with reading(ledger, patience_s=patience_s, frugal=frugal) as reader:
         yield reader
 
 

@@ -28,12 +28,15 @@ LOCK_PATIENCE_S = 10.0
 INGEST_MEMORY_MIB = 256
 """What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
 READING_MEMORY_MIB = 1024
+FRUGAL_MEMORY_MIB = 40
+"""What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
 _Config = dict[str, str | bool | int | float | list[str]]
 _WRITING: _Config = {
     "memory_limit": f"{INGEST_MEMORY_MIB}MiB",
     "threads": 1,
 }  # a run that goes on needs the other cores
 _READING: _Config = {"memory_limit": f"{READING_MEMORY_MIB}MiB"}
+_FRUGAL: _Config = {"memory_limit": f"{FRUGAL_MEMORY_MIB}MiB", "threads": 1}
 _EVERYWHERE: _Config = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
     "temp_directory": tempfile.gettempdir(),  # not the working folder
@@ -127,14 +130,20 @@ class Ledger:
             yield db
 
     @contextmanager
-    def attached(self, patience_s: float = LOCK_PATIENCE_S) -> Iterator[duckdb.DuckDBPyConnection]:
+    def attached(
+        self, patience_s: float = LOCK_PATIENCE_S, *, frugal: bool = False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """An in-memory database with the file attached read-only as `ledger`, if there is one.
+
+        Args:
+            patience_s: How long to wait for a writer.
+            frugal: Stay small rather than be fast.
 
         Raises:
             LedgerBusyError: A process that knows nothing of the lock is writing it.
         """
         attach = f"ATTACH {literal(str(self.path))} AS ledger (READ_ONLY)" if self.path.exists() else "SELECT 1"
-        with _connected(_READING, patience_s, attach) as db:
+        with _connected(_FRUGAL if frugal else _READING, patience_s, attach) as db:
             yield db
 
 

@@ -1,7 +1,22 @@
 -- The answers of a run that scorers judge, with their samples; scorable false is a state that stays unscored.
--- Parameters: run_id
-SELECT item.request_key, item.sample_id, item.outcome, item.scorable, response.answer, sample.sample
-FROM item_outcomes AS item
-LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND response.call_no = item.answer_call_no
-LEFT JOIN samples AS sample USING (sample_key)
-WHERE item.run_id = $run_id AND item.accepted;
+-- A window of the calls of one of the runs that paid for them: its bounds are said of every table, so that each is
+-- read by its zone maps, and the joins stay as small as the window.
+-- Parameters: run_id, answer_run_id, first_call_no, end_call_no (exclusive)
+SELECT item.request_key, item.sample_id, attempt.outcome, attempt.scorable, response.answer, sample.sample
+FROM (
+    SELECT request_key, sample_id, sample_key, answer_call_no AS call_no
+    FROM run_items
+    WHERE run_id = $run_id AND answer_run_id = $answer_run_id
+        AND answer_call_no >= $first_call_no AND answer_call_no < $end_call_no
+) AS item
+JOIN (
+    SELECT call_no, outcome, scorable
+    FROM attempts
+    WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no AND accepted
+) AS attempt ON attempt.call_no = item.call_no
+LEFT JOIN (
+    SELECT call_no, answer
+    FROM responses
+    WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no
+) AS response ON response.call_no = item.call_no
+LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key;
