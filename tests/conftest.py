@@ -18,6 +18,13 @@ from workbench.local_platform.server import ThreadedServer
 hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
 hypothesis.settings.load_profile("repeatable")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-browser", action="store_true", help="fail where there is no Chromium, instead of skipping"
+    )
+
+
 COMMAND = Path(sys.executable).with_name("workbench")
 DATASETS = Path(__file__).parent.parent / "datasets"
 
@@ -72,7 +79,7 @@ class Workbench:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def json(self, *arguments: str, code: int = 0) -> Any:
+    def json(self, *arguments: str, code: int | None = 0) -> Any:
         return json.loads(self(*arguments, "--json", code=code).stdout)
 
     def lines(self, *arguments: str) -> list[dict[str, Any]]:

@@ -121,9 +121,9 @@ def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Pa
         if done.deferred and not notes:
             notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
         if reports is not None:
-            from workbench.report.run_page import write_run_page
+            from workbench.report.ledger_pages import write_pages
 
-            report = str(write_run_page(ledger, run_id, reports))
+            report = str(write_pages(ledger, [run_id], reports)[0])
     except Exception as failed:
         mend = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
         notes.append(f"scores or page are missing ({failed}); {mend}")

@@ -30,3 +30,26 @@ def test_control_characters_are_seen_and_do_not_act() -> None:
 
 def test_long_texts_say_what_was_cut() -> None:
     assert figures.clipped("x" * 30, 10) == "x" * 10 + "… (20 more characters are in the ledger)"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "not available"), (9748, "9\u202f748"), (28_812, "28.8\u202fk"), (999_820, "1.00\u202fM"), (287_829_300, "288\u202fM"), (3_000_000_000, "3.00\u202fG")]
+)  # fmt: skip
+def test_amounts_have_three_significant_figures(value: int | None, text: str) -> None:
+    assert figures.amount(value) == text
+
+
+@pytest.mark.parametrize(
+    ("items", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_lists_in_words(items: list[str], text: str) -> None:
+    assert figures.words(items) == text
+
+
+def test_percentages_say_when_they_are_nearly_nothing() -> None:
+    assert [figures.percent(value) for value in (None, 0.0, 0.004, 0.79)] == [
+        "not available",
+        "0 %",
+        "under 1 %",
+        "79 %",
+    ]

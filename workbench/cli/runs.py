@@ -1,9 +1,11 @@
 """`workbench runs | show | score | report`: what was recorded of runs."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
+from tqdm import tqdm
 
 from workbench.cli import options
 from workbench.cli.output import print_json, print_json_lines, print_table, say
@@ -123,26 +125,31 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
 
 @click.command()
 @click.argument("run", required=False)
+@click.option("--all", "every", is_flag=True, help="The pages of every run, not only of the newest.")
 @options.ledger
 @options.reports
 @options.as_json
-def report(run: str | None, reports: Path | None, as_json: bool, **given: Any) -> None:
-    """Render the page of RUN, or of the newest run."""
-    from workbench.report.run_page import write_run_page
+def report(run: str | None, every: bool, reports: Path | None, as_json: bool, **given: Any) -> None:
+    """Render the page of RUN, or of the newest run, and those over the whole ledger: runs, allowance, routes."""
+    from workbench.report.ledger_pages import every_run, write_pages
 
+    if run and every:
+        raise click.UsageError("give a RUN or --all, not both")
     where = options.where(given)
     ledger = ledger_to_read(where)
-    if run is None:
-        with reading(ledger) as reader:
-            newest = reader.rows("runs", most=1)
-        if not newest:
-            raise click.UsageError("no run is recorded here yet")
-        run = str(newest[0]["run_id"])
-    path = write_run_page(ledger, run, reports or where.folder / "reports")
+    wanted = [run] if run else every_run(ledger)
+    if not every:
+        wanted = wanted[:1]
+    show = every and sys.stderr.isatty()
+    with tqdm(total=len(wanted), unit=" pages", disable=not show) as bar:
+        paths = write_pages(ledger, wanted, reports or where.folder / "reports", each=lambda _: bar.update())
+    opened = paths[0] if wanted and not every else paths[-3]
     if as_json:
-        print_json({"run_id": run, "report": str(path)})
+        print_json(
+            {"run_id": run or (wanted[0] if wanted else None), "report": str(opened), "pages": list(map(str, paths))}
+        )
     else:
-        click.echo(path)
+        click.echo(opened)
 
 
 def _call_value(name: str, value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Numbers for people: three significant figures, thin thousands, units always, and words where nothing is known."""
 
 import math
+from collections.abc import Sequence
 from datetime import datetime
 
 from workbench.stats.intervals import Interval
@@ -15,12 +16,23 @@ def count(value: int | None) -> str:
     return NOT_KNOWN if value is None else f"{value:,}".replace(",", THIN)
 
 
+def amount(value: int | None) -> str:
+    """A large whole number to three significant figures with its unit: `9 748`, `28.8 k`, `288 M`."""
+    if value is None:
+        return NOT_KNOWN
+    for unit, size, least in (("G", 1e9, 0.9995e9), ("M", 1e6, 0.9995e6), ("k", 1e3, 1e4)):
+        if abs(value) >= least:
+            return f"{significant(value / size)}{THIN}{unit}"
+    return count(value)
+
+
 def significant(value: float | None) -> str:
     """A number to three significant figures, never in exponents for sizes people meet."""
     if value is None or math.isnan(value):
         return NOT_KNOWN
     if value == 0:
         return "0"
+    value = float(f"{value:.3g}")
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{min(decimals, 6)}f}".replace(",", THIN)
 
@@ -48,13 +60,30 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} % of {count(whole)}" if whole else f"none of {count(0)}"
 
 
-def mean_with_interval(interval: Interval | None) -> str:
-    """A mean with its 95 % interval: `0.820 (0.692–0.902)`."""
+def percent(value: float | None) -> str:
+    """A ratio as a percentage to a whole number, with words for what is nearly nothing."""
+    if value is None or math.isnan(value):
+        return NOT_KNOWN
+    return "under 1 %" if 0 < value < 0.01 else f"{100 * value:.0f} %"
+
+
+def plural(number: int, noun: str) -> str:
+    """A count with its noun: `1 run`, `2 runs`."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def words(items: Sequence[str]) -> str:
+    """A list as a sentence has it: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+
+
+def bounds(interval: Interval | None) -> str:
+    """The bounds of a mean's interval: `0.692 to 0.902`."""
     if interval is None:
-        return "unscored"
+        return NOT_KNOWN
     if interval.low is None or interval.high is None:
-        return f"{interval.mean:.3f} (one value)"
-    return f"{interval.mean:.3f} ({interval.low:.3f}–{interval.high:.3f})"
+        return "one value tells none"
+    return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
 def moment(at: datetime | None) -> str:
@@ -79,5 +108,8 @@ def visible(text: str) -> str:
 _SIGNS = (
     {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
     | {0x7F: "\u2421"}
-    | {code: f"⟨U+{code:04X}⟩" for code in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+    | {
+        code: f"⟨U+{code:04X}⟩"
+        for code in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFFFE, 0xFFFF)
+    }
 )

@@ -1,26 +1,24 @@
 """The page of one run: how it went, whether it can be trusted, what it cost."""
 
-import os
 import shlex
-import tempfile
-from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
-
+from workbench.evaluation.attention import told_apart
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
+from workbench.report import charts
 from workbench.report import figures as people
+from workbench.report.build import Frame, colours_of, render, result, write_page
+from workbench.report.charts import Chart, Colours, drawn
+from workbench.report.samples import MOST_SAMPLES, sample_browser
+from workbench.report.tables import Column, Result, Table
+from workbench.stats.intervals import Interval
 
-FIRST_SAMPLES = 30
-_SHOWN_CHARS = 2_000
 _NAMED = 3  # models that the verdict names; the tables have them all
-_TEMPLATES = resources.files(__package__).joinpath("templates")
+_MOST_SPANS, _CALLS_A_SPAN = 60, 8
+_PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of it thinking": "var(--m4)"}
 
 
 def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
@@ -39,73 +37,108 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
     """
     with reading(ledger) as reader:
         figures = run_figures(reader, run_id)
-        calls = reader.rows("run_calls", run_id=run_id, most=FIRST_SAMPLES)
-    page = render(figures, calls, str(ledger.path))
-    folder.mkdir(parents=True, exist_ok=True)
-    path = (folder / f"{run_id}.html").absolute()
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, suffix=".part", delete=False) as part:
-        part.write(page)
-    os.chmod(part.name, 0o644)
-    os.replace(part.name, path)
-    return path
-
-
-def render(figures: RunFigures, calls: list[Row], ledger: str) -> str:
-    """The page as HTML.
-
-    Args:
-        figures: The run's.
-        calls: `run_calls` rows, the first ones.
-        ledger: Its path, shown.
-    """
-    environment = Environment(loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True)
-    environment.globals.update(fig=_figure, people=people)
-    environment.filters.update(visible=people.visible, clip=lambda text: people.clipped(text, _SHOWN_CHARS))
-    return environment.get_template("run.html").render(
-        css=Markup(_TEMPLATES.joinpath("report.css").read_text("utf-8")),
-        run=figures.provenance,
-        summary=figures.summary,
-        tables=figures.tables,
-        scores=figures.scores,
+        samples = sample_browser(
+            reader.stream("run_samples", run_id=run_id, most=MOST_SAMPLES),
+            sum(row["items"] for row in figures.tables["run_items_by_model"]),
+            folder,
+            f"{run_id}.samples",
+        )
+        fewest = min((row["answers"] for row in figures.tables["run_latency"]), default=0)
+        spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
+        course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
+        in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
+        colours = colours_of(reader)
+    run = figures.provenance
+    frame = Frame(
+        "run", f"{run['job']} · run {run_id}", run["endpoint"], run["key_fingerprint"], run["simulated"], run["started_at"],
+        run["ended_at"] or run["started_at"],
+    )  # fmt: skip
+    drawings = [*_charts(figures, colours), *_course(figures, course, in_flight, colours)]
+    page = render(
+        frame,
+        has_charts=bool(drawings),
+        run=run,
+        summary=_of(figures, "run_summary", [figures.summary]),
+        provenance=_of(figures, "run_provenance", [run]),
+        tables=_tables(figures),
+        charts=drawings,
+        all_ok=all(row["outcome"] == "ok" for row in figures.tables["run_outcomes"]),
+        renamed=told_apart(figures.tables["run_served"]),
         verdict=verdict(figures),
-        continuation=continuation(figures.provenance, ledger),
+        continuation=continuation(run, str(ledger.path)),
         unknown=not_known(figures),
-        samples=[_sample(row) for row in calls],
-        first_samples=FIRST_SAMPLES,
-        ledger=ledger,
-        rendered_at=datetime.now(UTC),
+        samples=samples,
+        ledger=str(ledger.path),
     )
+    return write_page(folder, f"{run_id}.html", page)
 
 
 def verdict(figures: RunFigures) -> str:
-    """The run in one or two sentences with its numbers."""
+    """The run in a few sentences with their numbers."""
+    return " ".join(filter(None, (_answered(figures), _renamed(figures), _best(figures), _cost(figures.summary))))
+
+
+def _answered(figures: RunFigures) -> str:
     summary, items = figures.summary, figures.tables["run_items_by_model"]
-    answered = sum(row["unanswered"] == 0 for row in items)
-    parts = [f"{answered} of {len(items)} models answered everything they were asked"]
+    answered = sum(row["answered"] for row in items)
+    if not items:
+        return "Nothing was asked yet."
+    models = people.plural(len(items), "model")
+    pending = f"; {people.count(summary['pending'])} are pending" if summary["pending"] else ""
     short = sorted((row for row in items if row["unanswered"]), key=lambda row: -row["unanswered"])
-    parts += [
-        f"{row['model']} left {people.count(row['unanswered'])} of {people.count(row['items'])} open"
-        for row in short[:_NAMED]
-    ]
-    if len(short) > _NAMED:
-        parts.append(f"{len(short) - _NAMED} more left some open")
-    if summary["pending"]:
-        parts.append(f"{people.count(summary['pending'])} of {people.count(summary['planned'])} requests are pending")
-    others = [row for row in figures.tables["run_served"] if row["served_model"] not in (None, row["requested_model"])]
-    parts += [
-        f"{row['requested_model']} was answered as {row['served_model']} {people.count(row['answers'])} times"
+    if not short:
+        return f"{models} answered all of {people.plural(answered, 'request')}{pending}."
+    said = (
+        f"{people.count(answered)} of {people.plural(summary['planned'], 'request')} to {models} are answered{pending}"
+    )
+    silent = [row["model"] for row in short if not row["answered"]]
+    if silent:
+        more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
+        return f"{said}; {people.words(silent[:_NAMED])}{more} answered nothing."
+    worst = f"{people.count(short[0]['unanswered'])} of {people.count(short[0]['items'])}"
+    return f"{said}; {short[0]['model']} left most open, {worst}."
+
+
+def _renamed(figures: RunFigures) -> str:
+    others = told_apart(figures.tables["run_served"])
+    said = [
+        f"{row['requested_model']} was answered as {row['served_model']} {people.plural(row['answers'], 'time')}"
         for row in others[:_NAMED]
     ]
     if len(others) > _NAMED:
         more = sum(row["answers"] for row in others[_NAMED:])
-        parts.append(f"{people.count(more)} more answers name another model than the one asked")
-    return f"{'; '.join(parts)}. {_cost(summary)}"
+        said.append(f"{people.count(more)} more answers name another model than the one asked")
+    return f"{'; '.join(said)}." if said else ""
+
+
+def _best(figures: RunFigures) -> str:
+    """Who scores best by the first scorer, and whether the intervals tell it from the others."""
+    scored = [(row, interval) for row, interval in figures.scores if interval is not None]
+    scored = [(row, interval) for row, interval in scored if row["scorer"] == scored[0][0]["scorer"]]
+    if not scored:
+        return ""
+    best = max((interval for _, interval in scored), key=lambda interval: interval.mean)
+    leading = [row for row, interval in scored if interval.mean == best.mean]
+    others = [interval for _, interval in scored if interval.mean < best.mean]
+    names = [row["model"] for row in leading[:_NAMED]]
+    more = f" and {len(leading) - _NAMED} more" if len(leading) > _NAMED else ""
+    mean = f"{best.mean:.3f} (n {people.count(leading[0]['scored'])})" if len(leading) == 1 else f"{best.mean:.3f}"
+    verb = "score" if len(leading) > 1 else "scores"
+    said = f"{people.words(names)}{more} {verb} {'best ' if others else ''}by “{leading[0]['scorer']}”: {mean}"
+    unclear = [interval for interval in others if not _clearly_below(interval, best)]
+    if unclear:
+        said += f"; {len(unclear)} of {people.plural(len(others), 'other')} not clearly worse"
+    return f"{said}."
+
+
+def _clearly_below(one: Interval, other: Interval) -> bool:
+    return one.high is not None and other.low is not None and one.high < other.low
 
 
 def _cost(summary: Row) -> str:
     if summary["calls"] == 0:
         return "Nothing was sent: every answer was there already." if summary["reused"] else "Nothing was sent."
-    calls = f"{people.count(summary['calls'])} calls"
+    calls = people.plural(summary["calls"], "call")
     if summary["total_tokens"] is None:
         return f"{calls}, whose tokens nobody reported."
     return f"{people.count(summary['total_tokens'])} tokens in {calls}."
@@ -124,11 +157,11 @@ def not_known(figures: RunFigures) -> list[str]:
     summary = figures.summary
     found = []
     if summary["calls_without_usage"]:
-        found.append(f"What {people.count(summary['calls_without_usage'])} answers drew: they came without usage.")
+        found.append(f"What {people.plural(summary['calls_without_usage'], 'answer')} drew: they came without usage.")
     if summary["maybe_drawn"] or summary["open_intents"]:
         uncertain = (summary["maybe_drawn"] or 0) + summary["open_intents"]
-        found.append(f"Whether {people.count(uncertain)} calls that failed or were cut off drew on the allowance.")
-    if any(row["served_model"] not in (None, row["requested_model"]) for row in figures.tables["run_served"]):
+        found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off drew on the allowance.")
+    if told_apart(figures.tables["run_served"]):
         found.append(
             "Whether another served name means a fallback: a platform may name one route in several ways. "
             "Such answers count here."
@@ -142,34 +175,85 @@ def not_known(figures: RunFigures) -> list[str]:
     return found
 
 
-def _sample(row: Row) -> dict[str, Any]:
-    content = msgspec.json.decode(row["sample"]) if row["sample"] else {}
-    shown = content.get("input")
-    return row | {
-        "input": shown if isinstance(shown, str) else msgspec.json.encode(shown).decode(),
-        "target": "" if content.get("target") is None else str(content["target"]),
-        "scores": row["scores"] or {},
-        "tool_calls": row["tool_calls"] or [],
-    }
+def _of(figures: RunFigures, query: str, rows: list[Row], **parameters: Any) -> Result:
+    return Result(query, {"run_id": figures.provenance["run_id"], **parameters}, rows)
 
 
-def _figure(query: str, row: Row, column: str, text: str, *keys: str) -> Markup:
-    """A figure on the page, with the query, row and column that it comes from.
+def _tables(figures: RunFigures) -> dict[str, Table]:
+    def table(query: str, keys: tuple[str, ...], *columns: Column) -> Table:
+        return Table(query, _of(figures, query, figures.tables[query]), keys, columns)
 
-    Args:
-        query: Name of the query.
-        row: The query's row.
-        column: The figure's column.
-        text: The figure for people.
-        *keys: Columns that tell the row from others of the query.
-    """
-    where = msgspec.json.encode({key: row[key] for key in keys}).decode()
-    value = row[column]
-    exact = "" if value is None else str(value)
-    return Markup('<data value="{}" data-query="{}" data-column="{}" data-row="{}" title="{}">{}</data>').format(
-        exact, query, column, where, exact or people.NOT_KNOWN, text
-    )
+    model = Column("model", "model", "text")
+    apart = told_apart(figures.tables["run_served"])
+    served = [row | {"apart": row in apart} for row in figures.tables["run_served"]]
+    scores = [row | {"interval": people.bounds(interval)} for row, interval in figures.scores]
+    return {
+        "scores": Table(
+            "run_scores", _of(figures, "run_scores", scores), ("model", "scorer"),
+            (model, Column("scorer", "scorer", "text"), Column("mean", "mean", "number"),
+             Column("interval", "95 % interval", "text"), Column("scored", "scored"),
+             Column("samples", "samples", help="Independent ones: epochs of a sample are not"), Column("unscored", "unscored")),
+        ),
+        "asked": table(
+            "run_items_by_model", ("model",), model, Column("items", "asked"), Column("answered", "answered"),
+            Column("reused", "of them reused"), Column("unanswered", "unanswered"),
+        ),
+        "outcomes": table(
+            "run_outcomes", ("model", "outcome"), model, Column("outcome", "outcome", "outcome"), Column("calls", "calls"),
+        ),
+        "served": Table(
+            "run_served", _of(figures, "run_served", served), ("requested_model", "served_model"),
+            (Column("requested_model", "requested model", "text"),
+            Column("served_model", "served model", "served"), Column("answers", "answers")),
+        ),
+        "tokens": table(
+            "run_tokens", ("model",), model, Column("calls", "calls"), Column("prompt_tokens", "prompt"),
+            Column("completion_tokens", "completion"), Column("reasoning_tokens", "of it thinking"),
+            Column("total_tokens", "total"), Column("calls_without_usage", "without usage"),
+        ),
+        "latency": table(
+            "run_latency", ("model",), model, Column("answers", "answers"), Column("p10_ms", "10 % within", "ms"),
+            Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms"), Column("p99_ms", "99 % within", "ms"),
+            Column("max_ms", "slowest", "ms"),
+        ),
+    }  # fmt: skip
 
 
-def _source(name: str) -> str:
-    return _TEMPLATES.joinpath(name).read_text("utf-8")
+def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
+    """The charts that compare models, where there are several."""
+    tables = _tables(figures)
+    found: list[Chart] = []
+    scored = [(row, interval) for row, interval in figures.scores if interval is not None]
+    for number, scorer in enumerate(dict.fromkeys(row["scorer"] for row, _ in scored)):
+        rows = [(row, interval) for row, interval in scored if row["scorer"] == scorer]
+        if len(rows) > 1:
+            title = f"Which model scores best by “{scorer}”?"
+            note = "The mean over scored answers with its 95 % interval. Cut, empty and failed answers are unscored, not zero."
+            table = tables["scores"] if number == 0 else None
+            found.append(drawn(f"scores{number}", title, charts.score_chart(rows, colours), table, note))
+    outcomes = figures.tables["run_outcomes"]
+    if len({row["model"] for row in outcomes}) > 1 and any(row["outcome"] != "ok" for row in outcomes):
+        found.append(drawn("outcomes", "How did the calls end?", charts.outcome_chart(outcomes), tables["outcomes"]))
+    tokens = figures.tables["run_tokens"]
+    if len(tokens) > 1 and any(row["total_tokens"] for row in tokens):
+        drawing = charts.token_chart(tokens, _PARTS, "model")
+        found.append(drawn("tokens", "What did each model cost?", drawing, tables["tokens"]))
+    latency = figures.tables["run_latency"]
+    if len(latency) > 1:
+        note = "The bar holds the middle half of the answers, the line 80 %; the tick is the median, ◆ 99 %."
+        drawing = charts.latency_chart(latency, colours)
+        found.append(drawn("latency", "How fast were the answers?", drawing, tables["latency"], note))
+    return found
+
+
+def _course(figures: RunFigures, course: Result, in_flight: Result, colours: Colours) -> list[Chart]:
+    """Latency in the course of the run, where it has a course."""
+    if len(course.rows) <= len(figures.tables["run_latency"]):
+        return []
+    shown = Table(
+        "run_latency_course", course, ("model", "seconds"),
+        (Column("model", "model", "text"), Column("seconds", "seconds into the run", "seconds"), Column("answers", "answers"),
+         Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
+    )  # fmt: skip
+    drawing = charts.course_chart(course.rows, in_flight.rows, figures.provenance["max_in_flight"], colours)
+    return [drawn("course", "Did the answers slow down in the course of the run?", drawing, shown)]

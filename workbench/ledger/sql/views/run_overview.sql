@@ -5,6 +5,7 @@ SELECT
     min(recorded_at) FILTER (event = 'started') AS started_at,
     max(recorded_at) FILTER (event = 'ended') AS ended_at,
     any_value(job) AS job,
+    any_value(job_path) AS job_path,
     any_value(generation) AS generation,
     any_value(planned) AS planned,
     any_value(simulated) AS simulated,

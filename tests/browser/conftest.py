@@ -1,0 +1,56 @@
+"""Pages in headless Chromium, opened from their files as a reader opens them."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """The machine's Chromium, or the one that Playwright installed; without one the test is skipped, or fails if required."""
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        except Error as error:
+            if request.config.getoption("--require-browser"):
+                raise
+            pytest.skip(f"there is no Chromium here: {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+class Reader:
+    """Somebody who opens pages; notes everything that a page should not do."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self._context = context
+        self.faults: list[str] = []
+
+    def open(self, path: str | Path, fragment: str = "") -> Page:
+        page = self._context.new_page()
+        own = Path(path).absolute().as_uri()
+        page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("request", lambda asked: None if asked.url.split("#")[0] == own else self.faults.append(asked.url))
+        page.goto(own + fragment)
+        return page
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+@pytest.fixture
+def reader(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Reader]:
+    """A reader; parametrize indirectly with Playwright's options of a context."""
+    options: dict[str, Any] = getattr(request, "param", {"viewport": {"width": 1440, "height": 900}})
+    with chromium.new_context(timezone_id="Asia/Kolkata", **options) as context:
+        yield Reader(context)

@@ -1,0 +1,264 @@
+"""What a reader sees and does: every page at two widths and two themes, filters, tables, texts on demand, hostile content."""
+
+import base64
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Reader
+from tests.conftest import Workbench, job, sums
+from tests.end_to_end.test_pages import HOSTILE, MODELS
+from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
+from workbench.ledger.entries import RunEnded, SampleSeen
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.store import Ledger
+from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.server import ThreadedServer
+from workbench.report.ledger_pages import write_pages
+
+pytestmark = pytest.mark.browser
+LOOKS = [
+    pytest.param({"viewport": {"width": width, "height": 900}, "color_scheme": scheme}, id=f"{width}-{scheme}")
+    for width in (1440, 390)
+    for scheme in ("light", "dark")
+]
+PAGES = ("run", "index", "allowance", "routes")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -> Iterator[dict[str, Path]]:
+    """The pages of a ledger in which much goes wrong."""
+    with ThreadedServer(catalogue) as server:
+        bench = Workbench(tmp_path_factory.mktemp("pages"), server)
+        bench.write("sums.jsonl", sums(20))
+        bench.write("job.toml", job(*MODELS))
+        bench("run", "job.toml", code=3)
+        report = Path(bench.json("run", "job.toml", "--fresh", code=3)["report"])
+        yield {"run": report} | {name: report.with_name(f"{name}.html") for name in PAGES[1:]}
+
+
+def scrolled(page: Page) -> Page:
+    """The page, read to its end."""
+    for _ in range(200):
+        page.mouse.wheel(0, 600)
+        page.wait_for_timeout(15)
+        if page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2"):
+            break
+    return page
+
+
+@pytest.mark.parametrize("reader", LOOKS, indirect=True)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_quiet_fits_and_draws(reader: Reader, pages: dict[str, Path], name: str) -> None:
+    page = scrolled(reader.open(pages[name]))
+    drawings = page.locator(".drawing").count()
+    expect(page.locator(".drawing.live svg")).to_have_count(drawings)
+    assert drawings >= {"run": 4, "index": 1, "allowance": 0, "routes": 1}[name]
+    assert page.evaluate(
+        "[...document.querySelectorAll('.live svg')].every(svg => svg.querySelectorAll('path,line').length > 3)"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".ribbon").is_visible()
+    assert not reader.faults
+
+
+@pytest.mark.parametrize("reader", LOOKS, indirect=True)
+def test_text_has_enough_contrast(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"])
+    for selector in (".verdict", ".soft", ".figures dt", "header a", "th", ".ribbon", "details summary"):
+        assert contrast(page, selector) >= 4.5, selector
+
+
+@pytest.mark.parametrize("reader", [{"java_script_enabled": False}], indirect=True)
+def test_a_page_reads_without_scripts(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"])
+    expect(page.locator(".drawing > svg").first).to_be_visible()
+    assert not page.locator("#browser").is_visible()
+    page.locator("#first-samples summary").first.click()
+    expect(page.locator("#first-samples pre").first).to_contain_text("What is")
+
+
+def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"])
+    status = page.locator("#browser [role=status]")
+    expect(status).to_contain_text("of 120")
+    page.locator("[name=model]").select_option("Abacus Mini [fast]")
+    expect(status).to_contain_text("1 to 20 of 20 (120 in all)")
+    page.locator("[name=q]").fill("what is 13 +")
+    expect(page.locator(".samples > li")).to_have_count(1)
+    page.locator(".samples .line").click()
+    expect(page.locator(".exchange")).to_contain_text("What is 13 + 6?")
+    page.reload()
+    expect(page.locator(".samples > li")).to_have_count(1)
+    expect(page.locator(".exchange")).to_contain_text("What is 13 + 6?")
+    page.get_by_text("The exchange as it was").click()
+    expect(page.locator(".exchange")).to_contain_text('"prompt_tokens"')
+    page.get_by_text("All answers to this sample").click()
+    expect(page.locator(".samples > li")).to_have_count(len(MODELS))
+    page.get_by_role("button", name="Clear").click()
+    expect(status).to_contain_text("1 to 25 of 120")
+    page.get_by_role("button", name="On", exact=True).click()
+    expect(status).to_contain_text("26 to 50 of 120")
+    page.locator("[name=outcome]").select_option("route unauthorised")
+    expect(status).to_contain_text("of 20 (120 in all)")
+    page.locator("[name=outcome]").select_option("")
+    page.locator("[name=disagree]").check()
+    expect(status).to_contain_text(re.compile(r"of \d+ \(120 in all\)|No sample"))
+    assert not reader.faults
+
+
+def test_the_keyboard_is_enough(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"])
+    line = page.locator(".samples .line").first
+    line.focus()
+    page.keyboard.press("Enter")
+    expect(line).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Enter")
+    expect(line).to_have_attribute("aria-expanded", "false")
+
+
+def test_tables_sort_and_remember(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["index"])
+    table = page.locator("#runs")
+    table.get_by_role("button", name="answered").click()
+    first = [
+        int(value)
+        for value in table.locator('data[data-column="completed"]').evaluate_all("all => all.map(one => one.value)")
+    ]
+    assert first == sorted(first, reverse=True)
+    table.get_by_role("button", name="answered").click()
+    page.reload()
+    again = [
+        int(value)
+        for value in page.locator('#runs data[data-column="completed"]').evaluate_all(
+            "all => all.map(one => one.value)"
+        )
+    ]
+    assert again == first[::-1]
+    assert not reader.faults
+
+
+def test_times_are_the_readers(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"])
+    expect(page.locator("#zone")).to_contain_text("Asia/")
+    shown, utc = page.locator("header time").first.evaluate("time => [time.textContent, time.title]")
+    assert shown != utc
+    assert utc.endswith("UTC")
+
+
+def record(folder: Path, answers: list[dict[str, Any]]) -> Path:
+    """A run's page over answers given as fields of the journal."""
+    ledger = Ledger(folder / "ledger.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", len(answers)))
+    for number, fields in enumerate(answers, 1):
+        given = {"input": fields.pop("input", "q"), "target": fields.pop("target", None)}
+        writer.append(SampleSeen(f"sample{number}", json.dumps(given)))
+        writer.append(intent("r1", number))
+        writer.append(answer("r1", number, **fields))
+    writer.append(RunEnded("r1", STARTED_AT, "complete", 0, 60.0))
+    writer.close()
+    return write_pages(ledger, ["r1"], folder / "reports")[0]
+
+
+def test_hostile_content_is_inert_and_legible(reader: Reader, tmp_path: Path) -> None:
+    rtl = "مرحبا بالعالم، الجواب هو ٤٢"
+    fields = {"served_model": HOSTILE, "model": HOSTILE, "reasoning": HOSTILE, "raw": HOSTILE, "finish_reason": HOSTILE}
+    path = record(
+        tmp_path,
+        [
+            {"answer": HOSTILE, "input": HOSTILE, "target": HOSTILE, **fields},
+            {"answer": rtl, "model": "x" * 120, "served_model": "x" * 120},
+            {"answer": "y" * 300_000, "model": "x" * 120},
+        ],
+    )
+    for name in ("r1", "index", "allowance", "routes"):
+        page = scrolled(reader.open(path.with_name(f"{name}.html")))
+        assert page.locator("img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page = reader.open(path)
+    lines = page.locator(".samples .line")
+    lines.nth(0).click()
+    page.get_by_text("The exchange as it was").click()
+    page.get_by_text("Reasoning").click()
+    opened = page.locator(".exchange")
+    expect(opened).to_contain_text("<script>alert(1)</script>")
+    expect(opened).to_contain_text("␛[31mred {{ 7*7 }}")
+    expect(opened).to_contain_text("⟨U+202E⟩gnp.exe")
+    lines.nth(0).click()
+    lines.nth(1).click()
+    said = page.locator(".exchange pre", has_text=rtl)
+    assert said.evaluate("pre => getComputedStyle(pre).direction") == "rtl"
+    lines.nth(1).click()
+    lines.nth(2).click()
+    long = page.locator(".exchange pre.clamped")
+    before = long.bounding_box()
+    assert before is not None
+    assert before["height"] < 300
+    page.get_by_role("button", name="Show all 300").click()
+    after = page.locator(".exchange pre", has_text="yyy").bounding_box()
+    assert after is not None
+    assert after["height"] > 10 * before["height"]
+    assert not reader.faults
+
+
+def test_texts_too_large_for_the_page_lie_beside_it(reader: Reader, tmp_path: Path) -> None:
+    noise = random.Random(7)
+    texts = [base64.b64encode(noise.randbytes(120_000)).decode() for _ in range(30)]
+    path = record(tmp_path, [{"answer": f"needle{number} {text}"} for number, text in enumerate(texts)])
+    assert path.stat().st_size < 2_000_000
+    assert len(list((path.parent / "r1.samples").iterdir())) > 5
+    page = reader.open(path)
+    page.locator(".samples .line").nth(20).click()
+    expect(page.locator(".exchange")).to_contain_text("needle20 ")
+    page.locator("[name=q]").fill("needle7 ")
+    expect(page.locator(".samples > li")).to_have_count(1)
+    assert all("r1.samples/" in fault for fault in reader.faults), reader.faults
+    (path.parent / "r1.samples").rename(path.parent / "gone")
+    page = reader.open(path)
+    page.locator(".samples .line").first.click()
+    expect(page.locator(".exchange")).to_contain_text("r1.samples/t0.js is not beside this page")
+
+
+def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
+    many = [
+        {
+            "model": f"Vendor/Model number {n} [a rather long id, as they come]",
+            "latency_ms": 10.0**n if n < 5 else 900.0,
+        }
+        for n in range(40)
+    ]
+    path = record(tmp_path, many)
+    for name in ("r1", "index", "allowance", "routes"):
+        page = scrolled(reader.open(path.with_name(f"{name}.html")))
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    (tmp_path / "one").mkdir()
+    page = reader.open(record(tmp_path / "one", [{}]))
+    expect(page.locator(".samples > li")).to_have_count(1)
+    assert not reader.faults
+
+
+def contrast(page: Page, selector: str) -> float:
+    """The contrast ratio of an element's text with the page's ground (WCAG 2.2, 1.4.3)."""
+    ratio: float = page.locator(selector).first.evaluate(
+        """element => {
+          const light = text => {
+            const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map(value => {
+              const part = value / 255;
+              return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+            });
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+          };
+          let ground = element;
+          while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
+          const [a, b] = [light(getComputedStyle(element).color), light(getComputedStyle(ground).backgroundColor)];
+          return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        }"""
+    )
+    return ratio

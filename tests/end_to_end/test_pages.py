@@ -1,0 +1,129 @@
+"""Every figure on every page is the result of a named query; what a model says is inert; odd states have pages."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.pages import Page
+
+MODELS = (
+    "Abacus Large [careful]",
+    "Abacus Mini [fast]",
+    "Ponder [thinking only]",
+    "Abacus Classic",
+    "sim/flaky",
+    "sim/locked",
+)
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)> \u202egnp.exe \x1b[31mred {{ 7*7 }} </pre></details>"
+    "\x00\x07\u2066\ufffe </script><!-- & \" ' `"
+)
+
+
+@pytest.fixture
+def run(bench: Workbench) -> dict[str, Any]:
+    bench.write("sums.jsonl", sums(20))
+    bench.write("job.toml", job(*MODELS))
+    result: dict[str, Any] = bench.json("run", "job.toml", code=3)
+    return result
+
+
+def test_every_figure_of_a_run_equals_its_query(run: dict[str, Any]) -> None:
+    page = Page(run["report"])
+    assert not page.loads
+    assert page.queries == {
+        "run_summary", "run_provenance", "run_scores", "run_items_by_model", "run_outcomes", "run_served", "run_tokens",
+        "run_latency", "run_latency_course",
+    }  # fmt: skip
+    assert len(page.figures) > 100
+    page.check(run["ledger"])
+
+
+def test_every_figure_over_the_ledger_equals_its_query(bench: Workbench, run: dict[str, Any]) -> None:
+    bench.write("other.toml", job("Toolsmith (forced ok)", "Abacus Mini [fast]", name="other"))
+    bench.json("run", "other.toml")
+    expected = {
+        "index": {"runs", "jobs", "newest_run_means"},
+        "allowance": {"spend", "usage_by", "unknown_draw", "dearest_runs", "dearest_samples"},
+        "routes": {"routes", "route_outcomes", "route_matrix"},
+    }
+    for name, queries in expected.items():
+        page = Page(Path(run["report"]).with_name(f"{name}.html"))
+        assert not page.loads
+        assert queries <= page.queries | {"newest_run_means", "unknown_draw"}, (name, page.queries)
+        page.check(run["ledger"])
+
+
+def test_the_object_and_the_page_agree(bench: Workbench, run: dict[str, Any]) -> None:
+    page = Page(run["report"])
+    shown = {figure["column"]: figure["value"] for figure in page.figures if figure["query"] == "run_summary"}
+    for name in ("planned", "completed", "failed"):
+        assert shown[name] == str(run[name])
+    again = bench.json("show", run["run_id"])
+    assert again["outcomes"] == run["outcomes"]
+    assert again["usage"] == run["usage"]
+
+
+def test_what_a_model_says_is_inert(bench: Workbench) -> None:
+    row = {"id": HOSTILE, "input": f"{HOSTILE} What is 1 + 1?", "target": HOSTILE}
+    bench.write("sums.jsonl", json.dumps(row) + "\n")
+    bench.write("job.toml", job("sim/prose", name="j").replace('name = "j"', "name = '<b>&\"job\"'"))
+    result = bench.json("run", "job.toml")
+    for path in Path(result["report"]).parent.glob("*.html"):
+        page = Page(path)
+        assert not page.loads
+        assert "<script>alert" not in page.text
+        assert "<b>&" not in page.text
+        assert not re.search("[\x00-\x08\x0b-\x1f\u202e\u2066\ufffe]", page.text)
+    assert "&lt;script&gt;" in Path(result["report"]).read_text("utf-8")
+
+
+def test_links_between_pages_are_alive(bench: Workbench, run: dict[str, Any]) -> None:
+    folder = Path(run["report"]).parent
+    for path in folder.glob("*.html"):
+        for target in re.findall(r'href="([^"#]+)', path.read_text("utf-8")):
+            assert (folder / target).exists(), (path.name, target)
+
+
+def test_the_pages_of_every_run(bench: Workbench, run: dict[str, Any]) -> None:
+    bench.json("run", "job.toml", code=None)
+    told = bench.json("report", "--all", "--reports", "all")
+    names = {Path(path).name for path in told["pages"]}
+    assert names == {f"{row['run_id']}.html" for row in bench.json("runs")} | {
+        "index.html",
+        "allowance.html",
+        "routes.html",
+    }
+    assert Path(told["report"]).name == "index.html"
+
+
+def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench) -> None:
+    assert "workbench" in bench("report", code=2).stderr
+
+
+def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench("run", "job.toml")
+    result = bench.json("run", "job.toml")
+    page = Page(result["report"])
+    assert "every answer was there already" in page.text
+    page.check(result["ledger"])
+
+
+def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/locked"))
+    result = bench.json("run", "job.toml", code=3)
+    page = Page(result["report"])
+    assert "sim/locked answered nothing" in page.text
+    assert "whose tokens nobody reported" in page.text
+    page.check(result["ledger"])
+    routes = Path(result["report"]).with_name("routes.html").read_text("utf-8")
+    assert "3 of its newest 3 calls failed" in routes
+    index = Path(result["report"]).with_name("index.html").read_text("utf-8")
+    assert "What needs you" in index

@@ -1,0 +1,58 @@
+"""A page as a test reads it: every figure with the query, row and column that it comes from."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+
+_LOADING = ("link", "img", "iframe", "object", "embed", "video", "audio", "source", "base", "meta[http-equiv]")
+
+
+class Page(HTMLParser):
+    """Collects the `<data>` elements of a page, and whatever it would load from elsewhere."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__()
+        self.text = Path(path).read_text("utf-8")
+        self.figures: list[dict[str, Any]] = []
+        self.loads: list[str] = []
+        self._table: dict[str, Any] = {}
+        self._row: dict[str, Any] = {}
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "table" and "data-query" in given:
+            self._table = {"query": given["data-query"], "parameters": json.loads(given["data-parameters"])}
+        if tag == "tr" and "data-row" in given:
+            self._row = {"row": json.loads(given["data-row"])}
+        if tag == "data":
+            source = json.loads(given["data-source"]) if "data-source" in given else self._table | self._row
+            self.figures.append(source | {"column": given["data-column"], "value": given["value"]})
+        if tag in _LOADING or "src" in given:
+            self.loads.append(tag)
+
+    @property
+    def queries(self) -> set[str]:
+        return {figure["query"] for figure in self.figures}
+
+    def check(self, ledger: str) -> None:
+        """Every figure is what its query says now."""
+        answers: dict[str, list[dict[str, Any]]] = {}
+        with reading(Ledger(ledger)) as reader:
+            for figure in self.figures:
+                asked = figure["query"] + json.dumps(figure["parameters"])
+                if asked not in answers:
+                    answers[asked] = reader.rows(figure["query"], **figure["parameters"])
+                rows = [row for row in answers[asked] if all(told(row[k]) == v for k, v in figure["row"].items())]
+                assert len(rows) == 1, figure
+                value = rows[0][figure["column"]]
+                assert figure["value"] == ("" if value is None else str(value)), figure
+
+
+def told(value: Any) -> Any:
+    """A value as a page's address of a row has it."""
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,0 +1,98 @@
+"""Which routes need somebody's attention, and why, from what the ledger holds."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from workbench.ledger.queries import Row
+
+NEWEST_CALLS = 50
+"""How many of a route's newest calls stand for how it is now."""
+NOTICED_SHARE = 0.05
+"""Failures, missing tool calls and missing usage below this share are told in the tables only."""
+SLOWER = 1.5
+"""Times the median latency of before."""
+LEAST_CALLS = 10
+"""Fewer calls than this tell nothing of a change."""
+KINDS = ("failing", "other name", "slower", "no tool call", "no usage")
+
+
+class Attention(msgspec.Struct, frozen=True):
+    """One reason to look at a route."""
+
+    model: str
+    kind: str
+    """One of `KINDS`, the worst first."""
+    part: float
+    """How many calls show it; for `slower`, how many times slower."""
+    whole: int
+    """Of how many calls."""
+    detail: str = ""
+    """The outcome or served name that shows it."""
+
+
+def routes_that_need_attention(routes: Sequence[Row], recent: Sequence[Row], matrix: Sequence[Row]) -> list[Attention]:
+    """Judge every route by fixed thresholds; the worst kinds come first.
+
+    Args:
+        routes: `routes` rows.
+        recent: `route_recent` rows over `NEWEST_CALLS`.
+        matrix: `route_matrix` rows.
+    """
+    found = [*_failing(recent), *_renamed(matrix), *_slower(recent), *_lacking(routes)]
+    return sorted(found, key=lambda attention: KINDS.index(attention.kind))
+
+
+def told_apart(matrix: Sequence[Row]) -> list[Row]:
+    """The rows whose served name tells something: it is not the one asked for, nor simply how this platform names routes.
+
+    Where no model at all answers under its own name, the most frequent name of each is taken for the platform's way of
+    naming it, unless it is another of the models asked.
+
+    Args:
+        matrix: Rows with requested_model, served_model and answers.
+    """
+    asked = {row["requested_model"] for row in matrix}
+    named = [row for row in matrix if row["served_model"] is not None]
+    own_ways = all(row["served_model"] != row["requested_model"] for row in named)
+    usual = {row["requested_model"]: row["served_model"] for row in sorted(named, key=lambda row: int(row["answers"]))}
+    return [
+        row
+        for row in named
+        if row["served_model"] != row["requested_model"]
+        and not (own_ways and usual[row["requested_model"]] == row["served_model"] not in asked)
+    ]
+
+
+def _failing(recent: Sequence[Row]) -> Iterator[Attention]:
+    for row in recent:
+        calls, failed = row["newest_calls"], row["newest_failed"]
+        if failed and failed / calls > NOTICED_SHARE:
+            yield Attention(row["model"], "failing", failed, calls, str(row["newest_failure"]))
+
+
+def _renamed(matrix: Sequence[Row]) -> Iterator[Attention]:
+    answers: dict[str, int] = {}
+    for row in matrix:
+        answers[row["requested_model"]] = answers.get(row["requested_model"], 0) + row["answers"]
+    for row in told_apart(matrix):
+        model = row["requested_model"]
+        yield Attention(model, "other name", row["answers"], answers[model], row["served_model"])
+
+
+def _slower(recent: Sequence[Row]) -> Iterator[Attention]:
+    for row in recent:
+        now, before = row["newest_p50_ms"], row["earlier_p50_ms"]
+        enough = row["newest_calls"] >= LEAST_CALLS and row["earlier_calls"] >= LEAST_CALLS
+        if enough and now is not None and before and now / before > SLOWER:
+            yield Attention(row["model"], "slower", now / before, row["newest_calls"])
+
+
+def _lacking(routes: Sequence[Row]) -> Iterator[Attention]:
+    for row in routes:
+        silent = row["tools_forced"] - row["forced_and_called"]
+        if silent and silent / row["tools_forced"] > NOTICED_SHARE:
+            yield Attention(row["model"], "no tool call", silent, row["tools_forced"])
+        missing = row["calls_without_usage"]
+        if missing and missing / row["answers"] > NOTICED_SHARE:
+            yield Attention(row["model"], "no usage", missing, row["answers"])

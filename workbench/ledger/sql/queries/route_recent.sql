@@ -1,0 +1,13 @@
+-- The newest calls of every requested model beside those before them, where a route may have changed.
+-- Parameters: newest (how many calls a model)
+WITH numbered AS (
+    SELECT model, accepted, drew, outcome, latency_ms, row_number() OVER (PARTITION BY model ORDER BY sent_at DESC) AS back
+    FROM attempts WHERE outcome <> 'cancelled'
+)
+SELECT model, count(*) FILTER (back <= $newest) AS newest_calls,
+    count(*) FILTER (back <= $newest AND NOT accepted) AS newest_failed,
+    mode(outcome) FILTER (back <= $newest AND NOT accepted) AS newest_failure,
+    count(*) FILTER (back > $newest) AS earlier_calls,
+    quantile_cont(latency_ms, 0.5) FILTER (back <= $newest AND drew = 'yes') AS newest_p50_ms,
+    quantile_cont(latency_ms, 0.5) FILTER (back > $newest AND drew = 'yes') AS earlier_p50_ms
+FROM numbered GROUP BY model ORDER BY model;

@@ -1,0 +1,38 @@
+-- Every requested model over everything recorded: how its calls ended, how fast it answers, how much of its completion is
+-- thinking, and how well it reports usage. latency in ms, of answers. thinking_share: reasoning over completion tokens,
+-- of the answers that report both. Shares are NULL where nothing tells.
+-- Parameters: none
+WITH own AS (
+    SELECT model, count(*) AS calls, count(*) FILTER (accepted) AS accepted, count(*) FILTER (drew = 'yes') AS answers,
+        count(*) FILTER (NOT accepted AND outcome <> 'cancelled') AS failed,
+        count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
+        quantile_cont(latency_ms, [0.5, 0.9, 0.99]) FILTER (drew = 'yes') AS quantiles,
+        sum(completion_tokens) FILTER (reasoning_tokens IS NOT NULL) AS completion_with_reasoning,
+        sum(reasoning_tokens) FILTER (completion_tokens IS NOT NULL) AS reasoning,
+        count(DISTINCT served_model) AS served_names, min(sent_at) AS first_at, max(sent_at) AS last_at
+    FROM attempts GROUP BY model
+),
+tools AS (
+    SELECT request.model, count(*) FILTER (request.tools IS NOT NULL) AS offered,
+        count(*) FILTER (request.tools = 'forced') AS forced,
+        count(*) FILTER (request.tools IS NOT NULL AND called.call_no IS NOT NULL) AS called,
+        count(*) FILTER (request.tools = 'forced' AND called.call_no IS NOT NULL) AS forced_and_called,
+        sum(called.calls)::BIGINT AS tool_calls
+    FROM requests AS request
+    JOIN attempts AS attempt USING (run_id, call_no)
+    LEFT JOIN (SELECT run_id, call_no, count(*) AS calls FROM tool_calls GROUP BY run_id, call_no) AS called
+        USING (run_id, call_no)
+    WHERE attempt.drew = 'yes'
+    GROUP BY request.model
+),
+listed AS (
+    SELECT model, arg_max(owned_by, recorded_at) AS owned_by, max(recorded_at) AS listed_at FROM models_seen GROUP BY model
+)
+SELECT own.model, own.calls, own.accepted, own.answers, own.failed, own.calls_without_usage,
+    own.quantiles[1] AS p50_ms, own.quantiles[2] AS p90_ms, own.quantiles[3] AS p99_ms,
+    own.reasoning / nullif(own.completion_with_reasoning, 0) AS thinking_share,
+    coalesce(tools.offered, 0) AS tools_offered, coalesce(tools.forced, 0) AS tools_forced,
+    coalesce(tools.called, 0) AS tools_called, coalesce(tools.forced_and_called, 0) AS forced_and_called,
+    coalesce(tools.tool_calls, 0) AS tool_calls, own.served_names, listed.owned_by, own.first_at, own.last_at, listed.listed_at
+FROM own LEFT JOIN tools USING (model) LEFT JOIN listed USING (model)
+ORDER BY own.model;

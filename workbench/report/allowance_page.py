@@ -1,0 +1,136 @@
+"""The page of what we spent, on what, and what we do not see."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from workbench.ledger.queries import Reader, Row
+from workbench.report import charts
+from workbench.report import figures as people
+from workbench.report.build import colours_of, ledger_frame, render, result
+from workbench.report.charts import Chart, Colours, drawn
+from workbench.report.tables import Column, Result, Table
+
+MOST_DEAREST = 20
+_COSTS = (
+    Column("calls", "calls"), Column("prompt_tokens", "prompt tokens"), Column("completion_tokens", "completion tokens"),
+    Column("total_tokens", "tokens"), Column("calls_without_usage", "calls without usage"),
+    Column("maybe_drawn", "maybe drawn", help="Failed after they may have reached a model"),
+    Column("open_intents", "open", help="Sent, and never recorded as ended"),
+)  # fmt: skip
+
+
+def allowance_page(reader: Reader, folder: Path) -> Callable[[], str]:
+    """Ask what the page shows; returns what renders it, once the ledger is let go.
+
+    Args:
+        reader: Of the ledger.
+        folder: Where the runs' pages are: only those that are there are linked.
+    """
+    period, spend, unknown = result(reader, "ledger_period"), result(reader, "spend"), result(reader, "unknown_draw")
+    by = {name: result(reader, "usage_by", by=name) for name in ("model", "job", "day")}
+    by["tag"] = result(reader, "usage_by_tag")
+    daily = result(reader, "usage_by_day_and_model")
+    dearest_runs = result(reader, "dearest_runs", most=MOST_DEAREST)
+    dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
+    colours = colours_of(reader)
+
+    def rendered() -> str:
+        there = frozenset(path.stem for path in folder.glob("*.html"))
+        drawings = _charts(daily, by["job"], colours)
+        return render(
+            ledger_frame("allowance", "Allowance", period.rows[0]),
+            has_charts=bool(drawings),
+            spend=spend,
+            total=spend.rows[0],
+            verdict=verdict(spend.rows[0], unknown.rows),
+            by={name: _by_table(name, found) for name, found in by.items() if found.rows},
+            charts=drawings,
+            unknown=_unknown_table(unknown),
+            low=sum(row["low_tokens"] or 0 for row in unknown.rows),
+            high=sum(row["high_tokens"] or 0 for row in unknown.rows),
+            unpriced=[row["model"] for row in unknown.rows if row["high_tokens"] is None],
+            dearest_runs=_dearest_runs(dearest_runs, there),
+            dearest_samples=_dearest_samples(dearest_samples, there),
+            simulated=period.rows[0]["simulated"],
+        )
+
+    return rendered
+
+
+def verdict(total: Row, unknown: Sequence[Row]) -> str:
+    """What was spent, and how much of it is not seen."""
+    if not total["calls"]:
+        return "Nothing was spent: no call is recorded here yet."
+    days = people.plural(total["days"], "day")
+    tokens = (
+        "No token was reported" if total["total_tokens"] is None else f"{people.amount(total['total_tokens'])} tokens"
+    )
+    said = f"{tokens} in {people.plural(total['calls'], 'call')} on {days}. "
+    uncertain = total["calls_without_usage"] + total["maybe_drawn"] + total["open_intents"]
+    if not uncertain:
+        return said + "Every call that may have drawn reported what it drew."
+    high = sum(row["high_tokens"] or 0 for row in unknown)
+    low = sum(row["low_tokens"] or 0 for row in unknown)
+    said += f"What {people.plural(uncertain, 'more call')} drew is not known"
+    if not high:
+        return said + "."
+    return said + f": between {people.amount(low)} and {people.amount(high)} tokens, judged by like calls."
+
+
+def _charts(daily: Result, jobs: Result, colours: Colours) -> list[Chart]:
+    found = []
+    if len({row["day"] for row in daily.rows}) > 1:
+        shown = Table(
+            "usage_by_day_and_model", daily, ("day", "model"),
+            (Column("day", "day (UTC)", "moment"), Column("model", "model", "text"), Column("calls", "calls"),
+             Column("total_tokens", "tokens"), Column("calls_without_usage", "without usage")),
+        )  # fmt: skip
+        found.append(
+            drawn("daily", "When did we spend, and on which model?", charts.daily_chart(daily.rows, colours), shown)
+        )
+    if len(jobs.rows) > 1:
+        rows = sorted(
+            ({**row, "reasoning_tokens": None} for row in jobs.rows), key=lambda row: -(row["total_tokens"] or 0)
+        )
+        parts = {"prompt": "var(--m8)", "completion, thinking included": "var(--m0)"}
+        drawing = charts.token_chart(rows, parts, "name")
+        found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs)))
+    return found
+
+
+def _by_table(name: str, found: Result) -> Table:
+    rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row["total_tokens"] or 0))
+    found = Result(found.query, found.parameters, rows)
+    heading = {"day": "day (UTC)", "tag": "tag (a run with several counts under each)"}.get(name, name)
+    return Table(f"by_{name}", found, ("name",), (Column("name", heading, "text"), *_COSTS))
+
+
+def _unknown_table(unknown: Result) -> Table:
+    return Table(
+        "unknown_draw", unknown, ("model",),
+        (Column("model", "model", "text"),
+         Column("calls_without_usage", "no usage", help="Answered, and nobody said what they drew"),
+         Column("maybe_drawn", "maybe drawn", help="Failed after they may have reached a model"),
+         Column("open_intents", "open", help="Sent, and never recorded as ended"),
+         Column("low_tokens", "at least (tokens)"), Column("high_tokens", "at most"),
+         Column("known_calls", "judged by", help="Calls of the same model that reported their tokens"),
+         Column("p10_tokens", "10 % drew under", "number"), Column("p90_tokens", "10 % drew over", "number")),
+    )  # fmt: skip
+
+
+def _dearest_runs(found: Result, there: frozenset[str]) -> Table:
+    return Table(
+        "dearest_runs", found, ("run_id",),
+        (Column("run_id", "run", "run"), Column("job", "job", "text"), Column("started_at", "started", "moment"),
+         Column("calls", "calls"), Column("total_tokens", "tokens"), Column("calls_without_usage", "without usage")),
+        there,
+    )  # fmt: skip
+
+
+def _dearest_samples(found: Result, there: frozenset[str]) -> Table:
+    return Table(
+        "dearest_samples", found, ("sample_key",),
+        (Column("sample_id", "sample", "sample"), Column("job", "job of the dearest call", "text"), Column("calls", "calls"),
+         Column("total_tokens", "tokens"), Column("most_tokens", "dearest call"), Column("dearest_model", "its model", "text")),
+        there,
+    )  # fmt: skip

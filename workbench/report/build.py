@@ -1,0 +1,103 @@
+"""Pages as files: templates filled, the script and the charts' program put in, whole or not at all."""
+
+import os
+import tempfile
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from workbench.ledger.queries import Reader, Row
+from workbench.report import figures as people
+from workbench.report import tables
+from workbench.report.bundle import packed_text, vega_bundle
+from workbench.report.charts import Colours
+
+_TEMPLATES = resources.files(__package__).joinpath("templates")
+_SHOWN_CHARS = 2_000
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """What stands at the top of every page."""
+
+    page: str
+    """`run`, `index`, `allowance` or `routes`."""
+    title: str
+    endpoint: str
+    key_fingerprint: str
+    simulated: bool
+    first_at: datetime | None
+    last_at: datetime | None
+    """The newest event in the ledger, or of the run: what the page shows is as of then."""
+
+
+def ledger_frame(page: str, title: str, period: Row) -> Frame:
+    """The frame of a page over a whole ledger, from its `ledger_period`."""
+    others = max(period["endpoints"], 1) - 1
+    endpoint = (period["endpoint"] or "no endpoint yet") + (f" and {others} more" if others else "")
+    more_keys = max(period["keys"], 1) - 1
+    key = (period["key_fingerprint"] or "not available") + (f" and {more_keys} more" if more_keys else "")
+    return Frame(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"])
+
+
+def result(reader: Reader, query: str, **parameters: Any) -> tables.Result:
+    """Ask a named query and keep its name beside its rows."""
+    return tables.Result(query, parameters, reader.rows(query, **parameters))
+
+
+def colours_of(reader: Reader) -> Colours:
+    """The colours of a ledger's models, the same on every page."""
+    return Colours([row["model"] for row in reader.rows("model_order")])
+
+
+def render(frame: Frame, *, has_charts: bool, **content: Any) -> str:
+    """A page as HTML, from the template of its kind.
+
+    Args:
+        frame: Whose page, and of what.
+        has_charts: Whether the charts' program is needed.
+        **content: What the template names.
+    """
+    environment = Environment(
+        loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True, trim_blocks=True
+    )
+    environment.globals.update(
+        people=people, figure=tables.figure, moment=tables.moment, outcome=tables.outcome, status=tables.status
+    )
+    environment.filters.update(visible=people.visible, clip=lambda text: people.clipped(text, _SHOWN_CHARS))
+    return environment.get_template(f"{frame.page}.html").render(
+        frame=frame,
+        css=Markup(_source("report.css")),
+        scripts=[Markup(_source(name)) for name in ("page.js", "tables.js", "charts.js", "samples.js")],
+        vega=vega_bundle() if has_charts else "",
+        rendered_at=datetime.now(UTC),
+        **content,
+    )
+
+
+def write_page(folder: Path, name: str, text: str) -> Path:
+    """Put a page or a file beside it into a folder, whole or not at all.
+
+    Returns:
+        Its absolute path.
+    """
+    path = (folder / name).absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False) as part:
+        part.write(text)
+    os.chmod(part.name, 0o644)
+    os.replace(part.name, path)
+    return path
+
+
+def packed_json(value: Any) -> str:
+    """A value as the page's script unpacks it."""
+    return packed_text(msgspec.json.encode(value, enc_hook=str).decode())
+
+
+def _source(name: str) -> str:
+    return _TEMPLATES.joinpath(name).read_text("utf-8")

@@ -1,0 +1,38 @@
+"""The charts' program: Vega, Vega-Lite and Vega-Embed in one compressed text, which the page unpacks without the network."""
+
+import base64
+import contextlib
+import gzip
+import os
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import vl_convert
+
+VEGA_LITE = "6.4"
+"""The version whose specifications the installed Altair writes."""
+
+
+def vega_bundle() -> str:
+    """The bundle as base64 of gzip; it sets `window.vegaEmbed`.
+
+    It takes more than a second to put together, so it is kept in the user's cache folder.
+    """
+    name = f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js.gz.b64"
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "workbench" / name
+    with contextlib.suppress(OSError):
+        return kept.read_text("ascii")
+    program = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
+    packed = packed_text(f"(()=>{{{program}}})();")  # its names stay its own
+    with contextlib.suppress(OSError):  # a cache that cannot be written is no error
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False) as part:
+            part.write(packed)
+        os.replace(part.name, kept)
+    return packed
+
+
+def packed_text(text: str) -> str:
+    """A text as base64 of gzip, the same for the same text."""
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")

@@ -1,0 +1,373 @@
+"""Charts as Altair makes them: an SVG for the page as it is, and the same chart for its script to make live.
+
+Colours are the page's own CSS variables, so one drawing serves light and dark.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import msgspec
+import vl_convert
+from markupsafe import Markup
+
+from workbench.ledger.queries import Row
+from workbench.report import figures as people
+from workbench.report.bundle import VEGA_LITE
+from workbench.report.tables import Table
+
+AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
+WIDTH, ROW = 640, 28
+MODEL_COLOURS = 12
+OUTCOME_KINDS = {"ok": "ok", "wasted: paid, of no use": "wasted", "failed": "failed"}
+_LABEL_PX = 230
+_CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)", "domainColor": "var(--line)",
+        "tickColor": "var(--line)", "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", 
+        "labelLimit": _LABEL_PX,
+    },
+    "axisQuantitative": {"tickCount": 6},
+    "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleY": -8, "titleX": 0},
+    "legend": {
+        "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12, "orient": "top",
+        "titleFontWeight": "normal", "labelLimit": _LABEL_PX, "columns": 3, "symbolType": "square", "offset": 22,
+    },
+    "header": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12},
+}  # fmt: skip
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """A chart with its title and the table of what it shows."""
+
+    name: str
+    title: str
+    """A sentence: the finding, or the question that the chart answers."""
+    spec: str
+    """Vega-Lite JSON, without anything that could end a script element."""
+    svg: str
+    table: Table | None = None
+    note: str = ""
+
+    @property
+    def drawing(self) -> Markup:
+        """The SVG for the page: vl-convert escapes what comes from the data."""
+        return Markup(self.svg)
+
+    @property
+    def program(self) -> Markup:
+        """The specification for the page's script."""
+        return Markup(self.spec)
+
+
+class Colours:
+    """Which model has which colour: by its place in the ledger's order of first use, on every page."""
+
+    def __init__(self, order: Sequence[str]) -> None:
+        self._place = {model: place for place, model in enumerate(order)}
+
+    def of(self, model: str) -> str:
+        """A CSS colour."""
+        return f"var(--m{self._place.get(model, 0) % MODEL_COLOURS})"
+
+    def scale(self, models: Sequence[str]) -> alt.Scale:
+        """The same as a scale for a chart."""
+        return alt.Scale(domain=list(models), range=[self.of(model) for model in models])
+
+
+def drawn(name: str, title: str, chart: AnyChart, table: Table | None, note: str = "") -> Chart:
+    """Draw a chart.
+
+    Args:
+        name: Unique on its page.
+        title: A sentence.
+        chart: Without configuration.
+        table: What it shows, for those who read numbers.
+        note: What a reader must know to read it.
+    """
+    spec = _visible(chart.configure(**_CONFIG).to_dict(validate=False))
+    spec["$schema"] = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    text = msgspec.json.encode(spec, enc_hook=str).decode().replace("<", "\\u003c")
+    return Chart(name, title, text, svg, table, note)
+
+
+def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
+    """Means with their intervals, a line a model.
+
+    Args:
+        rows: `run_scores` rows with their intervals.
+        colours: Of the ledger.
+    """
+    data = [
+        {
+            "model": row["model"],
+            "mean": interval.mean,
+            "low": interval.low,
+            "high": interval.high,
+            "scored": row["scored"],
+            "told": f"{interval.mean:.3f} (n {row['scored']})",
+        }
+        for row, interval in rows
+        if interval is not None
+    ]
+    models = [row["model"] for row in data]
+    bounded = all(0 <= row["mean"] <= 1 for row in data)
+    base = _over(data).encode(y=_models(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
+    x = alt.X(
+        "low:Q", title="mean score, 95 % interval", scale=alt.Scale(domain=[0, 1]) if bounded else alt.Scale(zero=False)
+    )
+    rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x="mean:Q", tooltip=[_tip("model", "N"), _tip("mean"), _tip("low"), _tip("high"), _tip("scored")]
+    )
+    label = base.mark_text(align="left", dx=8, dy=-8, fontSize=12).encode(
+        x="mean:Q", text="told:N", color=alt.value("var(--ink)")
+    )
+    return _sized(alt.layer(rule, dot, label), len(models))
+
+
+def outcome_chart(rows: Sequence[Row]) -> AnyChart:
+    """Calls of each model by kind of outcome, stacked: `run_outcomes` or `route_outcomes` rows."""
+    names = list(OUTCOME_KINDS)
+    data = [
+        {"model": row["model"], "calls": row["calls"], "outcome": row["outcome"].replace("_", " "),
+         "kind": names[0] if row["outcome"] == "ok" else names[1] if row["accepted"] else names[2],
+         "order": 0 if row["outcome"] == "ok" else 1 if row["accepted"] else 2}
+        for row in rows
+    ]  # fmt: skip
+    models = list(dict.fromkeys(row["model"] for row in data))
+    scale = alt.Scale(domain=names, range=[f"var(--{kind})" for kind in OUTCOME_KINDS.values()])
+    chart = _over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
+        x=alt.X("calls:Q", title="calls"),
+        y=_models(models),
+        color=alt.Color("kind:N", scale=scale, title=None),
+        order="order:Q",
+        tooltip=[_tip("model", "N"), _tip("outcome", "N"), _tip("calls", format=",")],
+    )  # fmt: skip
+    return _sized(chart, len(models))
+
+
+def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
+    """The distribution of latency a model: `run_latency` rows, or any with p10_ms to p99_ms."""
+    data = [
+        {"model": row["model"], "answers": row["answers"], **{name[:-3]: row[name] / 1000 for name in _QUANTILES}}
+        for row in rows
+    ]
+    models = [row["model"] for row in data]
+    base = _over(data).encode(y=_models(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
+    wide = max((row["p99"] for row in data), default=1) / max(min((row["p10"] for row in data), default=1), 1e-4) > 50
+    x = alt.X(
+        "p10:Q",
+        title="seconds to the answer" + (", logarithmic" if wide else ""),
+        scale=alt.Scale(type="log") if wide else alt.Undefined,
+    )
+    tips = [_tip("model", "N"), *(_tip(name[:-3], format=".3s") for name in _QUANTILES), _tip("answers", format=",")]
+    whole = base.mark_rule(strokeWidth=2).encode(x=x, x2="p90:Q", tooltip=tips)
+    half = base.mark_bar(height=12, opacity=0.55).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
+    middle = base.mark_tick(thickness=3, height=18, opacity=1).encode(
+        x="p50:Q", color=alt.value("var(--ink)"), tooltip=tips
+    )
+    far = base.mark_point(shape="diamond", size=30, filled=True, opacity=1).encode(x="p99:Q", tooltip=tips)
+    return _sized(alt.layer(whole, half, middle, far), len(models))
+
+
+def course_chart(latency: Sequence[Row], in_flight: Sequence[Row], limit: int, colours: Colours) -> AnyChart:
+    """Latency by model in the course of a run, over the calls in flight and their limit.
+
+    Args:
+        latency: `run_latency_course` rows.
+        in_flight: `run_in_flight` rows.
+        limit: The run's `max_in_flight`.
+        colours: Of the ledger.
+    """
+    data = [
+        {"model": row["model"], "s": row["seconds"], "latency": row["p50_ms"] / 1000, "answers": row["answers"]}
+        for row in latency
+    ]
+    models = list(dict.fromkeys(row["model"] for row in data))
+    most = max((limit, *(row["most_in_flight"] for row in in_flight)))
+    far = max((row["seconds"] for row in (*latency, *in_flight)), default=1)
+    across = alt.Scale(domain=[0, far], nice=False)
+    into = _tip("s", title="seconds into the run", format=".3s")
+    upper = (
+        _over(data, width=WIDTH, height=160)
+        .mark_line(point=len(data) < 60 * len(models), strokeWidth=2)
+        .encode(
+            x=alt.X("s:Q", title=None, scale=across, axis=alt.Axis(labels=False)),
+            y=alt.Y("latency:Q", title="median seconds to the answer"),
+            color=alt.Color("model:N", scale=colours.scale(models), title=None),
+            tooltip=[_tip("model", "N"), into, _tip("latency", title="median s", format=".3s"), _tip("answers")],
+        )
+    )
+    flights = [{"s": row["seconds"], "in flight": row["most_in_flight"]} for row in in_flight]
+    levels = alt.Y("in flight:Q", title=f"calls in flight, at most {limit}", axis=alt.Axis(tickMinStep=1, tickCount=3))
+    area = (
+        _over(flights, width=WIDTH, height=70)
+        .mark_area(interpolate="step", opacity=0.35, color="var(--accent)")
+        .encode(
+            x=alt.X("s:Q", title="seconds since the first call", scale=across),
+            y=levels.scale(domain=[0, most]),
+            tooltip=[into, _tip("in flight")],
+        )
+    )
+    rule = _over([{"limit": limit}]).mark_rule(color="var(--soft)", strokeDash=[4, 4]).encode(y="limit:Q")
+    return alt.vconcat(upper, alt.layer(area, rule), spacing=32)
+
+
+def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart:
+    """Tokens of each row, stacked by part.
+
+    Args:
+        rows: With `by`, prompt_tokens, completion_tokens and reasoning_tokens.
+        names: Title of each part of the stack -> its colour.
+        by: The column that names a row.
+    """
+    data = []
+    for row in rows:
+        thinking = min(row["reasoning_tokens"] or 0, row["completion_tokens"] or 0)
+        parts = (row["prompt_tokens"] or 0, (row["completion_tokens"] or 0) - thinking, thinking)
+        data += [
+            {"by": row[by], "part": part, "tokens": tokens, "order": place}
+            for place, (part, tokens) in enumerate(zip(names, parts, strict=False))
+        ]
+    order = list(dict.fromkeys(row["by"] for row in data))
+    chart = _over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
+        x=alt.X("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
+        y=alt.Y("by:N", sort=order, title=None),
+        color=alt.Color("part:N", scale=alt.Scale(domain=list(names), range=list(names.values())), title=None),
+        order="order:Q",
+        tooltip=[_tip("by", "N"), _tip("part", "N"), _tip("tokens", format=",")],
+    )  # fmt: skip
+    return _sized(chart, len(order))
+
+
+def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
+    """Tokens by UTC day, stacked by model: `usage_by_day_and_model` rows."""
+    data = [
+        {
+            "day": row["day"].isoformat(),
+            "model": row["model"],
+            "tokens": row["total_tokens"] or 0,
+            "calls": row["calls"],
+        }
+        for row in rows
+    ]
+    models = list(dict.fromkeys(row["model"] for row in data))
+    days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0)
+    chart: alt.Chart = (
+        _over(data, width=WIDTH, height=240)
+        .mark_bar()
+        .encode(
+            x=alt.X("day:O", timeUnit="utcyearmonthdate", title=None, axis=days),
+            y=alt.Y("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
+            color=alt.Color("model:N", scale=colours.scale(models), title=None),
+            tooltip=[_tip("day", "N"), _tip("model", "N"), _tip("tokens", format=","), _tip("calls", format=",")],
+        )
+    )
+    return chart
+
+
+def lines_over_time(
+    rows: Sequence[dict[str, Any]],
+    value: str,
+    title: str,
+    scale: alt.Scale,
+    height: int = 200,
+    *,
+    bounded: bool = False,
+) -> AnyChart:
+    """One line a series over time.
+
+    Args:
+        rows: With `at` (UTC, ISO 8601), `series` and `value`.
+        value: The column drawn.
+        title: What it is, with its unit.
+        scale: The series' colours.
+        height: In px.
+        bounded: Draw from 0 to 1.
+    """
+    series = len({row["series"] for row in rows})
+    times = alt.X("at:T", title="UTC", scale=alt.Scale(type="utc"), axis=alt.Axis(labelOverlap=True, tickCount=6))
+    chart: alt.Chart = (
+        _over(rows, width=WIDTH, height=height)
+        .mark_line(point={"size": 25, "filled": True}, strokeWidth=2)
+        .encode(
+            x=times,
+            y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]) if bounded else alt.Undefined),
+            color=alt.Color("series:N", scale=scale, title=None) if series > 1 else alt.value("var(--accent)"),
+            tooltip=[_tip("series", "N"), _tip("at", "N"), _tip(value)],
+        )
+    )
+    return chart
+
+
+def two_lines(colour: str, names: Sequence[str]) -> alt.Scale:
+    """A model's colour for the first of two lines, a quiet one for the second."""
+    return alt.Scale(domain=list(names), range=[colour, "var(--soft)"])
+
+
+def matrix_chart(rows: Sequence[Row]) -> AnyChart:
+    """Requested by served model as a matrix of shares: `route_matrix` rows."""
+    asked: dict[str, int] = {}
+    for row in rows:
+        asked[row["requested_model"]] = asked.get(row["requested_model"], 0) + row["answers"]
+    data = [
+        {"requested": row["requested_model"], "served": row["served_model"] or "(not named)", "answers": row["answers"],
+         "share": row["answers"] / asked[row["requested_model"]],
+         "same": row["served_model"] == row["requested_model"]}
+        for row in rows
+    ]  # fmt: skip
+    requested = list(asked)
+    served = sorted(
+        {row["served"] for row in data},
+        key=lambda name: (requested.index(name) if name in requested else math.inf, name),
+    )
+    base = _over(data).encode(
+        x=alt.X("served:N", sort=served, title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=160)),
+        y=alt.Y("requested:N", sort=requested, title=None),
+        tooltip=[_tip("requested", "N"), _tip("served", "N"), _tip("answers", format=","), _tip("share", format=".1%")],
+    )  # fmt: skip
+    cells = base.mark_rect(stroke="var(--ground)", strokeWidth=2, color="var(--accent)").encode(
+        opacity=alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.12, 0.6]), legend=None)
+    )
+    texts = base.mark_text(fontSize=12, color="var(--ink)").encode(text=alt.Text("answers:Q", format="~s"))
+    return alt.layer(cells, texts).properties(width={"step": 64}, height={"step": ROW})
+
+
+_QUANTILES = ("p10_ms", "p25_ms", "p50_ms", "p75_ms", "p90_ms", "p99_ms")
+
+
+def _models(models: Sequence[str]) -> alt.Y:
+    return alt.Y("model:N", sort=list(models), title=None)
+
+
+def _sized(chart: AnyChart, rows: int) -> AnyChart:
+    return chart.properties(width=WIDTH, height=max(ROW * rows, ROW))
+
+
+def _over(rows: Sequence[dict[str, Any]], **size: Any) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(rows)), **size)  # type: ignore[no-untyped-call]
+
+
+def _tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = ".3~f") -> alt.Tooltip:
+    if kind == "Q":
+        return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
+    return alt.Tooltip(f"{name}:{kind}", title=title or name)
+
+
+def _visible(value: Any) -> Any:
+    """The same with every text's control characters as signs: vl-convert aborts the process on one."""
+    match value:
+        case str():
+            return people.visible(value)
+        case dict():
+            return {key: _visible(item) for key, item in value.items()}
+        case list():
+            return [_visible(item) for item in value]
+        case _:
+            return value

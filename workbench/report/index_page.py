@@ -1,0 +1,129 @@
+"""The page over all runs: what ran, and what needs somebody."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.ledger.queries import Reader, Row
+from workbench.report import charts
+from workbench.report import figures as people
+from workbench.report.build import colours_of, ledger_frame, render, result
+from workbench.report.charts import Chart, Colours, drawn
+from workbench.report.tables import Column, Result, Table
+
+MOST_RUNS = 200
+_NAMED = 3
+
+
+def index_page(reader: Reader, folder: Path) -> Callable[[], str]:
+    """Ask what the page shows; returns what renders it, once the ledger is let go.
+
+    Args:
+        reader: Of the ledger.
+        folder: Where the runs' pages are: only those that are there are linked.
+    """
+    period = result(reader, "ledger_period")
+    runs = result(reader, "runs", most=MOST_RUNS)
+    jobs = result(reader, "jobs")
+    scores = result(reader, "newest_run_scores", most=MOST_RUNS)
+    means = result(reader, "newest_run_means", most=MOST_RUNS)
+    colours = colours_of(reader)
+
+    def rendered() -> str:
+        needs = needing(jobs.rows, runs.rows)
+        there = frozenset(path.stem for path in folder.glob("*.html"))
+        drawings = _charts(means)
+        return render(
+            ledger_frame("index", "Runs", period.rows[0]),
+            has_charts=bool(drawings),
+            period=period,
+            verdict=verdict(period.rows[0], jobs.rows, needs),
+            needs=[(row, again(row)) for row in needs],
+            runs=_runs_table(runs, _sparks(scores.rows, colours), there),
+            jobs=_jobs_table(jobs),
+            charts=drawings,
+            most=MOST_RUNS,
+        )
+
+    return rendered
+
+
+def needing(jobs: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
+    """The newest run of each job, where it is not complete."""
+    newest = {row["last_run_id"] for row in jobs}
+    return [row for row in runs if row["run_id"] in newest and row["status"] != "complete"]
+
+
+def again(run: Row) -> str:
+    """The command that goes on with a run, but for the options that name platform and ledger."""
+    words = ["workbench", "run", run["job_path"] or run["job"]]
+    if run["generation"] != "base":
+        words += ["--resume", run["run_id"]]
+    return shlex.join(words)
+
+
+def verdict(period: Row, jobs: Sequence[Row], needs: Sequence[Row]) -> str:
+    """The ledger in a sentence."""
+    if not jobs:
+        return "Nothing ran yet."
+    said = f"{people.plural(period['runs'], 'run')} of {people.plural(len(jobs), 'job')}. "
+    if not needs:
+        return said + f"The newest run of {'every job' if len(jobs) > 1 else 'it'} is complete."
+    names = [row["job"] for row in needs[:_NAMED]]
+    more = f" and {len(needs) - _NAMED} more" if len(needs) > _NAMED else ""
+    return said + f"The newest run of {people.words(names)}{more} is not complete."
+
+
+def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: frozenset[str]) -> Table:
+    shown = Result(runs.query, runs.parameters, [row | {"scores": sparks.get(row["run_id"])} for row in runs.rows])
+    return Table(
+        "runs", shown, ("run_id",),
+        (Column("started_at", "started", "moment"), Column("job", "job", "run"), Column("status", "status", "status"),
+         Column("scores", "scores", "bars", help="Mean of each model and scorer, 0 to 1"),
+         Column("planned", "planned"), Column("reused", "reused"), Column("completed", "answered"),
+         Column("failed", "failed"), Column("pending", "pending"), Column("total_tokens", "tokens", "amount"),
+         Column("duration_s", "time", "seconds")),
+        there,
+    )  # fmt: skip
+
+
+def _jobs_table(jobs: Result) -> Table:
+    return Table(
+        "jobs", jobs, ("job",),
+        (Column("job", "job", "text"), Column("runs", "runs"), Column("complete", "of them complete"),
+         Column("first_at", "first", "moment"), Column("last_at", "newest", "moment"),
+         Column("last_status", "ended", "status")),
+    )  # fmt: skip
+
+
+def _sparks(scores: Sequence[Row], colours: Colours) -> dict[str, list[dict[str, Any]]]:
+    """Bars of mean scores from 0 to 1 by run: one a scorer and model."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in scores:
+        if row["mean"] is not None and 0 <= row["mean"] <= 1:
+            told = f"{row['model']}, {row['scorer']}: {people.significant(row['mean'])} over {people.count(row['scored'])} scored"
+            found.setdefault(row["run_id"], []).append(
+                {"mean": row["mean"], "colour": colours.of(row["model"]), "told": told}
+            )
+    return found
+
+
+def _charts(means: Result) -> list[Chart]:
+    """Mean score by job over time."""
+    points = [
+        {"series": row["job"], "at": f"{row['started_at']:%Y-%m-%d %H:%M:%S}", "mean": row["mean"]}
+        for row in means.rows
+    ]
+    jobs = sorted({point["series"] for point in points})
+    if len(points) <= len(jobs):
+        return []
+    shown = Table(
+        "newest_run_means", means, ("run_id",),
+        (Column("started_at", "started", "moment"), Column("job", "job", "text"), Column("mean", "mean", "number"),
+         Column("scored", "scored")),
+    )  # fmt: skip
+    bounded = all(0 <= point["mean"] <= 1 for point in points)
+    drawing = charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs), bounded=bounded)
+    note = "Each point is a run: the mean over all its models and scorers."
+    return [drawn("jobs", "Do the jobs score as before?", drawing, shown, note)]

@@ -1,0 +1,167 @@
+"""Tables and figures on a page, each cell with the query, row and column that it comes from."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from markupsafe import Markup, escape
+
+from workbench.ledger.queries import Row
+from workbench.report import figures as people
+
+_SHOW = {
+    "count": people.count,
+    "amount": people.amount,
+    "ms": people.milliseconds,
+    "seconds": people.duration,
+    "share": people.percent,
+    "number": people.significant,
+}
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A named query's answer."""
+
+    query: str
+    parameters: dict[str, Any]
+    rows: list[Row]
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column of a table."""
+
+    name: str
+    heading: str
+    kind: str = "count"
+    """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
+    `run`, `sample` and `bars` are not."""
+    help: str = ""
+    """What the heading means, on hover."""
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it holds numbers."""
+        return self.kind in _SHOW
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A query's rows as people read them."""
+
+    name: str
+    """Unique on its page: the page's address tells how it is sorted."""
+    result: Result
+    keys: tuple[str, ...]
+    """Columns that tell a row from the others of the query."""
+    columns: tuple[Column, ...]
+    linked: frozenset[str] = frozenset()
+    """Runs that have a page in the same folder."""
+
+    @property
+    def parameters(self) -> str:
+        """The query's parameters as JSON."""
+        return msgspec.json.encode(self.result.parameters, enc_hook=str).decode()
+
+    def key(self, row: Row) -> str:
+        """What tells a row from the others, as JSON."""
+        return msgspec.json.encode({key: row[key] for key in self.keys}, enc_hook=str).decode()
+
+    def cell(self, row: Row, column: Column) -> Markup:
+        """One cell's content."""
+        value = row[column.name]
+        if column.is_figure:
+            return _number(value, column.name, _SHOW[column.kind](value))
+        match column.kind:
+            case "moment":
+                return moment(value)
+            case "outcome":
+                return outcome(value, accepted=row.get("accepted", value == "ok"))
+            case "status":
+                return status(value, row.get("reason"))
+            case "served":
+                return served(row)
+            case "run":
+                return self._to_run(row, value, "")
+            case "sample":
+                return self._to_run(row, value, urlencode({"q": value}))
+            case "bars":
+                return bars(value)
+            case _:
+                return Markup("<bdi>{}</bdi>").format(people.visible("" if value is None else str(value)))
+
+    def _to_run(self, row: Row, text: str, fragment: str) -> Markup:
+        shown = Markup("<bdi>{}</bdi>").format(people.visible(text))
+        if row["run_id"] not in self.linked:
+            return shown
+        return Markup('<a href="{}.html{}">{}</a>').format(row["run_id"], fragment and f"#{fragment}", shown)
+
+
+def figure(result: Result, row: Row, column: str, kind: str, *keys: str, text: str | None = None) -> Markup:
+    """A figure with the exact value on hover.
+
+    Args:
+        result: The query's answer.
+        row: The row it is in.
+        column: The figure's column.
+        kind: How it is shown; see `Column.kind`.
+        *keys: Columns that tell the row from others of the query.
+        text: Shown instead, where the kind does not suit.
+    """
+    source = {"query": result.query, "parameters": result.parameters, "row": {key: row[key] for key in keys}}
+    shown = _SHOW[kind](row[column]) if text is None else text
+    return _number(row[column], column, shown, msgspec.json.encode(source, enc_hook=str).decode())
+
+
+def _number(value: Any, column: str, shown: str, source: str | None = None) -> Markup:
+    exact = "" if value is None else str(value)
+    attributes = Markup(' data-source="{}"').format(source) if source else Markup("")
+    if exact != shown:
+        attributes += Markup(' title="{}"').format(exact or people.NOT_KNOWN)
+    return Markup('<data value="{}" data-column="{}"{}>{}</data>').format(exact, column, attributes, shown)
+
+
+def moment(at: datetime | date | None) -> Markup:
+    """A time in UTC; the page's script shows it in the reader's zone."""
+    if at is None:
+        return escape(people.NOT_KNOWN)
+    if not isinstance(at, datetime):
+        return Markup('<time datetime="{0}">{0}</time>').format(at.isoformat())
+    told = at.replace(tzinfo=at.tzinfo or UTC)
+    return Markup('<time datetime="{}" title="{}" data-zoned>{}</time>').format(
+        told.isoformat(timespec="milliseconds"), people.moment(told), people.moment(told)
+    )
+
+
+def outcome(name: str | None, *, accepted: bool | None) -> Markup:
+    """An outcome as a mark and a word: ok, wasted (paid for and of no use), failed, unknown."""
+    kind = "unknown" if name is None else "ok" if name == "ok" else "wasted" if accepted else "failed"
+    return Markup('<span class="{}">{}</span>').format(kind, (name or "no answer yet").replace("_", " "))
+
+
+def status(name: str | None, reason: str | None = None) -> Markup:
+    """A run's status as a mark and a word, with the reason of its end."""
+    kind = {"complete": "ok", None: "unknown"}.get(name, "wasted")
+    why = Markup(' <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
+    return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or "not ended"), why)
+
+
+def served(row: Row) -> Markup:
+    """Who answered, beside who was asked; a mark where the name tells that it was another (`apart`)."""
+    name = row["served_model"]
+    if name is None:
+        return Markup("<i>not named</i>")
+    if name == row["requested_model"]:
+        return Markup('<span class="ok">the same</span>')
+    mark = Markup('<span class="wasted"><bdi>{}</bdi></span>' if row["apart"] else "<bdi>{}</bdi>")
+    return mark.format(people.visible(name))
+
+
+def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
+    """Means from 0 to 1 as small bars, with their numbers on hover."""
+    bar = Markup('<i style="height:{:.0f}%;background:{}" title="{}"></i>')
+    drawn = Markup("").join(
+        bar.format(100 * value["mean"], value["colour"], people.visible(value["told"])) for value in values or ()
+    )
+    told = people.visible("; ".join(value["told"] for value in values or ()))
+    return Markup('<span class="bars" role="img" aria-label="{}">{}</span>').format(told or "unscored", drawn)

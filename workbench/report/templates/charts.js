@@ -1,0 +1,59 @@
+"use strict";
+// Drawn charts become live ones, of the same specification, when they come into view.
+(() => {
+  const packed = document.getElementById("vega");
+  if (!packed) return;
+  const NARROW = 560, WIDEST = 880, BESIDE = 110;
+  let loading;
+
+  function load() {
+    loading ??= workbench.unpack(packed.textContent).then((program) => {
+      document.head.append(workbench.make("script", {}, program));
+    });
+    return loading;
+  }
+
+  // The specification as wide as there is room.
+  function fitted(spec, room) {
+    const next = structuredClone(spec), narrow = room < NARROW;
+    room = Math.min(room, WIDEST);
+    if (next.vconcat) for (const part of next.vconcat) part.width = Math.max(160, room - BESIDE);
+    else if (typeof next.width === "number") Object.assign(next, { width: room, autosize: { type: "fit-x", contains: "padding" } });
+    if (narrow) {
+      next.config.axis.labelLimit = Math.round(room / 3);
+      next.config.legend.columns = 1;
+    }
+    return next;
+  }
+
+  async function enliven(drawing) {
+    const spec = JSON.parse(drawing.parentElement.querySelector("script").textContent);
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    await load();
+    const place = workbench.make("div");
+    const options = { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
+    const still = drawing.firstElementChild;
+    still.after(place);
+    place.style.cssText = "position:absolute;visibility:hidden";
+    await vegaEmbed(place, fitted(spec, drawing.clientWidth), options);
+    place.style.cssText = "";
+    drawing.replaceChildren(place);
+    drawing.classList.add("live");
+  }
+
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      enliven(target);
+    }
+  }, { rootMargin: "400px" });
+  const all = document.querySelectorAll(".drawing");
+  for (const drawing of all) seen.observe(drawing);
+
+  let waiting;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { for (const drawing of all) if (drawing.classList.contains("live")) enliven(drawing); }, 200);
+  });
+})();

@@ -1,0 +1,44 @@
+"use strict";
+// What every page needs: its state in the address, packed texts, times in the reader's zone.
+const workbench = (() => {
+  const state = () => new URLSearchParams(location.hash.slice(1));
+
+  // Keep some values in the address, so that it can be sent to a colleague; an empty one is left out.
+  function keep(changes) {
+    const next = state();
+    for (const [name, value] of Object.entries(changes)) value ? next.set(name, value) : next.delete(name);
+    const text = next.toString();
+    history.replaceState(null, "", text ? `#${text}` : location.href.split("#")[0]);
+  }
+
+  // The text of base64 of gzip.
+  function unpack(packed) {
+    const binary = atob(packed.trim());
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
+  // An element with attributes and content; content is always text or other elements, never markup.
+  function make(tag, attributes = {}, ...content) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value != null) element.setAttribute(name, value);
+    }
+    element.append(...content.filter((part) => part != null && part !== ""));
+    return element;
+  }
+
+  const count = (number) => (number == null ? "not available" : number.toLocaleString("en").replaceAll(",", "\u202f"));
+
+  for (const time of document.querySelectorAll("time[data-zoned]")) {
+    time.textContent = new Date(time.dateTime).toLocaleString("sv-SE");
+  }
+  const zone = document.getElementById("zone");
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone || "your zone";
+  if (zone && here !== "UTC") zone.textContent = `times in ${here}, UTC on hover`;
+
+  return { state, keep, unpack, make, count };
+})();

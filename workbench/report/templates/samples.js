@@ -1,0 +1,205 @@
+"use strict";
+// The sample browser: short lines at once, texts when one is opened or searched. Whatever a model said is text, never markup.
+(() => {
+  const browser = document.getElementById("browser");
+  if (!browser) return;
+  const PAGE = 25, CLAMP = 1200, NO = "(none)";
+  const { make, count, state, keep } = workbench;
+  const form = browser.querySelector("form"), list = browser.querySelector(".samples");
+  const told = browser.querySelector("[role=status]"), pager = browser.querySelector(".pager");
+  const parts = new Map(), waiting = new Map();
+  let lines = [], page = 1, latest = 0;
+
+  // Parts of texts: in the page, or in files beside it, which a page opened from a file may load as scripts.
+  window.workbenchPart = (name, packed) => waiting.get(name)(packed);
+  function packedPart(name) {
+    const here = document.getElementById(`part-${name}`);
+    if (here) return Promise.resolve(here.textContent);
+    return new Promise((done, failed) => {
+      waiting.set(name, done);
+      const missing = () => failed(new Error(`${browser.dataset.folder}/${name}.js is not beside this page`));
+      document.head.append(make("script", { src: `${browser.dataset.folder}/${name}.js`, onerror: missing }));
+    });
+  }
+  function part(name) {
+    if (!parts.has(name)) parts.set(name, packedPart(name).then(workbench.unpack).then(JSON.parse));
+    return parts.get(name);
+  }
+  const texts = async (line) => (await part(`t${line.part}`))[line.place];
+  const exchange = async (line) => (await part(`x${line.part}`))[line.place];
+
+  const scoreText = (value) => (value == null ? "unscored" : Number(value.toPrecision(3)).toString());
+  const scoreKey = (scorer, value) => `${scorer}: ${scoreText(value)}`;
+  const searchable = (found) =>
+    [found.input, found.target, found.answer, found.reasoning, found.error_text, ...found.tool_calls.flatMap((call) => [call.name, call.arguments])]
+      .filter(Boolean).join("\n").toLowerCase();
+
+  function fill(name, values) {
+    const select = form.elements[name], counts = new Map();
+    for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
+    for (const [value, number] of [...counts].sort(([a], [b]) => String(a).localeCompare(String(b), "en", { numeric: true }))) {
+      select.append(make("option", { value }, `${value} (${count(number)})`));
+    }
+    select.parentElement.hidden = counts.size < 2;
+  }
+
+  async function chosen() {
+    const wanted = Object.fromEntries(new FormData(form)), q = wanted.q.trim().toLowerCase();
+    const mine = ++latest;
+    let found = lines.filter((line) =>
+      (!wanted.model || line.model === wanted.model) &&
+      (!wanted.outcome || line.outcome === wanted.outcome) &&
+      (!wanted.served || (line.served ?? NO) === wanted.served) &&
+      (!wanted.score || Object.entries(line.scores).some(([scorer, value]) => scoreKey(scorer, value) === wanted.score)) &&
+      (!wanted.disagree || line.disagree));
+    if (q) {
+      const hits = [];
+      for (const line of found) {
+        if (line.sample.toLowerCase().includes(q) || line.snippet.toLowerCase().includes(q) || searchable(await texts(line)).includes(q)) hits.push(line);
+        if (mine !== latest) return null; // the reader typed on
+      }
+      found = hits;
+    }
+    return found;
+  }
+
+  async function show(changed) {
+    if (changed) page = 1;
+    let found;
+    try {
+      found = await chosen();
+    } catch (error) {
+      told.textContent = `The texts cannot be searched: ${error.message}.`;
+      return;
+    }
+    if (found === null) return;
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    page = Math.min(Math.max(1, page), pages);
+    const first = (page - 1) * PAGE;
+    told.textContent = found.length
+      ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < lines.length ? ` (${count(lines.length)} in all)` : ""}`
+      : "No sample is like that.";
+    list.replaceChildren(...found.slice(first, first + PAGE).map(item));
+    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(); } }, name);
+    pager.replaceChildren(...(pages > 1 ? [turn(-1, "Back"), `page ${page} of ${pages}`, turn(1, "On")] : []));
+    const { disagree = "", ...others } = Object.fromEntries(new FormData(form));
+    keep({ ...others, disagree, page: page > 1 ? String(page) : "" });
+    const open = state().get("open");
+    if (open) list.querySelector(`[data-number="${CSS.escape(open)}"] > button`)?.click();
+  }
+
+  function item(line) {
+    const scores = Object.entries(line.scores).map(([scorer, value]) => (Object.keys(line.scores).length > 1 ? scoreKey(scorer, value) : scoreText(value))).join(", ");
+    const row = make("li", { "data-number": line.number });
+    const button = make("button", { class: "line", type: "button", "aria-expanded": "false", onclick: () => toggle(row, line) },
+      make("span", { class: line.kind, title: line.outcome }, make("bdi", {}, line.sample + (line.epoch > 1 ? ` · epoch ${line.epoch}` : ""))),
+      make("bdi", { title: line.served && line.served !== line.model ? `served as ${line.served}` : line.model }, line.model),
+      make("span", {}, line.outcome),
+      make("span", { title: "score" }, scores),
+      make("bdi", { class: "said" }, line.tools ? `${line.tools} tool call${line.tools > 1 ? "s" : ""}  ${line.snippet}` : line.snippet),
+      make("span", { class: "cost" }, `${line.total_tokens == null ? "?" : count(line.total_tokens)} tok`));
+    row.append(button);
+    return row;
+  }
+
+  async function toggle(row, line) {
+    const button = row.firstElementChild, there = row.querySelector(".exchange");
+    if (there) {
+      there.remove();
+      button.setAttribute("aria-expanded", "false");
+      keep({ open: "" });
+      return;
+    }
+    button.setAttribute("aria-expanded", "true");
+    keep({ open: String(line.number) });
+    try {
+      row.append(detail(line, await texts(line)));
+    } catch (error) {
+      row.append(make("div", { class: "exchange" }, make("p", { class: "failed" }, error.message)));
+    }
+  }
+
+  // A text, clamped when it is long, and opened in place.
+  function block(title, text) {
+    if (text == null || text === "") return null;
+    const pre = make("pre", { dir: "auto" }, text);
+    const part = make("div", {}, make("h4", {}, title), pre);
+    if (text.length > CLAMP) {
+      pre.classList.add("clamped");
+      const open = () => { pre.classList.remove("clamped"); more.remove(); };
+      const more = make("button", { type: "button", onclick: open }, `Show all ${count(text.length)} characters`);
+      part.append(more);
+    }
+    return part;
+  }
+
+  function folded(title, content) {
+    const details = make("details", { class: "numbers" }, make("summary", {}, title));
+    details.addEventListener("toggle", async () => {
+      if (details.open && details.children.length === 1) details.append(...(await content()).filter(Boolean));
+    });
+    return details;
+  }
+
+  function pretty(text) {
+    try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+  }
+
+  function detail(line, found) {
+    const [prompt, completion, thinking] = found.usage;
+    const facts = [
+      `asked ${line.model}`, line.served == null ? "served model not named" : `served as ${line.served}`, line.reused ? "reused from an earlier run" : null,
+      line.latency_ms == null ? null : `${(line.latency_ms / 1000).toPrecision(3)} s`,
+      prompt == null && completion == null ? "no usage" : `${count(prompt)} prompt + ${count(completion)} completion tokens${thinking ? `, ${count(thinking)} of them thinking` : ""}`,
+      found.finish_reason ? `finish reason ${found.finish_reason}` : null, found.http_status == null ? null : `HTTP ${found.http_status}`,
+      found.evidence,
+    ].filter(Boolean);
+    const scores = found.scores.map((score) =>
+      make("p", {}, `${scoreKey(score.scorer, score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
+    const others = lines.some((other) => other !== line && other.sample === line.sample)
+      ? make("button", { type: "button", onclick: () => { form.reset(); form.elements.q.value = line.sample; keep({ open: "" }); show(true); } }, "All answers to this sample")
+      : null;
+    const parts = [
+      make("p", { class: "facts-line" }, ...facts.map((fact) => make("bdi", {}, fact))),
+      block("prompt", found.input),
+      found.choices.length ? block("choices", found.choices.join("\n")) : null,
+      block("target", found.target),
+      ...found.tool_calls.map((call) => block(`tool call: ${call.name}`, pretty(call.arguments))),
+      block("answer", found.answer),
+      ...scores,
+      block("error", found.error_text),
+      found.reasoning ? folded("Reasoning", async () => [block("reasoning", found.reasoning)]) : null,
+      folded("The exchange as it was", async () => {
+        const raw = await exchange(line);
+        return [block("request", raw.request && pretty(raw.request)), block("response, verbatim", raw.response)];
+      }),
+      others,
+    ];
+    return make("div", { class: "exchange" }, ...parts);
+  }
+
+  workbench.unpack(document.getElementById("samples-index").textContent).then((text) => {
+    const columns = JSON.parse(text), names = Object.keys(columns);
+    lines = columns.sample.map((_, number) => Object.assign({ number }, ...names.map((name) => ({ [name]: columns[name][number] }))));
+    fill("model", lines.map((line) => line.model));
+    fill("outcome", lines.map((line) => line.outcome));
+    fill("served", lines.map((line) => line.served ?? NO));
+    fill("score", lines.flatMap((line) => Object.entries(line.scores).map(([scorer, value]) => scoreKey(scorer, value))));
+    form.elements.disagree.parentElement.hidden = !lines.some((line) => line.disagree);
+    const kept = state();
+    for (const name of ["model", "outcome", "served", "score", "q"]) if (kept.get(name)) form.elements[name].value = kept.get(name);
+    form.elements.disagree.checked = kept.has("disagree");
+    page = Number(kept.get("page") || 1);
+    let typing;
+    form.addEventListener("input", (event) => {
+      clearTimeout(typing);
+      keep({ open: "" });
+      typing = setTimeout(() => show(true), event.target.name === "q" ? 150 : 0);
+    });
+    form.addEventListener("reset", () => setTimeout(() => { keep({ open: "" }); show(true); }));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    document.getElementById("first-samples").remove();
+    browser.hidden = false;
+    return show(false);
+  });
+})();
