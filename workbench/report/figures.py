@@ -32,8 +32,7 @@ def significant(value: float | None) -> str:
         return NOT_KNOWN
     if value == 0:
         return "0"
-    value = float(f"{value:.3g}")
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    decimals = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
     return f"{value:,.{min(decimals, 6)}f}".replace(",", THIN)
 
 
