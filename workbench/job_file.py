@@ -133,7 +133,23 @@ class Choice(Table, frozen=True, tag_field="name", tag="choice"):
     label: str | None = None
 
 
-ScorerTable = Exact | Includes | Pattern | Numeric | Choice
+class JsonFields(Table, frozen=True, tag_field="name", tag="json"):
+    """The share of the target object's fields that the answer's JSON object has right."""
+
+    label: str | None = None
+    whole: bool = False
+    """1 only when every field is right, else 0."""
+
+
+class CalledTool(Table, frozen=True, tag_field="name", tag="tool_call"):
+    """A tool call has the target's name and arguments: target `{"name": …, "arguments": {…}}`."""
+
+    label: str | None = None
+    name_only: bool = False
+    """Whatever the arguments are."""
+
+
+ScorerTable = Exact | Includes | Pattern | Numeric | Choice | JsonFields | CalledTool
 
 
 class JobFile(Table, frozen=True):

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, sy
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread for as long as it is there
 def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The machine's Chromium, or the one that Playwright installed; without one the test is skipped, or fails if required."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)

@@ -31,3 +31,15 @@ def test_the_method_suits_the_values() -> None:
     assert mean_interval([0.0, 1.0, 1.0]).method == "Wilson"
     assert mean_interval([0.0, 0.5]).method.startswith("Student")
     assert math.isclose(mean_interval([1.0] * 5).mean, 1)
+
+
+def test_nothing_and_everything_right_end_at_the_bounds() -> None:
+    assert wilson(0, 40).low == 0.0
+    assert wilson(40, 40).high == 1.0
+
+
+def test_the_interval_of_shares_stays_within_them() -> None:
+    found = mean_interval([1.0] * 39 + [0.5])
+    assert found.high == 1.0
+    assert mean_interval([10.0, 10.0, 9.0]).high is not None
+    assert mean_interval([10.0, 10.0, 9.0]).high > 10  # type: ignore[operator]

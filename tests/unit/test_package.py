@@ -70,7 +70,7 @@ def test_the_readmes_job_is_understood() -> None:
 
     readme = (ROOT / "README.md").read_text()
     text = readme.split("```toml\n")[1].split("```")[0]
-    assert parse_job(text, ROOT / "jobs" / "readme.toml").name == "arithmetic"
+    assert parse_job(text, ROOT / "jobs" / "readme.toml").name == "quickstart"
     tomllib.loads(text)
 
 

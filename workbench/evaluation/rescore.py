@@ -12,7 +12,7 @@ from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, Row, reading
 from workbench.ledger.store import Ledger
-from workbench.records import Sample, Score
+from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.scorers import score
 
 _ANSWERS_AT_ONCE = 2_000
@@ -74,7 +74,8 @@ def _scorable_answers(reader: Reader, run_id: str) -> Iterator[Row]:
 def _judged(row: Row, scorer: ScorerTable, sample: Sample) -> Score:
     if not row["scorable"]:
         return Score(None, f"the answer is {row['outcome'].replace('_', ' ')}")
-    return score(scorer, row["answer"], sample)
+    calls = [ToolCall(None, call["name"], call["arguments"]) for call in row["tool_calls"] or []]
+    return score(scorer, row["answer"], sample, calls)
 
 
 def _sample_of(row: Row) -> Sample:

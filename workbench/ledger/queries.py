@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -23,6 +23,9 @@ from workbench.ledger.store import (
     schema_version,
     sql,
 )
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Row = dict[str, Any]
 _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
@@ -57,19 +60,41 @@ class Reader:
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
         """The rows of a query, a batch in memory at a time."""
-        given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
-        try:
-            cursor = self._db.cursor()
-            cursor.execute(f"PREPARE query AS {sql('queries', query)}")
-            cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
+        with _explained(query):
+            cursor = self._executed(query, parameters)
             names = [column[0] for column in cursor.description or ()]
             while batch := cursor.fetchmany(_BATCH_ROWS):
                 for values in batch:
                     yield dict(zip(names, values, strict=True))
-        except duckdb.OutOfMemoryException as error:
-            raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {error}") from error
-        except duckdb.Error as error:
-            raise WorkbenchError(f"the query {query} failed: {error}") from error
+
+    def arrow(self, query: str, **parameters: Any) -> "pyarrow.Table":
+        """A query's answer as an Arrow table; its times say that they are UTC."""
+        import pyarrow
+
+        with _explained(query):
+            table = self._executed(query, parameters).to_arrow_table()
+        zoned = [
+            field.with_type(pyarrow.timestamp("us", "UTC")) if pyarrow.types.is_timestamp(field.type) else field
+            for field in table.schema
+        ]
+        return table.cast(pyarrow.schema(zoned))
+
+    def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+        given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
+        cursor = self._db.cursor()
+        cursor.execute(f"PREPARE query AS {sql('queries', query)}")
+        return cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
+
+
+@contextmanager
+def _explained(query: str) -> Iterator[None]:
+    """Errors of DuckDB as ours."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {error}") from error
+    except duckdb.Error as error:
+        raise WorkbenchError(f"the query {query} failed: {error}") from error
 
 
 @contextmanager

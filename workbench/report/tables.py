@@ -143,7 +143,7 @@ def status(name: str | None, reason: str | None = None) -> Markup:
     """A run's status as a mark and a word, with the reason of its end."""
     kind = {"complete": "ok", None: "unknown"}.get(name, "wasted")
     why = Markup(' <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
-    return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or "not ended"), why)
+    return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or "still running, or killed"), why)
 
 
 def served(row: Row) -> Markup:

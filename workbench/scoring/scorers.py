@@ -1,35 +1,42 @@
 """The scorers: 1 is right, 0 is wrong, and what cannot be judged is unscored, never 0."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from workbench.job_file import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
-from workbench.records import Sample, Score
+from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
+from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.extract import as_number, chosen_letter, folded, last_number
+from workbench.scoring.structured import score_json, score_tool_call
 
 _SHOWN_CHARS = 80
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def score(scorer: ScorerTable, answer: str | None, sample: Sample) -> Score:
+def score(scorer: ScorerTable, answer: str | None, sample: Sample, calls: Sequence[ToolCall] = ()) -> Score:
     """Judge one answer; a scorer that breaks leaves it unscored and says how.
 
     Args:
         scorer: Which scorer, with its settings.
         answer: The text; None or empty (a tool call alone, for one) is unscored.
         sample: Brings the target.
+        calls: The tools that the answer calls, in its order.
     """
-    if not (answer or "").strip():
-        return Score(None, "no text to score")
     try:
+        if isinstance(scorer, CalledTool):
+            return score_tool_call(scorer, calls, sample)
+        if not (answer or "").strip():
+            return Score(None, "no text to score")
         return _judge(scorer, str(answer), sample)
     except Exception as error:  # a crash in a scorer must not lose the answers it was given
         return Score(None, f"the scorer failed: {type(error).__name__}: {error}")
 
 
-def _judge(scorer: ScorerTable, answer: str, sample: Sample) -> Score:
+def _judge(scorer: Exact | Includes | Pattern | Numeric | Choice | JsonFields, answer: str, sample: Sample) -> Score:
     if isinstance(scorer, Pattern):
         return _pattern(scorer, answer, sample)
+    if isinstance(scorer, JsonFields):
+        return score_json(scorer, answer, sample)
     targets = targets_of(sample)
     if not targets:
         return Score(None, "the sample has no target")

@@ -34,7 +34,8 @@ def wilson(successes: int, n: int) -> Interval:
     p, z2 = successes / n, z * z
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return Interval(p, max(0.0, centre - half), min(1.0, centre + half), n, "Wilson")
+    low, high = (0.0 if successes == 0 else centre - half), (1.0 if successes == n else centre + half)
+    return Interval(p, low, high, n, "Wilson")
 
 
 def student(values: Sequence[float]) -> Interval:
@@ -57,7 +58,13 @@ def student(values: Sequence[float]) -> Interval:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """The interval that suits the values: Wilson's for right or wrong, Student's otherwise."""
+    """The interval that suits the values: Wilson's for right or wrong, Student's otherwise.
+
+    Where every value is a share, from 0 to 1, the mean's interval ends there too.
+    """
     if all(value in (0.0, 1.0) for value in values):
         return wilson(round(sum(values)), len(values))
-    return student(values)
+    found = student(values)
+    if found.low is None or found.high is None or not all(0 <= value <= 1 for value in values):
+        return found
+    return msgspec.structs.replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))

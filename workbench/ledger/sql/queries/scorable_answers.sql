@@ -2,7 +2,8 @@
 -- A window of the calls of one of the runs that paid for them: its bounds are said of every table, so that each is
 -- read by its zone maps, and the joins stay as small as the window.
 -- Parameters: run_id, answer_run_id, first_call_no, end_call_no (exclusive)
-SELECT item.request_key, item.sample_id, attempt.outcome, attempt.scorable, response.answer, sample.sample
+SELECT item.request_key, item.sample_id, attempt.outcome, attempt.scorable, response.answer, called.tool_calls,
+    sample.sample
 FROM (
     SELECT request_key, sample_id, sample_key, answer_call_no AS call_no
     FROM run_items
@@ -19,4 +20,10 @@ LEFT JOIN (
     FROM responses
     WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no
 ) AS response ON response.call_no = item.call_no
+LEFT JOIN (
+    SELECT call_no, list({name: name, arguments: arguments} ORDER BY position) AS tool_calls
+    FROM tool_calls
+    WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no
+    GROUP BY call_no
+) AS called ON called.call_no = item.call_no
 LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key;

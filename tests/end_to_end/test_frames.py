@@ -1,0 +1,93 @@
+"""Frames and the notebook: the same numbers as the pages', also while a run is writing."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import pytest
+
+from tests.conftest import Workbench, job, quick, sums
+from workbench.errors import InputError
+from workbench.frames import Frames
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import ThreadedServer
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "explore.ipynb"
+
+
+@pytest.fixture
+def recorded(bench: Workbench) -> Workbench:
+    bench.write("sums.jsonl", sums(15))
+    bench.write("job.toml", job("Abacus Large [careful]", "sim/prose", "sim/flaky"))
+    bench("run", "job.toml", code=None)
+    bench("run", "job.toml", "--fresh", code=None)
+    return bench
+
+
+def test_frames_say_what_the_queries_say(recorded: Workbench) -> None:
+    frames = Frames(folder=recorded.folder)
+    newest = frames.runs()["run_id"].iloc[0]
+    with reading(Ledger(recorded.folder / "ledger.duckdb")) as reader:
+        summary = reader.row("run_summary", run_id=newest)
+        scores = {row["model"]: row for row in reader.rows("run_scores", run_id=newest)}
+        spend = reader.row("spend")
+    calls = frames.calls(newest)
+    assert len(calls) == summary["calls"]
+    assert calls["total_tokens"].sum() == summary["total_tokens"]
+    assert frames.usage()["total_tokens"].sum() == spend["total_tokens"]
+    means = frames.scores(newest).groupby("requested_model")["value"].mean()
+    assert {model: means.get(model) for model in scores} == {model: row["mean"] for model, row in scores.items()}
+    assert len(frames.answers(newest)) == summary["planned"]
+    assert frames.answers(newest)["answer"].isna().sum() == summary["failed"]
+
+
+def test_units_zones_and_missing_values(recorded: Workbench) -> None:
+    frames = Frames(recorded.folder / "ledger.duckdb")
+    calls = frames.arrow("calls")
+    assert {field.name: str(field.type) for field in calls.schema if field.name.endswith("_at")} == {
+        "sent_at": "timestamp[us, tz=UTC]",
+        "ended_at": "timestamp[us, tz=UTC]",
+    }
+    numbers = {field.name for field in calls.schema if str(field.type) in ("double", "int64")}
+    assert numbers - {"call_no", "epoch", "http_status"} == {
+        "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "tool_calls",
+    }  # fmt: skip
+    failed = frames.calls().query("outcome == 'route_down'")
+    assert failed["total_tokens"].isna().all()
+    assert frames.arrow("calls").num_rows == len(frames.calls())
+
+
+def test_without_a_ledger_the_message_is_the_command_lines(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="workbench"):
+        Frames(folder=tmp_path)
+
+
+def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(400))
+        bench.write("job.toml", job("sim/instant", "sim/prose", limit=8))
+        with bench.start("run", "job.toml", "--no-report") as process:
+            while server.platform.requests["sim/prose"] < 10:
+                time.sleep(0.01)
+            bench("score", bench.json("runs")[0]["run_id"])
+            notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+            client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}})
+            shown = len(Frames(folder=tmp_path).answers())
+            client.execute()
+            assert process.poll() is None, "the run was to outlast the notebook"
+            assert len(Frames(folder=tmp_path).answers()) > shown > 0
+            process.communicate(timeout=60)
+            assert process.returncode == 0
+    texts = [
+        output.get("data", {}).get("text/plain", "")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    ]
+    assert "runs recorded: 1" in texts[0]
+    assert any("sim/prose" in text and "The answer is" not in text for text in texts)

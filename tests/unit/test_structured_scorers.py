@@ -1,0 +1,89 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.job_file import CalledTool, JsonFields
+from workbench.records import Sample, ToolCall
+from workbench.scoring.scorers import score
+from workbench.scoring.structured import object_in, same
+
+TARGET = {"name": "Ana", "total": 12.5, "paid": True, "tags": ["a", "b"], "note": None}
+
+
+def judged(answer: str, target: Any = TARGET, **settings: Any) -> tuple[float | None, str]:
+    found = score(JsonFields(**settings), answer, Sample(id="s", input="", target=target))
+    return found.value, found.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ('{"name": "Ana", "total": 12.5, "paid": true, "tags": ["a", "b"], "note": null}', 1.0),
+        (
+            'Here it is:\n```json\n{"name": "ANA ", "total": "12.50", "paid": true, "tags": ["a", "b"], "note": null}\n```',
+            1.0,
+        ),
+        ('{"draft": 1} then {"name": "Ana", "total": 12.5, "paid": 1, "tags": ["b", "a"], "note": null}', 0.6),
+        ('{"name": "Ana"}', 0.2),
+        ('{"name": "Ana"', 0.0),
+        ("no", 0.0),
+        ("[1, 2]", 0.0),
+    ],
+)
+def test_json_counts_the_fields_that_are_right(answer: str, value: float) -> None:
+    assert judged(answer)[0] == pytest.approx(value)
+    assert judged(answer, whole=True)[0] == float(value == 1)
+
+
+def test_json_says_what_is_wrong() -> None:
+    assert (
+        judged('{"name": "Ben", "total": 12.5, "paid": true, "tags": ["a", "b"], "note": null}')[1]
+        == "4 of 5 fields are right, not name"
+    )
+    assert judged("{}", target="text") == (None, "the target is no JSON object")
+    assert judged("")[0] is None
+
+
+def called(calls: list[tuple[str, str]], target: Any = None, **settings: Any) -> tuple[float | None, str]:
+    wanted = target or {"name": "book", "arguments": {"people": 4, "at": "19:30"}}
+    made = [ToolCall(None, name, arguments) for name, arguments in calls]
+    found = score(CalledTool(**settings), None, Sample(id="s", input="", target=wanted), made)
+    return found.value, found.reason
+
+
+def test_a_tool_call_needs_name_and_arguments() -> None:
+    assert called([("book", '{"people": 4, "at": "19:30"}')])[0] == 1
+    assert called([("find", "{}"), ("book", '{"people": "4", "at": "19:30"}')])[0] == 1
+    assert called([("book", '{"people": 5, "at": "19:30"}')]) == (0, "not right: people")
+    assert called([("book", '{"people": 4, "at": "19:30", "dog": true}')]) == (0, "not right: dog")
+    assert called([("book", '{"people": 4')]) == (0, "not right: arguments that are no JSON, people, at")
+    assert called([("book", "[]")])[0] == 0
+    assert called([("find", "{}")]) == (0, "not a call of book")
+    assert called([]) == (0, "no tool was called")
+    assert called([("book", "")], name_only=True)[0] == 1
+    assert called([("book", "")], target={"name": "book"})[0] == 1
+    assert called([("book", "{}")], target={"call": "book"})[0] is None
+
+
+@given(st.text())
+def test_any_text_is_searched_for_an_object(text: str) -> None:
+    found = object_in(text)
+    assert found is None or isinstance(found, dict)
+    assert object_in(text + '{"a": 1}') is not None
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
+    )
+)
+def test_everything_is_the_same_as_itself(value: Any) -> None:
+    assert same(value, value)
+
+
+def test_braces_without_end_do_not_take_forever() -> None:
+    assert object_in("{" * 100_000) is None
