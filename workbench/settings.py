@@ -223,3 +223,8 @@ def _proxy_for(url: str) -> str | None:
     if urllib.request.proxy_bypass(parts.hostname or ""):
         return None
     return urllib.request.getproxies_environment().get(parts.scheme)
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept (XDG Base Directory Specification)."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "workbench"

@@ -8,85 +8,119 @@ from typing import Any
 
 import anyio
 import click
+import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import print_json
-from workbench.errors import WorkbenchError
+from workbench.errors import KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.upkeep import check_ledger
+from workbench.report.figures import visible
 from workbench.run.provenance import package_versions
 from workbench.session import Where, connected, ledger_to_write
 
 _LEAST_FREE_BYTES = 200 * 2**20
+_MOST_CLOCK_ERROR_S = 30.0
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing looked at."""
+
+    check: str
+    ok: bool
+    text: str
+    mend: str = ""
+    """What to do about it, where it is not well."""
+    exit_code: int = 0
+    """Of a run that meets it."""
 
 
 @click.command()
 @options.endpoint
 @options.as_json
 def doctor(as_json: bool, **given: Any) -> None:
-    """Check endpoint, key, ledger and disk, and say how to mend what is wrong.
+    """Check endpoint, key, clock, ledger and disk, and say how to mend what is wrong.
 
     Ends with the exit code that a run would end with.
     """
     where = options.where(given)
-    findings = [*_versions(), *anyio.run(_endpoint, where), *_ledger(where), *_disk(where)]
+    findings = [_versions(), *anyio.run(_endpoint, where), *_key_file(where), _ledger(where), *_disk(where)]
     if as_json:
-        print_json([{name: finding[name] for name in ("check", "ok", "text")} for finding in findings])
+        print_json(findings)
     else:
         for finding in findings:
-            click.echo(f"{'ok  ' if finding['ok'] else 'WRONG'} {finding['check']}: {finding['text']}")
-    sys.exit(next((finding["exit_code"] for finding in findings if not finding["ok"]), 0))
+            click.echo(visible(f"{'ok   ' if finding.ok else 'WRONG'} {finding.check}: {finding.text}"))
+            if finding.mend:
+                click.echo(visible(f"      mend: {finding.mend}"))
+    sys.exit(next((finding.exit_code for finding in findings if finding.exit_code), 0))
 
 
-def _versions() -> list[dict[str, Any]]:
-    text = ", ".join(f"{name} {version}" for name, version in package_versions().items())
-    return [_finding("versions", True, text)]
+def _versions() -> Finding:
+    return Finding("versions", True, ", ".join(f"{name} {version}" for name, version in package_versions().items()))
 
 
-async def _endpoint(where: Where) -> list[dict[str, Any]]:
+async def _endpoint(where: Where) -> list[Finding]:
     try:
         async with connected(where) as session:
             kind = "simulated models" if session.simulated else "models"
             text = f"{session.endpoint.base_url} lists {len(session.models)} {kind} for key {session.endpoint.key_fingerprint}"
-            return [_finding("endpoint", True, text)]
+            return [Finding("endpoint", True, text), *_clock(session.client.clock_ahead_s)]
+    except KeyRejectedError as error:
+        mend = "put the key that the platform's account settings show into WORKBENCH_API_KEY or .env"
+        return [Finding("key", False, str(error), mend, error.exit_code)]
+    except UnreachableError as error:
+        mend = "check the URL, the network and any proxy; meanwhile --local rehearses without a platform"
+        return [Finding("endpoint", False, str(error), mend, error.exit_code)]
     except WorkbenchError as error:
-        return [_finding("endpoint", False, str(error), error.exit_code)]
+        mend = "copy .env.example to .env and fill it in; `workbench init` makes one"
+        return [Finding("endpoint", False, str(error), mend, error.exit_code)]
 
 
-def _ledger(where: Where) -> list[dict[str, Any]]:
+def _clock(ahead_s: float | None) -> list[Finding]:
+    if ahead_s is None:
+        return []
+    if abs(ahead_s) <= _MOST_CLOCK_ERROR_S:
+        return [Finding("clock", True, "it agrees with the platform's")]
+    way = "ahead of" if ahead_s > 0 else "behind"
+    mend = "set this machine's clock (NTP): every time in the ledger is this clock's"
+    return [Finding("clock", False, f"it is {abs(ahead_s):.0f} s {way} the platform's", mend, 0)]
+
+
+def _key_file(where: Where) -> list[Finding]:
+    path = where.folder / ".env"
+    if not path.is_file():
+        return []
+    if path.stat().st_mode & 0o077:
+        return [Finding("key file", False, f"other users of this machine may read {path}", f"chmod 600 {path}", 0)]
+    return [Finding("key file", True, f"only you may read {path}")]
+
+
+def _ledger(where: Where) -> Finding:
     try:
         ledger = ledger_to_write(where)
         if not ledger.exists:
-            return [_finding("ledger", True, f"{ledger.path} will be made by the first run")]
+            return Finding("ledger", True, f"{ledger.path} will be made by the first run")
         state = check_ledger(ledger)
     except WorkbenchError as error:
-        return [_finding("ledger", False, str(error), error.exit_code)]
+        mend = "wait for the other process, or name another file with --ledger"
+        return Finding("ledger", False, str(error), mend, error.exit_code)
     text = (
         f"{ledger.path}: {state['runs']} runs, {state['attempts']} attempts, {state['journals']} journals not ingested"
     )
-    return [
-        _finding(
-            "ledger",
-            state["sound"],
-            text if state["sound"] else f"{text}; `workbench ledger check` says what is wrong",
-        )
-    ]
+    if not state["sound"]:
+        return Finding("ledger", False, text, "`workbench ledger check` says what is wrong", 1)
+    mend = "`workbench ledger recover` takes them in; they are read until then as well" if state["journals"] else ""
+    return Finding("ledger", True, text, mend)
 
 
-def _disk(where: Where) -> list[dict[str, Any]]:
+def _disk(where: Where) -> list[Finding]:
     findings = []
     for name, folder in (("disk", where.folder), ("temporary files", Path(tempfile.gettempdir()))):
         free = shutil.disk_usage(folder).free
-        text = f"{free // 2**20} MiB free in {folder}"
-        findings.append(
-            _finding(
-                name,
-                free >= _LEAST_FREE_BYTES,
-                text if free >= _LEAST_FREE_BYTES else f"{text}: make room",
-                3,
-            )
+        enough = free >= _LEAST_FREE_BYTES
+        mend = (
+            ""
+            if enough
+            else f"make room: a run stops when it cannot record, below {_LEAST_FREE_BYTES // 2**20} MiB soon"
         )
+        findings.append(Finding(name, enough, f"{free // 2**20} MiB free in {folder}", mend, 0 if enough else 3))
     return findings
-
-
-def _finding(check: str, ok: bool, text: str, exit_code: int = 1) -> dict[str, Any]:
-    return {"check": check, "ok": ok, "text": text, "exit_code": exit_code}

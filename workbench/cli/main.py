@@ -11,21 +11,22 @@ from workbench.errors import WorkbenchError, nearest
 
 _COMMANDS = {
     "demo": ("jobs", "Run the demonstration job on the embedded platform."),
+    "init": ("init", "Put a job, a dataset and settings into a folder to begin in."),
     "lint": ("jobs", "List what is wrong or questionable in a job."),
     "plan": ("jobs", "Say what a run would send and what it would reuse."),
     "run": ("jobs", "Run a job: send what has no answer yet, record, score, report."),
     "runs": ("runs", "List the runs of a ledger."),
     "show": ("runs", "Show one run, or its calls."),
     "score": ("runs", "Score a run again, from the ledger; nothing is sent."),
-    "report": ("runs", "Render the page of a run."),
+    "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
     "usage": ("usage", "Sum up what our calls drew."),
     "ledger": ("ledger", "Where the ledger is, whether it is sound, and its upkeep."),
     "platform": ("platform", "Serve the embedded platform."),
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to mend what is wrong."),
+    "completion": ("completion", "Print the script that lets a shell complete commands."),
 }
 _NOT_BUILT_YET = (
-    "init",
     "probe",
     "compare",
     "allowance",
@@ -79,7 +80,7 @@ def workbench(debug: bool) -> None:
 def main() -> None:
     """The console script; always ends the process with a documented exit code."""
     try:
-        code = workbench.main(standalone_mode=False)
+        code = workbench.main(prog_name="workbench", standalone_mode=False)
     except BaseException as error:
         code = _explain(error)
     try:

@@ -16,6 +16,24 @@ reports = click.option(
 )
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
 no_progress = click.option("--no-progress", is_flag=True, help="Draw no progress bar, as where there is no terminal.")
+
+
+def _complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The newest runs of the ledger, for a shell that completes; without one there is nothing to offer."""
+    from workbench.errors import WorkbenchError
+    from workbench.ledger.queries import reading
+    from workbench.session import ledger_to_read
+
+    try:
+        named = {name: value for name, value in ctx.params.items() if name in ("local", "ledger_path")}
+        with reading(ledger_to_read(where(named)), patience_s=0.5) as reader:
+            return [row["run_id"] for row in reader.rows("runs", most=50) if row["run_id"].startswith(incomplete)]
+    except WorkbenchError:
+        return []
+
+
+run_id = click.argument("run", shell_complete=_complete_runs)
+optional_run_id = click.argument("run", required=False, shell_complete=_complete_runs)
 job_file = click.argument("job", type=click.Path(dir_okay=False, path_type=Path))
 
 

@@ -1,5 +1,6 @@
 """How values look on a terminal: JSON for programs, tables for people."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,6 +12,7 @@ import msgspec
 
 from workbench.report.figures import visible
 
+_LEAST_WIDTH = 8
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 
@@ -30,23 +32,43 @@ def print_json_lines(values: Any) -> None:
         sys.stdout.buffer.write(_ENCODER.encode(value) + b"\n")
 
 
-def print_table(rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> None:
-    """Rows as a table on standard output; numbers to the right.
+def print_table(rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "") -> None:
+    """Rows as a table on standard output; numbers to the right, long texts cut where a terminal is too narrow for them.
 
     Args:
         rows: Dictionaries.
         columns: Key of a row -> heading.
+        whole: Key of a column that is never cut: what the next command needs.
     """
     cells = [[_cell(row.get(key)) for key in columns] for row in rows]
-    numeric = [all(isinstance(row.get(key), int | float | None) for row in rows) for key in columns]
+    numeric = [all(isinstance(row.get(key), int | float | Decimal | None) for row in rows) for key in columns]
     headings = list(columns.values())
     widths = [max(map(len, (heading, *(line[n] for line in cells)))) for n, heading in enumerate(headings)]
+    if sys.stdout.isatty():
+        fixed = [right or key == whole for key, right in zip(columns, numeric, strict=True)]
+        widths = _narrowed(widths, fixed, shutil.get_terminal_size().columns)
     for line in (headings, *cells):
         aligned = [
-            text.rjust(width) if right else text.ljust(width)
+            text.rjust(width) if right else _cut(text, width).ljust(width)
             for text, width, right in zip(line, widths, numeric, strict=True)
         ]
         click.echo("  ".join(aligned).rstrip())
+
+
+def _narrowed(widths: list[int], fixed: list[bool], room: int) -> list[int]:
+    """Take what is too much from the widest columns that are not fixed, a character at a time."""
+    widths = list(widths)
+    free = [column for column, kept in enumerate(fixed) if not kept]
+    while sum(widths) + 2 * (len(widths) - 1) > room:
+        widest = max(free, key=lambda column: widths[column], default=0)
+        if not free or widths[widest] <= _LEAST_WIDTH:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _cell(value: Any) -> str:

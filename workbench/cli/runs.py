@@ -1,5 +1,6 @@
 """`workbench runs | show | score | report`: what was recorded of runs."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures, run_object
 from workbench.job import load_job, parse_job
 from workbench.ledger.queries import reading
+from workbench.report.figures import amount
 from workbench.session import ledger_to_read
 
 _ALL = 2**62
@@ -33,23 +35,24 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(rows)
         return
-    shown = [row | {"status": row["status"] or "not ended"} for row in rows]
-    columns = (
-        "run_id",
-        "job",
-        "status",
-        "planned",
-        "reused",
-        "completed",
-        "failed",
-        "pending",
-        "total_tokens",
-    )
-    print_table(shown, {name: name.replace("_", " ") for name in columns})
+    shown = [
+        row
+        | {
+            "status": row["status"] or "not ended",
+            "answered": row["reused"] + row["completed"],
+            "tokens": amount(row["total_tokens"]) if row["total_tokens"] is not None else "–",
+        }
+        for row in rows
+    ]
+    columns = ("run_id", "job", "status", "planned", "answered", "failed", "tokens")
+    print_table(shown, {name: name.replace("_id", "") for name in columns}, whole="run_id")
+    open_ones = [row for row in rows if row["status"] not in (None, "complete")]
+    if open_ones:
+        say(f"`workbench show {open_ones[0]['run_id']}` says what is missing; running its job again sends only that")
 
 
 @click.command()
-@click.argument("run")
+@options.run_id
 @options.ledger
 @click.option("--calls", is_flag=True, help="Its calls, one a line.")
 @options.as_json
@@ -92,12 +95,20 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
         names = ("model", "scorer", "mean", "low", "high", "scored", "unscored")
         print_table(scores, {name: name for name in names})
     click.echo()
-    tokens = ("model", "calls", "prompt_tokens", "completion_tokens", "total_tokens", "calls_without_usage")
-    print_table(figures.tables["run_tokens"], {name: name.replace("_", " ") for name in tokens})
+    tokens = {
+        "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
+        "total_tokens": "tokens", "calls_without_usage": "no usage",
+    }  # fmt: skip
+    print_table(figures.tables["run_tokens"], tokens)
+    if result["status"] != "complete":
+        job_path = figures.provenance["job_path"]
+        resume = "" if figures.provenance["generation"] == "base" else f" --resume {run}"
+        say(f"go on with: workbench run {shlex.quote(job_path)}{resume} (and the options that named the platform)")
+    say(f"its page: workbench report {run}")
 
 
 @click.command()
-@click.argument("run")
+@options.run_id
 @options.ledger
 @click.option(
     "--job",
@@ -124,7 +135,7 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
 
 
 @click.command()
-@click.argument("run", required=False)
+@options.optional_run_id
 @click.option("--all", "every", is_flag=True, help="The pages of every run, not only of the newest.")
 @options.ledger
 @options.reports

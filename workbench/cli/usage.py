@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from workbench.cli import options
-from workbench.cli.output import print_json, print_table
+from workbench.cli.output import print_json, print_table, say
 from workbench.ledger.queries import reading
 from workbench.session import ledger_to_read
 
@@ -24,8 +24,12 @@ def usage(by: str, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json([{by: row.pop("name"), **row} for row in rows])
         return
-    counts = (
-        "calls", "accepted", "prompt_tokens", "completion_tokens", "total_tokens", "calls_without_usage", "maybe_drawn",
-        "open_intents",
-    )  # fmt: skip
-    print_table(rows, {"name": by} | {name: name.replace("_", " ") for name in counts})
+    counts = {
+        "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion", "total_tokens": "tokens",
+        "calls_without_usage": "no usage", "maybe_drawn": "maybe", "open_intents": "open",
+    }  # fmt: skip
+    print_table(rows, {"name": by, **counts})
+    if any(row["calls_without_usage"] or row["maybe_drawn"] or row["open_intents"] for row in rows):
+        say(
+            "no usage: answered, and nobody said what it drew; maybe: failed, and may have drawn; open: sent, never ended"
+        )

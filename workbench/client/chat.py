@@ -37,6 +37,8 @@ class ChatClient:
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
         self._signature = re.compile(allowance_signature, re.IGNORECASE)
+        self.clock_ahead_s: float | None = None
+        """How far this machine's clock is ahead of the platform's, to a second or two; None until it said a time."""
 
     async def list_models(self) -> list[Model]:
         """`GET /api/models`: the models visible to the account, at least one.
@@ -49,6 +51,7 @@ class ChatClient:
         if isinstance(reply, Failure):
             raise UnreachableError(f"{self._models_url} does not answer: {reply.text}")
         reply = self._redacted(reply)
+        self.clock_ahead_s = _clock_ahead_s(reply)
         if reply.status in (401, 403):
             verdict = outcome.of_reply(reply, self._signature)
             said = f": {verdict.error_text}" if verdict.error_text else ""
@@ -136,13 +139,24 @@ def retry_after_s(headers: dict[str, str]) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except (ValueError, OverflowError):
+        moment = _http_date(value)
+        if moment is None:
             return None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.now(UTC)).total_seconds()
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def _http_date(value: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _clock_ahead_s(reply: Reply) -> float | None:
+    moment = _http_date(reply.headers.get("date", ""))
+    return None if moment is None else (datetime.now(UTC) - moment).total_seconds()
 
 
 def text_of(body: bytes) -> str:

@@ -6,9 +6,10 @@ import gzip
 import os
 import tempfile
 from importlib.metadata import version
-from pathlib import Path
 
 import vl_convert
+
+from workbench.settings import cache_folder
 
 VEGA_LITE = "6.4"
 """The version whose specifications the installed Altair writes."""
@@ -20,7 +21,7 @@ def vega_bundle() -> str:
     It takes more than a second to put together, so it is kept in the user's cache folder.
     """
     name = f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js.gz.b64"
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "workbench" / name
+    kept = cache_folder() / name
     with contextlib.suppress(OSError):
         return kept.read_text("ascii")
     program = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)

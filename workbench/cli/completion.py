@@ -1,0 +1,21 @@
+"""`workbench completion`: the script that lets a shell complete commands, options, files and runs."""
+
+import click
+from click.shell_completion import get_completion_class
+
+_INSTALL = {
+    "bash": 'add this to ~/.bashrc: eval "$(workbench completion bash)"',
+    "zsh": 'add this to ~/.zshrc: eval "$(workbench completion zsh)"',
+    "fish": "workbench completion fish > ~/.config/fish/completions/workbench.fish",
+}
+
+
+@click.command(epilog="\b\n" + "\n".join(f"{shell}: {how}" for shell, how in _INSTALL.items()))
+@click.argument("shell", type=click.Choice(list(_INSTALL)))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL."""
+    found = get_completion_class(shell)
+    assert found is not None  # click has all three
+    root = ctx.find_root()
+    click.echo(found(root.command, {}, "workbench", "_WORKBENCH_COMPLETE").source())

@@ -1,0 +1,48 @@
+"""`workbench init`: a folder to begin in."""
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from workbench.cli.output import say
+from workbench.errors import Fault, InputError
+
+_FILES = {
+    "jobs/first.toml": "first.toml",
+    "datasets/first.jsonl": "first.jsonl",
+    "workbench.toml": "workbench.toml",
+    ".env.example": "env.example",
+    ".gitignore": "gitignore",
+}
+_SCHEMA = "jobs/job.schema.json"
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
+def init(folder: Path) -> None:
+    """Put a job, a dataset and the settings' files into FOLDER; nothing that is there is changed."""
+    texts = starter_files()
+    there = [name for name in texts if (folder / name).exists()]
+    if there:
+        raise InputError(
+            *(Fault(str(folder / name), "is there already, and would be replaced") for name in there),
+            Fault(str(folder), "begin in an empty folder, such as `workbench init my-evaluations`"),
+        )
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        click.echo(path)
+    go = "" if folder == Path() else f"cd {folder} && "
+    say(f"next: {go}workbench lint jobs/first.toml --local && workbench run jobs/first.toml --local")
+
+
+def starter_files() -> dict[str, str]:
+    """The files' texts by their path in the folder."""
+    from workbench.job import job_schema
+
+    source = resources.files("workbench.starter")
+    texts = {name: source.joinpath(file).read_text("utf-8") for name, file in _FILES.items()}
+    return texts | {_SCHEMA: json.dumps(job_schema(), indent=1, ensure_ascii=False) + "\n"}

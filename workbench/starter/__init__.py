@@ -1,0 +1,1 @@
+"""What `workbench init` puts into a folder."""
