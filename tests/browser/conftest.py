@@ -11,13 +11,17 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, sy
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+def installed_chromium() -> str | None:
+    """The machine's own; None means the one that Playwright installed, if it did."""
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread for as long as it is there
 def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The machine's Chromium, or the one that Playwright installed; without one the test is skipped, or fails if required."""
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=installed_chromium(), args=["--no-sandbox"])
         except Error as error:
             if request.config.getoption("--require-browser"):
                 raise

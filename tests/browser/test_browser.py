@@ -244,6 +244,22 @@ def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
     assert not reader.faults
 
 
+def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 5))
+    writer.close()
+    path = write_pages(ledger, ["r1"], tmp_path / "reports")[0]
+    expect(reader.open(path).locator(".verdict")).to_contain_text("Nothing was asked yet. Nothing was sent.")
+    for name, said in (
+        ("index", "1 run of 1 job. The newest run of j is not complete."),
+        ("allowance", "Nothing was spent: no call is recorded here yet."),
+        ("routes", "No route was asked yet."),
+    ):
+        expect(reader.open(path.with_name(f"{name}.html")).locator(".verdict")).to_have_text(said)
+    assert not reader.faults
+
+
 def contrast(page: Page, selector: str) -> float:
     """The contrast ratio of an element's text with the page's ground (WCAG 2.2, 1.4.3)."""
     ratio: float = page.locator(selector).first.evaluate(

@@ -15,8 +15,8 @@ ROUTE: dict[str, Any] = {
 }
 
 
-def served(requested: str, name: str | None, answers: int = 10) -> dict[str, Any]:
-    return {"requested_model": requested, "served_model": name, "answers": answers}
+def served(requested: str, name: str | None, answers: int = 10, *, preset: bool = False) -> dict[str, Any]:
+    return {"requested_model": requested, "served_model": name, "answers": answers, "preset": preset}
 
 
 def kinds(
@@ -61,3 +61,8 @@ def test_how_a_platform_names_its_routes_is_told_from_a_fallback() -> None:
     assert told_apart([served("a", "a"), served("b", "lab/b")]) == [served("b", "lab/b")]
     assert told_apart([served("a", "b"), served("b", "lab/b")]) == [served("a", "b")]
     assert told_apart([served("a", None)]) == []
+
+
+def test_a_preset_answers_as_the_model_it_is_made_of() -> None:
+    rows = [served("a", "a"), served("tutor", "a", preset=True), served("tutor", "b", 1, preset=True)]
+    assert told_apart(rows) == rows[2:]

@@ -46,22 +46,24 @@ def routes_that_need_attention(routes: Sequence[Row], recent: Sequence[Row], mat
 def told_apart(matrix: Sequence[Row]) -> list[Row]:
     """The rows whose served name tells something: it is not the one asked for, nor simply how this platform names routes.
 
-    Where no model at all answers under its own name, the most frequent name of each is taken for the platform's way of
-    naming it, unless it is another of the models asked.
+    A preset's most frequent name is taken for the model it is made of. Where no model at all answers under its own
+    name, the most frequent name of each is taken for the platform's way of naming it, unless it is another of the
+    models asked.
 
     Args:
-        matrix: Rows with requested_model, served_model and answers.
+        matrix: Rows with requested_model, served_model, preset and answers.
     """
     asked = {row["requested_model"] for row in matrix}
     named = [row for row in matrix if row["served_model"] is not None]
     own_ways = all(row["served_model"] != row["requested_model"] for row in named)
     usual = {row["requested_model"]: row["served_model"] for row in sorted(named, key=lambda row: int(row["answers"]))}
-    return [
-        row
-        for row in named
-        if row["served_model"] != row["requested_model"]
-        and not (own_ways and usual[row["requested_model"]] == row["served_model"] not in asked)
-    ]
+
+    def is_usual(row: Row) -> bool:
+        if usual[row["requested_model"]] != row["served_model"]:
+            return False
+        return bool(row["preset"]) or (own_ways and row["served_model"] not in asked)
+
+    return [row for row in named if row["served_model"] != row["requested_model"] and not is_usual(row)]
 
 
 def _failing(recent: Sequence[Row]) -> Iterator[Attention]:

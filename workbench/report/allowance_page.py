@@ -19,6 +19,9 @@ _COSTS = (
 )  # fmt: skip
 
 
+_UNKNOWN = ("calls_without_usage", "maybe_drawn", "open_intents")
+
+
 def allowance_page(reader: Reader, folder: Path) -> Callable[[], str]:
     """Ask what the page shows; returns what renders it, once the ledger is let go.
 
@@ -43,7 +46,7 @@ def allowance_page(reader: Reader, folder: Path) -> Callable[[], str]:
             spend=spend,
             total=spend.rows[0],
             verdict=verdict(spend.rows[0], unknown.rows),
-            by={name: _by_table(name, found) for name, found in by.items() if found.rows},
+            by={name: _by_table(name, found) for name, found in by.items() if len(found.rows) > 1},
             charts=drawings,
             unknown=_unknown_table(unknown),
             low=sum(row["low_tokens"] or 0 for row in unknown.rows),
@@ -102,7 +105,8 @@ def _by_table(name: str, found: Result) -> Table:
     rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row["total_tokens"] or 0))
     found = Result(found.query, found.parameters, rows)
     heading = {"day": "day (UTC)", "tag": "tag (a run with several counts under each)"}.get(name, name)
-    return Table(f"by_{name}", found, ("name",), (Column("name", heading, "text"), *_COSTS))
+    told = [column for column in _COSTS if column.name not in _UNKNOWN or any(row[column.name] for row in rows)]
+    return Table(f"by_{name}", found, ("name",), (Column("name", heading, "text"), *told))
 
 
 def _unknown_table(unknown: Result) -> Table:

@@ -87,7 +87,8 @@ def _answered(figures: RunFigures) -> str:
     pending = f"; {people.count(summary['pending'])} are pending" if summary["pending"] else ""
     short = sorted((row for row in items if row["unanswered"]), key=lambda row: -row["unanswered"])
     if not short:
-        return f"{models} answered all of {people.plural(answered, 'request')}{pending}."
+        every = "The request" if answered == 1 else f"All {people.count(answered)} requests"
+        return f"{every} to {models} {'is' if answered == 1 else 'are'} answered{pending}."
     said = (
         f"{people.count(answered)} of {people.plural(summary['planned'], 'request')} to {models} are answered{pending}"
     )
@@ -126,8 +127,14 @@ def _best(figures: RunFigures) -> str:
     verb = "score" if len(leading) > 1 else "scores"
     said = f"{people.words(names)}{more} {verb} {'best ' if others else ''}by “{leading[0]['scorer']}”: {mean}"
     unclear = [interval for interval in others if not _clearly_below(interval, best)]
-    if unclear:
-        said += f"; {len(unclear)} of {people.plural(len(others), 'other')} not clearly worse"
+    if unclear and len(unclear) == len(others):
+        said += (
+            "; the other is not clearly worse"
+            if len(others) == 1
+            else f"; none of the {len(others)} others is clearly worse"
+        )
+    elif unclear:
+        said += f"; {len(unclear)} of the {len(others)} others {'is' if len(unclear) == 1 else 'are'} not clearly worse"
     return f"{said}."
 
 

@@ -153,8 +153,10 @@ def served(row: Row) -> Markup:
         return Markup("<i>not named</i>")
     if name == row["requested_model"]:
         return Markup('<span class="ok">the same</span>')
-    mark = Markup('<span class="wasted"><bdi>{}</bdi></span>' if row["apart"] else "<bdi>{}</bdi>")
-    return mark.format(people.visible(name))
+    shown = Markup("<bdi>{}</bdi>").format(people.visible(name))
+    if row["apart"]:
+        return Markup('<span class="wasted">{}</span>').format(shown)
+    return shown + Markup(' <small class="soft">of which it is a preset</small>') if row["preset"] else shown
 
 
 def bars(values: Sequence[dict[str, Any]] | None) -> Markup:

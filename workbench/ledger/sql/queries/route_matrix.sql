@@ -1,5 +1,9 @@
 -- Requested model by served model, over all answers. served_model NULL: the answer named none.
+-- preset: the platform listed the model as a preset of another one.
 -- Parameters: none
-SELECT model AS requested_model, served_model, count(*) AS answers, min(sent_at) AS first_at, max(sent_at) AS last_at
-FROM attempts WHERE drew = 'yes'
-GROUP BY model, served_model ORDER BY model, answers DESC, served_model;
+SELECT attempt.model AS requested_model, attempt.served_model, count(*) AS answers,
+    coalesce(any_value(listed.preset), false) AS preset, min(sent_at) AS first_at, max(sent_at) AS last_at
+FROM attempts AS attempt
+LEFT JOIN (SELECT model, bool_or(preset) AS preset FROM models_seen GROUP BY model) AS listed USING (model)
+WHERE drew = 'yes'
+GROUP BY attempt.model, attempt.served_model ORDER BY attempt.model, answers DESC, attempt.served_model;

@@ -1,0 +1,71 @@
+"""How long pages over a large ledger take to render and to open; prints figures, asserts none.
+
+python -m pytest -m benchmark -s tests/benchmarks/test_page_cost.py
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.benchmarks.big_ledger import LARGE_RUN, LARGE_RUN_CALLS, make_big_ledger
+from tests.browser.conftest import installed_chromium
+from workbench.ledger.queries import reading
+from workbench.report.allowance_page import allowance_page
+from workbench.report.build import write_page
+from workbench.report.index_page import index_page
+from workbench.report.routes_page import routes_page
+from workbench.report.run_page import write_run_page
+
+pytestmark = pytest.mark.benchmark
+CALLS = 1_000_000
+
+
+def timed(page: Page, what: str, act: Callable[[], object]) -> None:
+    """How long until the sample browser says something else."""
+    status = "document.querySelector('#browser [role=status]').textContent"
+    before = page.evaluate(status)
+    began = time.perf_counter()
+    act()
+    page.wait_for_function(f"before => {status} !== before", arg=before)
+    print(f"  {what} in {time.perf_counter() - began:.2f} s: {page.evaluate(status)}")
+
+
+def test_pages_over_a_million_calls(tmp_path: Path) -> None:
+    began = time.perf_counter()
+    ledger = make_big_ledger(tmp_path / "ledger.duckdb", CALLS)
+    print(f"\na ledger of {CALLS:,} calls made in {time.perf_counter() - began:.1f} s")
+    folder = tmp_path / "reports"
+
+    def over_the_ledger(name: str, page: Callable[..., Callable[[], str]]) -> Path:
+        with reading(ledger) as reader:
+            content = page(reader, folder)
+        return write_page(folder, f"{name}.html", content())
+
+    pages: dict[str, Callable[[], Path]] = {
+        f"run of {LARGE_RUN_CALLS:,} calls": lambda: write_run_page(ledger, LARGE_RUN, folder),
+        "index": lambda: over_the_ledger("index", index_page),
+        "allowance": lambda: over_the_ledger("allowance", allowance_page),
+        "routes": lambda: over_the_ledger("routes", routes_page),
+    }
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=installed_chromium(), args=["--no-sandbox"])
+        for name, render in pages.items():
+            began = time.perf_counter()
+            path = render()
+            took_s = time.perf_counter() - began
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            began = time.perf_counter()
+            page.goto(path.as_uri())
+            page.wait_for_function("!document.querySelector('#browser') || document.querySelector('.samples > li')")
+            opened_s = time.perf_counter() - began
+            print(f"{name}: rendered in {took_s:.2f} s, {path.stat().st_size / 1e6:.2f} MB, opens in {opened_s:.2f} s")
+            if page.locator("#browser").count():
+                timed(page, "filters by outcome", lambda: page.locator("[name=outcome]").select_option("truncated"))
+                timed(page, "shows all again", lambda: page.locator("[name=outcome]").select_option(""))
+                timed(page, "searches all texts", lambda: page.locator("[name=q]").fill("question 0/77 "))
+        browser.close()
+    print(f"peak memory of all: {psutil.Process().memory_info().rss / 2**20:.0f} MiB at the end")
