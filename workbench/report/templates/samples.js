@@ -89,13 +89,14 @@
   }
 
   function item(line) {
-    const scores = Object.entries(line.scores).map(([scorer, value]) => (Object.keys(line.scores).length > 1 ? scoreKey(scorer, value) : scoreText(value))).join(", ");
+    const scores = Object.values(line.scores).map(scoreText).join(" · ");
+    const named = Object.entries(line.scores).map(([scorer, value]) => scoreKey(scorer, value)).join(", ");
     const row = make("li", { "data-number": line.number });
     const button = make("button", { class: "line", type: "button", "aria-expanded": "false", onclick: () => toggle(row, line) },
       make("span", { class: line.kind, title: line.outcome }, make("bdi", {}, line.sample + (line.epoch > 1 ? ` · epoch ${line.epoch}` : ""))),
       make("bdi", { title: line.served && line.served !== line.model ? `served as ${line.served}` : line.model }, line.model),
       make("span", {}, line.outcome),
-      make("span", { title: "score" }, scores),
+      make("span", { title: named }, scores),
       make("bdi", { class: "said" }, line.tools ? `${line.tools} tool call${line.tools > 1 ? "s" : ""}  ${line.snippet}` : line.snippet),
       make("span", { class: "cost" }, `${line.total_tokens == null ? "?" : count(line.total_tokens)} tok`));
     row.append(button);
@@ -148,11 +149,11 @@
   function detail(line, found) {
     const [prompt, completion, thinking] = found.usage;
     const facts = [
-      `asked ${line.model}`, line.served == null ? "served model not named" : `served as ${line.served}`, line.reused ? "reused from an earlier run" : null,
-      line.latency_ms == null ? null : `${(line.latency_ms / 1000).toPrecision(3)} s`,
+      line.served == null ? "served model not named" : line.served === line.model ? null : `served as ${line.served}`, line.reused ? "reused from an earlier run" : null,
+      line.latency_ms == null ? null : line.latency_ms < 1000 ? `${line.latency_ms} ms` : `${(line.latency_ms / 1000).toPrecision(3)} s`,
       prompt == null && completion == null ? "no usage" : `${count(prompt)} prompt + ${count(completion)} completion tokens${thinking ? `, ${count(thinking)} of them thinking` : ""}`,
       found.finish_reason ? `finish reason ${found.finish_reason}` : null, found.http_status == null ? null : `HTTP ${found.http_status}`,
-      found.evidence,
+      line.kind === "ok" ? null : found.evidence,
     ].filter(Boolean);
     const scores = found.scores.map((score) =>
       make("p", {}, `${scoreKey(score.scorer, score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
