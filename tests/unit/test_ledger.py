@@ -12,11 +12,12 @@ import pytest
 
 from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
+from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import LedgerMemoryError, reading
-from workbench.ledger.store import Ledger, literal, migrations
+from workbench.ledger.store import FRUGAL_MEMORY_MIB, Ledger, literal, migrations
 from workbench.ledger.upkeep import check_ledger, compact_ledger
 
 
@@ -41,12 +42,12 @@ def test_what_is_only_in_a_journal_reads_as_what_is_ingested(ledger: Ledger) -> 
     before = summary(ledger, "r1")
     assert before["completed"] == 5
     with reading(ledger) as reader:
-        calls_before = reader.rows("run_calls", run_id="r1", most=9)
+        calls_before = list(run_samples(reader, "r1", 9))
     assert ingest(ledger).journals == 1
     assert not ledger.journals()
     assert summary(ledger, "r1") == before
     with reading(ledger) as reader:
-        assert reader.rows("run_calls", run_id="r1", most=9) == calls_before
+        assert list(run_samples(reader, "r1", 9)) == calls_before
     assert [call["name"] for call in calls_before[0]["tool_calls"]] == ["f", "g"]
 
 
@@ -73,7 +74,7 @@ def test_content_is_kept_once(ledger: Ledger) -> None:
     state = check_ledger(ledger)
     assert (state["repeated_samples"], state["repeated_bodies"], state["attempts"]) == (0, 0, 9)
     with reading(ledger) as reader:
-        assert len(reader.rows("run_calls", run_id="r3", most=99)) == 3
+        assert len(reader.rows("run_samples", run_id="r3", most=99)) == 3
 
 
 def test_a_killed_run_has_open_intents_and_no_end(ledger: Ledger) -> None:
@@ -245,7 +246,7 @@ def test_the_journal_folder_lock_is_the_writers(ledger: Ledger) -> None:
 def test_rows_are_plain_values(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 1)
     with reading(ledger) as reader:
-        json.dumps(reader.rows("run_calls", run_id="r1", most=1)[0]["tool_calls"])
+        json.dumps(next(run_samples(reader, "r1", 1))["tool_calls"])
 
 
 def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: Ledger) -> None:
@@ -255,8 +256,20 @@ def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: L
     with duckdb.connect(str(ledger.path)) as db:  # 75 MiB of texts, more than such a reader begins with
         db.execute("UPDATE responses SET answer = repeat(md5(call_no::VARCHAR), 8192)")
     window = {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": calls + 1}
+    with reading(ledger, frugal=True, memory_mib=FRUGAL_MEMORY_MIB) as reader, pytest.raises(LedgerMemoryError):
+        reader.rows("scorable_answers", **window)
     with reading(ledger, frugal=True) as reader:
-        with pytest.raises(LedgerMemoryError):
-            list(reader.stream("scorable_answers", **window))
         rows = reader.rows("scorable_answers", **window)
     assert [len(row["answer"]) for row in rows] == [8192 * 32] * calls
+
+
+def test_texts_too_long_to_be_read_at_once_are_read_by_halves(ledger: Ledger) -> None:
+    calls = 300
+    write_run(ledger.journal_folder, "r1", calls)
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path)) as db:
+        db.execute("UPDATE responses SET answer = repeat(md5(call_no::VARCHAR), 8192), raw = repeat('x', 262144)")
+    with reading(ledger, frugal=True, memory_mib=256) as reader:
+        whole = list(run_samples(reader, "r1", calls))
+    assert [len(row["answer"]) for row in whole] == [8192 * 32] * calls
+    assert len({row["answer"] for row in whole}) == calls

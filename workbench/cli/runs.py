@@ -12,6 +12,7 @@ from workbench.cli import options
 from workbench.cli.output import print_json, print_json_lines, print_table, say
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures, run_object
+from workbench.evaluation.run_samples import run_samples
 from workbench.job import load_job, parse_job
 from workbench.ledger.queries import reading
 from workbench.report.figures import amount
@@ -62,7 +63,7 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
         if calls:
-            rows = reader.stream("run_calls", run_id=run, most=_ALL)
+            rows = run_samples(reader, run, _ALL)
             if as_json:
                 print_json_lines({name: _call_value(name, row[name]) for name in _CALL_FIELDS} for row in rows)
             else:
@@ -167,5 +168,5 @@ def _call_value(name: str, value: Any) -> Any:
     if name == "tool_calls":
         return value or []
     if name == "scores":
-        return value or {}
+        return {score["scorer"]: score["value"] for score in value or []}
     return value

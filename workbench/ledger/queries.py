@@ -39,9 +39,10 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, memory_mib: int) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, memory_mib: int, most_memory_mib: int) -> None:
         self._db = db
         self._memory_mib = memory_mib
+        self._most_memory_mib = most_memory_mib
 
     def rows(self, query: str, **parameters: Any) -> list[Row]:
         """All rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
@@ -49,10 +50,8 @@ class Reader:
             try:
                 return list(self.stream(query, **parameters))
             except LedgerMemoryError:
-                if self._memory_mib >= READING_MEMORY_MIB:
+                if not self._grow():
                     raise
-                self._memory_mib *= 2
-                self._db.execute(f"SET memory_limit = '{self._memory_mib}MiB'")
 
     def row(self, query: str, **parameters: Any) -> Row:
         """The only row of a query that always has one."""
@@ -83,7 +82,20 @@ class Reader:
         given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
         cursor = self._db.cursor()
         cursor.execute(f"PREPARE query AS {sql('queries', query)}")
-        return cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
+        while True:
+            try:
+                return cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
+            except duckdb.OutOfMemoryException:
+                if not self._grow():
+                    raise
+
+    def _grow(self) -> bool:
+        """Take more memory, if that is allowed."""
+        if self._memory_mib >= self._most_memory_mib:
+            return False
+        self._memory_mib = min(2 * self._memory_mib, self._most_memory_mib)
+        self._db.execute(f"SET memory_limit = '{self._memory_mib}MiB'")
+        return True
 
 
 @contextmanager
@@ -98,7 +110,13 @@ def _explained(query: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S, frugal: bool = False) -> Iterator[Reader]:
+def reading(
+    ledger: Ledger,
+    *,
+    patience_s: float = LOCK_PATIENCE_S,
+    frugal: bool = False,
+    memory_mib: int = READING_MEMORY_MIB,
+) -> Iterator[Reader]:
     """Read a ledger, whatever others do with it meanwhile; hold it for as short as possible.
 
     Args:
@@ -106,6 +124,7 @@ def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S, frugal: bool
         patience_s: How long to wait for an ingest.
         frugal: Begin with little memory, as a run must that others run beside, and take more only where a query
             does not work with it.
+        memory_mib: The most that DuckDB may take.
 
     Raises:
         LedgerBusyError: An ingest does not end within `patience_s`.
@@ -124,11 +143,11 @@ def reading(ledger: Ledger, *, patience_s: float = LOCK_PATIENCE_S, frugal: bool
                 db.execute("USE memory")
             if not outdated:
                 _unite(ledger, db)
-                yield Reader(db, FRUGAL_MEMORY_MIB if frugal else READING_MEMORY_MIB)
+                yield Reader(db, FRUGAL_MEMORY_MIB if frugal else memory_mib, memory_mib)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), ledger.opened_for_writing(patience_s):
         pass  # opening it brings the schema up to date
-    with reading(ledger, patience_s=patience_s, frugal=frugal) as reader:
+    with reading(ledger, patience_s=patience_s, frugal=frugal, memory_mib=memory_mib) as reader:
         yield reader
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.evaluation.attention import told_apart
 from workbench.evaluation.run_figures import RunFigures, run_figures
+from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.report import charts
@@ -38,7 +39,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
     with reading(ledger) as reader:
         figures = run_figures(reader, run_id)
         samples = sample_browser(
-            reader.stream("run_samples", run_id=run_id, most=MOST_SAMPLES),
+            run_samples(reader, run_id, MOST_SAMPLES),
             sum(row["items"] for row in figures.tables["run_items_by_model"]),
             folder,
             f"{run_id}.samples",

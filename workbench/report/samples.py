@@ -37,7 +37,7 @@ def sample_browser(rows: Iterable[Row], total: int, folder: Path, name: str) -> 
     """Pack a run's samples.
 
     Args:
-        rows: `run_samples` rows.
+        rows: Whole, as `run_samples` gives them.
         total: How many samples the run has.
         folder: For pages.
         name: Of the folder for parts that do not fit into the page.
