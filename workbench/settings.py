@@ -227,4 +227,5 @@ def _proxy_for(url: str) -> str | None:
 
 def cache_folder() -> Path:
     """Where what can be made again is kept (XDG Base Directory Specification)."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "workbench"
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(named if Path(named).is_absolute() else os.path.expanduser("~/.cache")) / "workbench"

@@ -268,7 +268,9 @@ def test_texts_too_long_to_be_read_at_once_are_read_by_halves(ledger: Ledger) ->
     write_run(ledger.journal_folder, "r1", calls)
     ingest(ledger)
     with duckdb.connect(str(ledger.path)) as db:
-        db.execute("UPDATE responses SET answer = repeat(md5(call_no::VARCHAR), 8192), raw = repeat('x', 262144), reasoning = repeat('y', 262144)")
+        db.execute(
+            "UPDATE responses SET answer = repeat(md5(call_no::VARCHAR), 8192), raw = repeat('x', 262144), reasoning = repeat('y', 262144)"
+        )
     with reading(ledger, frugal=True, memory_mib=224) as reader:
         whole = list(run_samples(reader, "r1", calls))
     assert [len(row["answer"]) for row in whole] == [8192 * 32] * calls

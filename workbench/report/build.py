@@ -1,7 +1,5 @@
 """Pages as files: templates filled, the script and the charts' program put in, whole or not at all."""
 
-import os
-import tempfile
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -14,7 +12,7 @@ from markupsafe import Markup
 from workbench.ledger.queries import Reader, Row
 from workbench.report import figures as people
 from workbench.report import tables
-from workbench.report.bundle import packed_text, vega_bundle
+from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.charts import Colours
 
 _TEMPLATES = resources.files(__package__).joinpath("templates")
@@ -87,10 +85,7 @@ def write_page(folder: Path, name: str, text: str) -> Path:
     """
     path = (folder / name).absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False) as part:
-        part.write(text)
-    os.chmod(part.name, 0o644)
-    os.replace(part.name, path)
+    put_whole(path, text)
     return path
 
 

@@ -6,6 +6,7 @@ import gzip
 import os
 import tempfile
 from importlib.metadata import version
+from pathlib import Path
 
 import vl_convert
 
@@ -20,20 +21,30 @@ def vega_bundle() -> str:
 
     It takes more than a second to put together, so it is kept in the user's cache folder.
     """
-    name = f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js.gz.b64"
-    kept = cache_folder() / name
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js.gz.b64"
     with contextlib.suppress(OSError):
         return kept.read_text("ascii")
     program = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
     packed = packed_text(f"(()=>{{{program}}})();")  # its names stay its own
     with contextlib.suppress(OSError):  # a cache that cannot be written is no error
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False) as part:
-            part.write(packed)
-        os.replace(part.name, kept)
+        put_whole(kept, packed)
     return packed
 
 
 def packed_text(text: str) -> str:
     """A text as base64 of gzip, the same for the same text."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
+
+
+def put_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all, readable by everybody, whoever else writes it at the same time."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False) as part:
+        try:
+            part.write(text)
+            part.flush()
+            os.chmod(part.name, 0o644)
+            os.replace(part.name, path)
+        except BaseException:
+            os.unlink(part.name)
+            raise
