@@ -65,7 +65,7 @@ class Frames:
             name: Of the method that gives it as pandas.
             run: Only this run's; `runs` takes none.
         """
-        parameters: dict[str, Any] = {"most": _ALL_RUNS} if name == "runs" else {"run_id": run}
+        parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": run}
         with reading(self._ledger) as reader:
             return reader.arrow(name, **parameters)
 

@@ -3,7 +3,7 @@
 import base64
 import json
 import random
-import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from tests.browser.conftest import Reader
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
-from workbench.ledger.entries import RunEnded, SampleSeen
+from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.local_platform.config import PlatformConfig
@@ -36,7 +36,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -
     """The pages of a ledger in which much goes wrong."""
     with ThreadedServer(catalogue) as server:
         bench = Workbench(tmp_path_factory.mktemp("pages"), server)
-        bench.write("sums.jsonl", sums(20))
+        apart = {"id": "s19", "input": "What is 2 + 3 * 4?", "target": 14}  # one route calculates from left to right
+        bench.write("sums.jsonl", sums(19) + json.dumps(apart))
         bench.write("job.toml", job(*MODELS))
         bench("run", "job.toml", code=3)
         report = Path(bench.json("run", "job.toml", "--fresh", code=3)["report"])
@@ -109,7 +110,8 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     expect(status).to_contain_text("of 20 (120 in all)")
     page.locator("[name=outcome]").select_option("")
     page.locator("[name=disagree]").check()
-    expect(status).to_contain_text(re.compile(r"of \d+ \(120 in all\)|No sample"))
+    expect(status).to_contain_text(f"of {len(MODELS)} (120 in all)")
+    expect(page.locator(".samples .line").first).to_contain_text("s19")
     assert not reader.faults
 
 
@@ -223,7 +225,7 @@ def test_texts_too_large_for_the_page_lie_beside_it(reader: Reader, tmp_path: Pa
     (path.parent / "r1.samples").rename(path.parent / "gone")
     page = reader.open(path)
     page.locator(".samples .line").first.click()
-    expect(page.locator(".exchange")).to_contain_text("r1.samples/t0.js is not beside this page")
+    expect(page.locator(".exchange")).to_contain_text("is not beside this page")
 
 
 def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
@@ -278,3 +280,85 @@ def contrast(page: Page, selector: str) -> float:
         }"""
     )
     return ratio
+
+
+TRICKY = [
+    "constructor", "toString", "__proto__", "hasOwnProperty", "a\u2028b", "a" * 31 + "🚀" + "a" * 29, "a" * 31 + "🚀" + "b" * 29,
+    "vendor/an-extraordinarily-long-model-name-without-any-space-in-it-" + "x" * 60, "\ud7ff\ue000", "", "m#&%=?", "<b>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
+def test_names_that_break_programs_break_no_page(reader: Reader, tmp_path: Path) -> None:
+    calls = [
+        {
+            "model": name,
+            "served_model": other,
+            "sample_key": f"sample{n % 3}",
+            "tool_calls": [CallEntry("t" * 90, "{}")],
+        }
+        for n, (name, other) in enumerate([*zip(TRICKY, reversed(TRICKY), strict=True)] * 12)
+    ]
+    path = record(tmp_path, calls)
+    for name in ("r1", "index", "allowance", "routes"):
+        page = scrolled(reader.open(path.with_name(f"{name}.html")))
+        expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    page = reader.open(path)
+    page.locator(".samples .line").first.dblclick()
+    page.locator(".samples .line").nth(1).click()
+    expect(page.locator(".exchange")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not reader.faults
+
+
+def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"], "#page=x&model=gone&t.run_latency.sort=gone:asc&sample=s7")
+    status = page.locator("#browser [role=status]")
+    expect(status).to_contain_text(f"1 to {len(MODELS)} of {len(MODELS)} (120 in all)")
+    page.get_by_role("button", name="Not only sample s7").click()
+    expect(status).to_contain_text("1 to 25 of 120")
+    page.evaluate("location.hash = 'model=sim/flaky'")
+    expect(status).to_contain_text("of 20 (120 in all)")
+    assert page.locator("[name=model]").input_value() == "sim/flaky"
+    page.goto(pages["index"].as_uri() + "#t.runs.page=x&t.runs.sort=answered:asc")
+    expect(page.locator("#runs th[aria-sort]")).to_have_text("answered")
+    assert not [fault for fault in reader.faults if "index.html" not in fault]
+
+
+def test_turning_pages_keeps_the_focus(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["run"])
+    page.locator(".pager button", has_text="On").focus()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(50)
+    expect(page.locator("#browser [role=status]")).to_contain_text("51 to 75 of 120")
+
+
+def test_a_page_left_open_says_that_its_texts_are_gone(reader: Reader, tmp_path: Path) -> None:
+    noise = random.Random(7)
+    texts = [base64.b64encode(noise.randbytes(120_000)).decode() for _ in range(31)]
+    (tmp_path / "first").mkdir()
+    path = record(tmp_path / "first", [{"answer": f"first{text}"} for text in texts[:30]])
+    page = reader.open(path)
+    expect(page.locator(".samples > li")).to_have_count(25)
+    (tmp_path / "second").mkdir()
+    again = record(tmp_path / "second", [{"answer": f"second{text}"} for text in texts])
+    shutil.copytree(again.parent, path.parent, dirs_exist_ok=True)
+    write_pages(Ledger(tmp_path / "second" / "ledger.duckdb"), ["r1"], path.parent)
+    page.locator(".samples .line").nth(3).click()
+    expect(page.locator(".exchange")).to_contain_text("was the page rendered anew? Load it again")
+    assert len(list((path.parent / "r1.samples").iterdir())) == len(list((again.parent / "r1.samples").iterdir()))
+
+
+def test_print_has_every_row(reader: Reader, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    for number in range(60):
+        writer.append(started(f"r{number:02}", 1))
+    writer.close()
+    write_pages(ledger, [], tmp_path)
+    page = reader.open(tmp_path / "index.html")
+    assert page.locator("#runs tbody tr").count() == 25
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#runs tbody tr").count() == 60

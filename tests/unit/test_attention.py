@@ -3,7 +3,7 @@ from typing import Any
 from workbench.evaluation.attention import NEWEST_CALLS, routes_that_need_attention, told_apart
 
 RECENT: dict[str, Any] = {
-    "model": "m", "newest_calls": 50, "newest_failed": 0, "newest_failure": None, "earlier_calls": 100,
+    "model": "m", "newest_calls": 50, "newest_failed": 0, "newest_failure": None, "newest_answers": 50, "earlier_answers": 100,
     "newest_p50_ms": 100.0, "earlier_p50_ms": 100.0,
 }  # fmt: skip
 ROUTE: dict[str, Any] = {
@@ -37,7 +37,7 @@ def test_thresholds() -> None:
     assert kinds(recent={"newest_failed": 3, "newest_failure": "route_down"}) == ["failing"]
     assert kinds(recent={"newest_p50_ms": 150.0}) == []
     assert kinds(recent={"newest_p50_ms": 151.0}) == ["slower"]
-    assert kinds(recent={"newest_p50_ms": 900.0, "earlier_calls": 9}) == []
+    assert kinds(recent={"newest_p50_ms": 900.0, "earlier_answers": 9}) == []
     assert kinds(recent={"newest_p50_ms": None}) == []
     assert kinds({"tools_forced": 20, "forced_and_called": 19}) == []
     assert kinds({"tools_forced": 20, "forced_and_called": 18}) == ["no tool call"]

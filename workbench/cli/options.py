@@ -27,7 +27,11 @@ def _complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) 
     try:
         named = {name: value for name, value in ctx.params.items() if name in ("local", "ledger_path")}
         with reading(ledger_to_read(where(named)), patience_s=0.5) as reader:
-            return [row["run_id"] for row in reader.rows("runs", most=50) if row["run_id"].startswith(incomplete)]
+            return [
+                row["run_id"]
+                for row in reader.rows("runs", most=50, run_ids=None)
+                if row["run_id"].startswith(incomplete)
+            ]
     except WorkbenchError:
         return []
 

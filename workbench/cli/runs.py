@@ -32,7 +32,7 @@ _CALL_FIELDS = (
 def runs(most: int, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first."""
     with reading(ledger_to_read(options.where(given))) as reader:
-        rows = reader.rows("runs", most=most)
+        rows = reader.rows("runs", most=most, run_ids=None)
     if as_json:
         print_json(rows)
         return

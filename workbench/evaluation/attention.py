@@ -12,8 +12,8 @@ NOTICED_SHARE = 0.05
 """Failures, missing tool calls and missing usage below this share are told in the tables only."""
 SLOWER = 1.5
 """Times the median latency of before."""
-LEAST_CALLS = 10
-"""Fewer calls than this tell nothing of a change."""
+LEAST_ANSWERS = 10
+"""Fewer answers than this tell nothing of a change."""
 KINDS = ("failing", "other name", "slower", "no tool call", "no usage")
 
 
@@ -85,9 +85,9 @@ def _renamed(matrix: Sequence[Row]) -> Iterator[Attention]:
 def _slower(recent: Sequence[Row]) -> Iterator[Attention]:
     for row in recent:
         now, before = row["newest_p50_ms"], row["earlier_p50_ms"]
-        enough = row["newest_calls"] >= LEAST_CALLS and row["earlier_calls"] >= LEAST_CALLS
+        enough = row["newest_answers"] >= LEAST_ANSWERS and row["earlier_answers"] >= LEAST_ANSWERS
         if enough and now is not None and before and now / before > SLOWER:
-            yield Attention(row["model"], "slower", now / before, row["newest_calls"])
+            yield Attention(row["model"], "slower", now / before, row["newest_answers"])
 
 
 def _lacking(routes: Sequence[Row]) -> Iterator[Attention]:

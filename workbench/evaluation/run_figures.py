@@ -30,7 +30,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     """
     provenance = reader.rows("run_provenance", run_id=run_id)
     if not provenance:
-        known = [row["run_id"] for row in reader.rows("runs", most=1000)]
+        known = [row["run_id"] for row in reader.rows("runs", most=1000, run_ids=None)]
         hint = nearest(run_id, known) or ("`workbench runs` lists them" if known else "no run is recorded here yet")
         raise InputError(Fault("", f"there is no run {run_id!r} in this ledger", hint))
     values: dict[tuple[str, str], list[float]] = {}

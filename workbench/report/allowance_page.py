@@ -74,8 +74,8 @@ def verdict(total: Row, unknown: Sequence[Row]) -> str:
         return said + "Every call that may have drawn reported what it drew."
     high = sum(row["high_tokens"] or 0 for row in unknown)
     low = sum(row["low_tokens"] or 0 for row in unknown)
-    said += f"What {people.plural(uncertain, 'more call')} drew is not known"
-    if not high:
+    said += f"What {people.count(uncertain)} of them drew is not known"
+    if not high or any(row["high_tokens"] is None for row in unknown):
         return said + "."
     return said + f": between {people.amount(low)} and {people.amount(high)} tokens, judged by like calls."
 

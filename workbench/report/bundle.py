@@ -22,8 +22,11 @@ def vega_bundle() -> str:
     It takes more than a second to put together, so it is kept in the user's cache folder.
     """
     kept = cache_folder() / f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js.gz.b64"
-    with contextlib.suppress(OSError):
-        return kept.read_text("ascii")
+    with contextlib.suppress(OSError, ValueError, EOFError):  # not there, or not whole
+        packed = kept.read_text("ascii")
+        gzip.decompress(base64.b64decode(packed, validate=True))
+        if packed:
+            return packed
     program = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
     packed = packed_text(f"(()=>{{{program}}})();")  # its names stay its own
     with contextlib.suppress(OSError):  # a cache that cannot be written is no error

@@ -13,15 +13,16 @@ import vl_convert
 from markupsafe import Markup
 
 from workbench.ledger.queries import Row
-from workbench.report import figures as people
 from workbench.report.bundle import VEGA_LITE
+from workbench.report.drawable import Drawable
 from workbench.report.tables import Table
 
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 WIDTH, ROW = 640, 28
 MODEL_COLOURS = 12
 OUTCOME_KINDS = {"ok": "ok", "wasted: paid, of no use": "wasted", "failed": "failed"}
-_LABEL_PX = 230
+_LABEL_PX = 0  # no limit: labels are cut before
+_WIDE = 50  # times the fastest: beyond it a logarithmic scale
 _CONFIG: dict[str, Any] = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
@@ -89,9 +90,12 @@ def drawn(name: str, title: str, chart: AnyChart, table: Table | None, note: str
         table: What it shows, for those who read numbers.
         note: What a reader must know to read it.
     """
-    spec = _visible(chart.configure(**_CONFIG).to_dict(validate=False))
+    spec = Drawable()(chart.to_dict(validate=False)) | {"config": _CONFIG}
     spec["$schema"] = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    try:
+        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    except ValueError:  # its table has the numbers all the same
+        return Chart(name, title, "", "", table, "This chart cannot be drawn.")
     text = msgspec.json.encode(spec, enc_hook=str).decode().replace("<", "\\u003c")
     return Chart(name, title, text, svg, table, note)
 
@@ -109,21 +113,22 @@ def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
             "mean": interval.mean,
             "low": interval.low,
             "high": interval.high,
-            "scored": row["scored"],
-            "told": f"{interval.mean:.3f} (n {row['scored']})",
+            "samples": interval.n,
+            "told": f"{interval.mean:.3f} (n {interval.n})",
         }
         for row, interval in rows
         if interval is not None
     ]
     models = [row["model"] for row in data]
-    bounded = all(0 <= row["mean"] <= 1 for row in data)
+    ends = [end for row in data for end in (row["mean"], row["low"], row["high"]) if end is not None]
+    bounded = all(0 <= end <= 1 for end in ends)
     base = _over(data).encode(y=_models(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
     x = alt.X(
         "low:Q", title="mean score, 95 % interval", scale=alt.Scale(domain=[0, 1]) if bounded else alt.Scale(zero=False)
     )
     rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x="mean:Q", tooltip=[_tip("model", "N"), _tip("mean"), _tip("low"), _tip("high"), _tip("scored")]
+        x="mean:Q", tooltip=[_tip("model", "N"), _tip("mean"), _tip("low"), _tip("high"), _tip("samples")]
     )
     label = base.mark_text(align="left", dx=8, dy=-8, fontSize=12).encode(
         x="mean:Q", text="told:N", color=alt.value("var(--ink)")
@@ -160,7 +165,8 @@ def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     ]
     models = [row["model"] for row in data]
     base = _over(data).encode(y=_models(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
-    wide = max((row["p99"] for row in data), default=1) / max(min((row["p10"] for row in data), default=1), 1e-4) > 50
+    fastest = min((row["p10"] for row in data), default=1)
+    wide = fastest > 0 and max((row["p99"] for row in data), default=1) / fastest > _WIDE
     x = alt.X(
         "p10:Q",
         title="seconds to the answer" + (", logarithmic" if wide else ""),
@@ -284,7 +290,7 @@ def lines_over_time(
     """One line a series over time.
 
     Args:
-        rows: With `at` (UTC, ISO 8601), `series` and `value`.
+        rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`.
         value: The column drawn.
         title: What it is, with its unit.
         scale: The series' colours.
@@ -300,7 +306,7 @@ def lines_over_time(
             x=times,
             y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]) if bounded else alt.Undefined),
             color=alt.Color("series:N", scale=scale, title=None) if series > 1 else alt.value("var(--accent)"),
-            tooltip=[_tip("series", "N"), _tip("at", "N"), _tip(value)],
+            tooltip=[_tip("series", "N"), _tip("when", "N", title="UTC"), _tip(value)],
         )
     )
     return chart
@@ -358,16 +364,3 @@ def _tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = 
     if kind == "Q":
         return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
     return alt.Tooltip(f"{name}:{kind}", title=title or name)
-
-
-def _visible(value: Any) -> Any:
-    """The same with every text's control characters as signs: vl-convert aborts the process on one."""
-    match value:
-        case str():
-            return people.visible(value)
-        case dict():
-            return {key: _visible(item) for key, item in value.items()}
-        case list():
-            return [_visible(item) for item in value]
-        case _:
-            return value

@@ -24,14 +24,15 @@ def index_page(reader: Reader, folder: Path) -> Callable[[], str]:
         folder: Where the runs' pages are: only those that are there are linked.
     """
     period = result(reader, "ledger_period")
-    runs = result(reader, "runs", most=MOST_RUNS)
+    runs = result(reader, "runs", most=MOST_RUNS, run_ids=None)
     jobs = result(reader, "jobs")
+    open_ones = [row["last_run_id"] for row in jobs.rows if row["last_status"] != "complete"]
+    needs = reader.rows("runs", most=len(open_ones), run_ids=open_ones)
     scores = result(reader, "newest_run_scores", most=MOST_RUNS)
     means = result(reader, "newest_run_means", most=MOST_RUNS)
     colours = colours_of(reader)
 
     def rendered() -> str:
-        needs = needing(jobs.rows, runs.rows)
         there = frozenset(path.stem for path in folder.glob("*.html"))
         drawings = _charts(means)
         return render(
@@ -47,12 +48,6 @@ def index_page(reader: Reader, folder: Path) -> Callable[[], str]:
         )
 
     return rendered
-
-
-def needing(jobs: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
-    """The newest run of each job, where it is not complete."""
-    newest = {row["last_run_id"] for row in jobs}
-    return [row for row in runs if row["run_id"] in newest and row["status"] != "complete"]
 
 
 def again(run: Row) -> str:
@@ -112,7 +107,12 @@ def _sparks(scores: Sequence[Row], colours: Colours) -> dict[str, list[dict[str,
 def _charts(means: Result) -> list[Chart]:
     """Mean score by job over time."""
     points = [
-        {"series": row["job"], "at": f"{row['started_at']:%Y-%m-%d %H:%M:%S}", "mean": row["mean"]}
+        {
+            "series": row["job"],
+            "at": f"{row['started_at']:%Y-%m-%dT%H:%M:%SZ}",
+            "when": f"{row['started_at']:%Y-%m-%d %H:%M}",
+            "mean": row["mean"],
+        }
         for row in means.rows
     ]
     jobs = sorted({point["series"] for point in points})

@@ -45,4 +45,4 @@ def write_pages(
 def every_run(ledger: Ledger) -> list[str]:
     """The ids of all runs, newest first."""
     with reading(ledger) as reader:
-        return [str(row["run_id"]) for row in reader.rows("runs", most=_EVERY_RUN)]
+        return [str(row["run_id"]) for row in reader.rows("runs", most=_EVERY_RUN, run_ids=None)]

@@ -99,9 +99,7 @@ def told(item: Attention) -> str:
         case "other name":
             return f"{part} of its {whole} answers name {item.detail}"
         case "slower":
-            return (
-                f"its newest {whole} calls took {people.significant(item.part)} times as long as those before (medians)"
-            )
+            return f"its newest {whole} answers took {people.significant(item.part)} times as long as those before (medians)"
         case "no tool call":
             return f"answered without a tool call {part} of the {whole} times that one was forced"
         case _:
@@ -137,7 +135,12 @@ def _card_chart(number: int, model: str, course: Result, colours: Colours) -> Ch
         return None
     names = ("median", "90 % within")
     points: list[dict[str, Any]] = [
-        {"series": name, "at": f"{row['from_at']:%Y-%m-%d %H:%M}", "seconds": row[column] / 1000}
+        {
+            "series": name,
+            "at": f"{row['from_at']:%Y-%m-%dT%H:%M:%SZ}",
+            "when": f"{row['from_at']:%Y-%m-%d %H:%M}",
+            "seconds": row[column] / 1000,
+        }
         for row in rows
         for name, column in zip(names, ("p50_ms", "p90_ms"), strict=True)
     ]

@@ -13,7 +13,7 @@ from workbench.report import charts
 from workbench.report import figures as people
 from workbench.report.build import Frame, colours_of, render, result, write_page
 from workbench.report.charts import Chart, Colours, drawn
-from workbench.report.samples import MOST_SAMPLES, sample_browser
+from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import Interval
 
@@ -63,7 +63,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
         provenance=_of(figures, "run_provenance", [run]),
         tables=_tables(figures),
         charts=drawings,
-        all_ok=all(row["outcome"] == "ok" for row in figures.tables["run_outcomes"]),
+        all_ok=_all_ok(figures),
         renamed=told_apart(figures.tables["run_served"]),
         verdict=verdict(figures),
         continuation=continuation(run, str(ledger.path)),
@@ -71,7 +71,9 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
         samples=samples,
         ledger=str(ledger.path),
     )
-    return write_page(folder, f"{run_id}.html", page)
+    path = write_page(folder, f"{run_id}.html", page)
+    remove_earlier_parts(folder / f"{run_id}.samples", samples)
+    return path
 
 
 def verdict(figures: RunFigures) -> str:
@@ -87,12 +89,14 @@ def _answered(figures: RunFigures) -> str:
     models = people.plural(len(items), "model")
     pending = f"; {people.count(summary['pending'])} are pending" if summary["pending"] else ""
     short = sorted((row for row in items if row["unanswered"]), key=lambda row: -row["unanswered"])
-    if not short:
+    if not short and not summary["pending"]:
         every = "The request" if answered == 1 else f"All {people.count(answered)} requests"
-        return f"{every} to {models} {'is' if answered == 1 else 'are'} answered{pending}."
+        return f"{every} to {models} {'is' if answered == 1 else 'are'} answered."
     said = (
         f"{people.count(answered)} of {people.plural(summary['planned'], 'request')} to {models} are answered{pending}"
     )
+    if not short:
+        return f"{said}."
     silent = [row["model"] for row in short if not row["answered"]]
     if silent:
         more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
@@ -124,7 +128,7 @@ def _best(figures: RunFigures) -> str:
     others = [interval for _, interval in scored if interval.mean < best.mean]
     names = [row["model"] for row in leading[:_NAMED]]
     more = f" and {len(leading) - _NAMED} more" if len(leading) > _NAMED else ""
-    mean = f"{best.mean:.3f} (n {people.count(leading[0]['scored'])})" if len(leading) == 1 else f"{best.mean:.3f}"
+    mean = f"{best.mean:.3f} (n {people.count(best.n)})" if len(leading) == 1 else f"{best.mean:.3f}"
     verb = "score" if len(leading) > 1 else "scores"
     said = f"{people.words(names)}{more} {verb} {'best ' if others else ''}by “{leading[0]['scorer']}”: {mean}"
     unclear = [interval for interval in others if not _clearly_below(interval, best)]
@@ -144,6 +148,8 @@ def _clearly_below(one: Interval, other: Interval) -> bool:
 
 
 def _cost(summary: Row) -> str:
+    if summary["open_intents"] and summary["calls"] == 0:
+        return f"{people.plural(summary['open_intents'], 'call')} sent, and none recorded as ended."
     if summary["calls"] == 0:
         return "Nothing was sent: every answer was there already." if summary["reused"] else "Nothing was sent."
     calls = people.plural(summary["calls"], "call")
@@ -181,6 +187,12 @@ def not_known(figures: RunFigures) -> list[str]:
     else:
         found.append("How much of the allowance is left: the platform does not publish its size.")
     return found
+
+
+def _all_ok(figures: RunFigures) -> bool:
+    """Whether calls were sent, and every one of them ended ok."""
+    outcomes = figures.tables["run_outcomes"]
+    return bool(outcomes) and not figures.summary["open_intents"] and all(row["outcome"] == "ok" for row in outcomes)
 
 
 def _of(figures: RunFigures, query: str, rows: list[Row], **parameters: Any) -> Result:
@@ -236,14 +248,16 @@ def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         rows = [(row, interval) for row, interval in scored if row["scorer"] == scorer]
         if len(rows) > 1:
             title = f"Which model scores best by “{scorer}”?"
-            note = "The mean over scored answers with its 95 % interval. Cut, empty and failed answers are unscored, not zero."
+            note = (
+                "Means over n samples with their 95 % interval. Cut, empty and failed answers are unscored, not zero."
+            )
             table = tables["scores"] if number == 0 else None
             found.append(drawn(f"scores{number}", title, charts.score_chart(rows, colours), table, note))
     outcomes = figures.tables["run_outcomes"]
     if len({row["model"] for row in outcomes}) > 1 and any(row["outcome"] != "ok" for row in outcomes):
         found.append(drawn("outcomes", "How did the calls end?", charts.outcome_chart(outcomes), tables["outcomes"]))
     tokens = figures.tables["run_tokens"]
-    if len(tokens) > 1 and any(row["total_tokens"] for row in tokens):
+    if len(tokens) > 1 and any(row["prompt_tokens"] or row["completion_tokens"] for row in tokens):
         drawing = charts.token_chart(tokens, _PARTS, "model")
         found.append(drawn("tokens", "What did each model cost?", drawing, tables["tokens"]))
     latency = figures.tables["run_latency"]

@@ -1,5 +1,6 @@
 """A run's samples for the page's browser: a short line each, and their texts apart, in parts that the page opens on demand."""
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ class SampleBrowser(msgspec.Struct, frozen=True):
     """Packed: columns of all samples, and which part holds each one's texts."""
     parts: dict[str, str]
     """Packed texts by part, where they fit into the page."""
+    digests: str
+    """Otherwise, in order, the digests that tell each part's file from one of an earlier page, as JSON by kind."""
     folder: str
-    """Otherwise the folder beside the page in which each part is a file `PART.js`."""
+    """Otherwise the folder beside the page in which each part is a file `PART-DIGEST.js`."""
     shown: int
     total: int
     first: list[dict[str, Any]]
@@ -45,18 +48,21 @@ def sample_browser(rows: Iterable[Row], total: int, folder: Path, name: str) -> 
     lines: list[list[Any]] = []
     first: list[dict[str, Any]] = []
     parts: dict[str, str] = {}
+    digests: dict[str, list[str]] = {"t": [], "x": []}
     outside = False
-    size = number = 0
+    size = 0
     for number, group in enumerate(_groups(rows, lines, first)):
         for kind, content in (("t", [texts for texts, _ in group]), ("x", [exchange for _, exchange in group])):
-            parts[f"{kind}{number}"] = packed_json(content)
+            parts[f"{kind}{number}"] = packed = packed_json(content)
+            digests[kind].append(hashlib.sha256(packed.encode()).hexdigest()[:12])
         size += len(parts[f"t{number}"]) + len(parts[f"x{number}"])
         if size > EMBEDDED_MOST_BYTES or outside:
             outside = True
-            _put_beside(folder, name, parts)
+            _put_beside(folder / name, parts, digests)
             parts.clear()
     columns = dict(zip(_LINE, map(list, zip(*lines, strict=True)), strict=True)) if lines else {}
-    return SampleBrowser(packed_json(columns), parts, name if outside else "", len(lines), total, first)
+    told = msgspec.json.encode(digests).decode() if outside else "{}"
+    return SampleBrowser(packed_json(columns), parts, told, name if outside else "", len(lines), total, first)
 
 
 def _groups(
@@ -72,7 +78,7 @@ def _groups(
         if len(first) < FIRST_SAMPLES:
             first.append(row | texts)
         group.append((texts, exchange))
-        chars += len(texts["input"]) + 2 * len(texts["answer"] or "") + len(texts["reasoning"] or "")
+        chars += sum(len(text) for text in (*texts.values(), *exchange.values()) if isinstance(text, str))
         if chars > _PART_CHARS:
             yield group
             group, chars, part = [], 0, part + 1
@@ -137,7 +143,22 @@ def _shown(text: str | None) -> str | None:
     return None if text is None else people.visible(text)
 
 
-def _put_beside(folder: Path, name: str, parts: dict[str, str]) -> None:
+def _put_beside(folder: Path, parts: dict[str, str], digests: dict[str, list[str]]) -> None:
     """A script a part: a page opened from a file may load scripts that lie beside it, and nothing else."""
     for part, packed in parts.items():
-        write_page(folder / name, f"{part}.js", f'workbenchPart("{part}","{packed}");\n')
+        name = f"{part}-{digests[part[0]][int(part[1:])]}"
+        write_page(folder, f"{name}.js", f'workbenchPart("{name}","{packed}");\n')
+
+
+def remove_earlier_parts(folder: Path, browser: SampleBrowser) -> None:
+    """Remove the files of parts that the page just written does not name.
+
+    Args:
+        folder: Of the parts.
+        browser: What the page holds.
+    """
+    digests: dict[str, list[str]] = msgspec.json.decode(browser.digests)
+    named = {f"{kind}{number}-{digest}.js" for kind, found in digests.items() for number, digest in enumerate(found)}
+    for path in folder.glob("*.js"):
+        if path.name not in named:
+            path.unlink(missing_ok=True)

@@ -84,7 +84,7 @@ class Table(msgspec.Struct, frozen=True):
             case "run":
                 return self._to_run(row, value, "")
             case "sample":
-                return self._to_run(row, value, urlencode({"q": value}))
+                return self._to_run(row, value, urlencode({"sample": value}))
             case "bars":
                 return bars(value)
             case _:

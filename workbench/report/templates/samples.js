@@ -7,18 +7,20 @@
   const { make, count, state, keep } = workbench;
   const form = browser.querySelector("form"), list = browser.querySelector(".samples");
   const told = browser.querySelector("[role=status]"), pager = browser.querySelector(".pager");
-  const parts = new Map(), waiting = new Map();
-  let lines = [], page = 1, latest = 0;
+  const parts = new Map(), waiting = new Map(), digests = JSON.parse(browser.dataset.digests);
+  let lines = [], page = 1, latest = 0, only = "";
 
   // Parts of texts: in the page, or in files beside it, which a page opened from a file may load as scripts.
+  // A file's name holds its digest: a page that was rendered anew has other files, and this one says that its own are gone.
   window.workbenchPart = (name, packed) => waiting.get(name)(packed);
-  function packedPart(name) {
-    const here = document.getElementById(`part-${name}`);
+  function packedPart(part) {
+    const here = document.getElementById(`part-${part}`);
     if (here) return Promise.resolve(here.textContent);
+    const name = `${part}-${digests[part[0]][Number(part.slice(1))]}`, file = `${browser.dataset.folder}/${name}.js`;
     return new Promise((done, failed) => {
       waiting.set(name, done);
-      const missing = () => failed(new Error(`${browser.dataset.folder}/${name}.js is not beside this page`));
-      document.head.append(make("script", { src: `${browser.dataset.folder}/${name}.js`, onerror: missing }));
+      const missing = () => failed(new Error(`${file} is not beside this page; was the page rendered anew? Load it again`));
+      document.head.append(make("script", { src: file, onerror: missing }));
     });
   }
   function part(name) {
@@ -47,6 +49,7 @@
     const wanted = Object.fromEntries(new FormData(form)), q = wanted.q.trim().toLowerCase();
     const mine = ++latest;
     let found = lines.filter((line) =>
+      (!only || line.sample === only) &&
       (!wanted.model || line.model === wanted.model) &&
       (!wanted.outcome || line.outcome === wanted.outcome) &&
       (!wanted.served || (line.served ?? NO) === wanted.served) &&
@@ -63,7 +66,7 @@
     return found;
   }
 
-  async function show(changed) {
+  async function show(changed, turned) {
     if (changed) page = 1;
     let found;
     try {
@@ -80,10 +83,12 @@
       ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < lines.length ? ` (${count(lines.length)} in all)` : ""}`
       : "No sample is like that.";
     list.replaceChildren(...found.slice(first, first + PAGE).map(item));
-    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(); } }, name);
+    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false, name); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Back"), `page ${page} of ${pages}`, turn(1, "On")] : []));
+    if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Not only sample ${only}`));
     const { disagree = "", ...others } = Object.fromEntries(new FormData(form));
-    keep({ ...others, disagree, page: page > 1 ? String(page) : "" });
+    keep({ ...others, disagree, sample: only, page: page > 1 ? String(page) : "" });
+    if (turned) [...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled)?.focus();
     const open = state().get("open");
     if (open) list.querySelector(`[data-number="${CSS.escape(open)}"] > button`)?.click();
   }
@@ -104,20 +109,22 @@
   }
 
   async function toggle(row, line) {
-    const button = row.firstElementChild, there = row.querySelector(".exchange");
-    if (there) {
-      there.remove();
+    const button = row.firstElementChild;
+    if (button.getAttribute("aria-expanded") === "true") {
+      row.querySelector(".exchange")?.remove();
       button.setAttribute("aria-expanded", "false");
       keep({ open: "" });
       return;
     }
     button.setAttribute("aria-expanded", "true");
     keep({ open: String(line.number) });
+    let opened;
     try {
-      row.append(detail(line, await texts(line)));
+      opened = detail(line, await texts(line));
     } catch (error) {
-      row.append(make("div", { class: "exchange" }, make("p", { class: "failed" }, error.message)));
+      opened = make("div", { class: "exchange" }, make("p", { class: "failed" }, error.message));
     }
+    if (button.getAttribute("aria-expanded") === "true" && row.children.length === 1) row.append(opened);
   }
 
   // A text, clamped when it is long, and opened in place.
@@ -137,7 +144,14 @@
   function folded(title, content) {
     const details = make("details", { class: "numbers" }, make("summary", {}, title));
     details.addEventListener("toggle", async () => {
-      if (details.open && details.children.length === 1) details.append(...(await content()).filter(Boolean));
+      if (!details.open || details.children.length > 1) return;
+      const filled = make("div");
+      details.append(filled);
+      try {
+        filled.append(...(await content()).filter(Boolean));
+      } catch (error) {
+        filled.append(make("p", { class: "failed" }, error.message));
+      }
     });
     return details;
   }
@@ -158,7 +172,7 @@
     const scores = found.scores.map((score) =>
       make("p", {}, `${scoreKey(score.scorer, score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
     const others = lines.some((other) => other !== line && other.sample === line.sample)
-      ? make("button", { type: "button", onclick: () => { form.reset(); form.elements.q.value = line.sample; keep({ open: "" }); show(true); } }, "All answers to this sample")
+      ? make("button", { type: "button", onclick: () => { form.reset(); only = line.sample; keep({ open: "" }); } }, "All answers to this sample")
       : null;
     const parts = [
       make("p", { class: "facts-line" }, ...facts.map((fact) => make("bdi", {}, fact))),
@@ -187,10 +201,18 @@
     fill("served", lines.map((line) => line.served ?? NO));
     fill("score", lines.flatMap((line) => Object.entries(line.scores).map(([scorer, value]) => scoreKey(scorer, value))));
     form.elements.disagree.parentElement.hidden = !lines.some((line) => line.disagree);
-    const kept = state();
-    for (const name of ["model", "outcome", "served", "score", "q"]) if (kept.get(name)) form.elements[name].value = kept.get(name);
-    form.elements.disagree.checked = kept.has("disagree");
-    page = Number(kept.get("page") || 1);
+    function recall() {
+      const kept = state();
+      for (const name of ["model", "outcome", "served", "score", "q"]) {
+        form.elements[name].value = kept.get(name) || "";
+        if (form.elements[name].selectedIndex === -1) form.elements[name].value = ""; // not a value of this run
+      }
+      form.elements.disagree.checked = kept.has("disagree");
+      only = kept.get("sample") || "";
+      page = Number(kept.get("page")) || 1;
+    }
+    recall();
+    addEventListener("hashchange", () => { recall(); show(false); });
     let typing;
     form.addEventListener("input", (event) => {
       clearTimeout(typing);
@@ -198,6 +220,7 @@
       typing = setTimeout(() => show(true), event.target.name === "q" ? 150 : 0);
     });
     form.addEventListener("reset", () => setTimeout(() => { keep({ open: "" }); show(true); }));
+    form.querySelector("[type=reset]").addEventListener("click", () => { only = ""; });
     form.addEventListener("submit", (event) => event.preventDefault());
     document.getElementById("first-samples").remove();
     browser.hidden = false;

@@ -1,5 +1,5 @@
 "use strict";
-// Tables sort at their heads; long ones filter and turn pages. The address remembers how.
+// Tables sort at their heads; long ones filter and turn pages. The address remembers how; print has every row.
 (() => {
   const FILTER_FROM = 12, PAGE = 25;
 
@@ -18,49 +18,71 @@
 
   function enliven(table) {
     const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells], all = [...body.rows];
-    const prefix = `t.${table.id}`, kept = workbench.state();
-    let sorted = kept.get(`${prefix}.sort`) || "", text = kept.get(`${prefix}.q`) || "", page = Number(kept.get(`${prefix}.page`) || 1);
+    const names = heads.map((head) => head.textContent.trim()), prefix = `t.${table.id}`;
     const tools = workbench.make("div", { class: "tools" });
     const told = workbench.make("span", { role: "status" });
+    const filter = workbench.make("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows" });
+    let column, descending, text, page;
+
+    // What the address says; a column that is not here any more sorts nothing.
+    function recall() {
+      const kept = workbench.state(), [name = "", way = ""] = (kept.get(`${prefix}.sort`) || "").split(/:(?=asc$|desc$)/);
+      column = names.indexOf(name);
+      descending = way === "desc";
+      text = filter.value = kept.get(`${prefix}.q`) || "";
+      page = Number(kept.get(`${prefix}.page`)) || 1;
+    }
+
+    function rows() {
+      const found = text ? all.filter((row) => row.textContent.toLowerCase().includes(text.toLowerCase())) : [...all];
+      if (column < 0) return found;
+      const keyed = found.map((row) => [value(row.cells[column]), row]);
+      keyed.sort(([a], [b]) => (a === null || b === null ? compare(a, b) : (descending ? -1 : 1) * compare(a, b)));
+      return keyed.map(([, row]) => row);
+    }
 
     function show() {
-      const [column, direction] = sorted.split(".");
-      let rows = text ? all.filter((row) => row.textContent.toLowerCase().includes(text.toLowerCase())) : [...all];
-      if (sorted) {
-        const way = direction === "desc" ? -1 : 1;
-        const keyed = rows.map((row) => [value(row.cells[column]), row]);
-        keyed.sort(([a], [b]) => (a === null || b === null ? compare(a, b) : way * compare(a, b)));
-        rows = keyed.map(([, row]) => row);
-      }
+      const found = rows(), pages = Math.max(1, Math.ceil(found.length / PAGE));
       heads.forEach((head, at) => {
-        if (String(at) === column) head.setAttribute("aria-sort", direction === "desc" ? "descending" : "ascending");
+        if (at === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
         else head.removeAttribute("aria-sort");
       });
-      const pages = Math.max(1, Math.ceil(rows.length / PAGE));
       page = Math.min(Math.max(1, page), pages);
-      body.replaceChildren(...rows.slice((page - 1) * PAGE, page * PAGE));
-      told.textContent = `${workbench.count(rows.length)} rows${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
-      for (const button of tools.querySelectorAll("button")) button.disabled = page + Number(button.value) < 1 || page + Number(button.value) > pages;
-      workbench.keep({ [`${prefix}.sort`]: sorted, [`${prefix}.q`]: text, [`${prefix}.page`]: page > 1 ? String(page) : "" });
+      body.replaceChildren(...found.slice((page - 1) * PAGE, page * PAGE));
+      told.textContent = `${workbench.count(found.length)} rows${pages > 1 ? `, page ${page} of ${pages}` : ""}`;
+      for (const button of tools.querySelectorAll("button")) {
+        const next = page + Number(button.value);
+        button.disabled = next < 1 || next > pages;
+      }
+    }
+
+    function change() {
+      show();
+      const sort = column < 0 ? "" : `${names[column]}:${descending ? "desc" : "asc"}`;
+      workbench.keep({ [`${prefix}.sort`]: sort, [`${prefix}.q`]: text, [`${prefix}.page`]: page > 1 ? String(page) : "" });
     }
 
     heads.forEach((head, at) => {
+      const first = head.classList.contains("n");
       const sort = () => {
-        const first = head.classList.contains("n") ? "desc" : "asc", other = first === "desc" ? "asc" : "desc";
-        sorted = sorted === `${at}.${first}` ? `${at}.${other}` : sorted === `${at}.${other}` ? "" : `${at}.${first}`;
+        if (column !== at) [column, descending] = [at, first];
+        else if (descending === first) descending = !first;
+        else column = -1;
         page = 1;
-        show();
+        change();
       };
-      head.replaceChildren(workbench.make("button", { type: "button", onclick: sort }, head.textContent));
+      head.replaceChildren(workbench.make("button", { type: "button", onclick: sort }, names[at]));
     });
-    if (all.length > FILTER_FROM) {
-      const filter = workbench.make("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows", value: text });
-      filter.addEventListener("input", () => { text = filter.value; page = 1; show(); });
-      const turn = (by, name) => workbench.make("button", { type: "button", value: by, onclick: () => { page += by; show(); } }, name);
-      tools.append(filter, told, ...(all.length > PAGE ? [turn(-1, "Back"), turn(1, "On")] : []));
-      table.parentElement.before(tools);
-    }
-    if (sorted || text || page > 1 || all.length > PAGE) show();
+    filter.addEventListener("input", () => { text = filter.value; page = 1; change(); });
+    const turn = (by, name) => workbench.make("button", { type: "button", value: by, onclick: () => { page += by; change(); } }, name);
+    if (all.length > FILTER_FROM) tools.append(filter, told);
+    if (all.length > PAGE) tools.append(turn(-1, "Back"), turn(1, "On"));
+    if (tools.children.length) table.parentElement.before(tools);
+    const again = () => { recall(); show(); };
+    again();
+    addEventListener("hashchange", again);
+    addEventListener("beforeprint", () => body.replaceChildren(...rows()));
+    addEventListener("afterprint", show);
   }
 
   for (const table of document.querySelectorAll("table[data-query]")) {

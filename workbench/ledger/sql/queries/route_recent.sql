@@ -5,6 +5,8 @@ WITH numbered AS (
     FROM attempts WHERE outcome <> 'cancelled'
 )
 SELECT model, count(*) FILTER (back <= $newest) AS newest_calls,
+    count(*) FILTER (back <= $newest AND drew = 'yes') AS newest_answers,
+    count(*) FILTER (back > $newest AND drew = 'yes') AS earlier_answers,
     count(*) FILTER (back <= $newest AND NOT accepted) AS newest_failed,
     mode(outcome) FILTER (back <= $newest AND NOT accepted) AS newest_failure,
     count(*) FILTER (back > $newest) AS earlier_calls,

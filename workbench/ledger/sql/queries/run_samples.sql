@@ -15,7 +15,7 @@ judged AS (
 scores_apart AS (
     SELECT sample_key, epoch, bool_or(apart) AS apart
     FROM (
-        SELECT item.sample_key, item.epoch, count(DISTINCT scored.value) > 1 AS apart
+        SELECT item.sample_key, item.epoch, count(DISTINCT scored.value) > 1 AND count(DISTINCT item.model) > 1 AS apart
         FROM item JOIN scored USING (request_key)
         WHERE scored.value IS NOT NULL
         GROUP BY item.sample_key, item.epoch, scored.scorer
@@ -27,7 +27,7 @@ said AS (
     FROM responses WHERE answer IS NOT NULL AND run_id IN (SELECT answer_run_id FROM item)
 ),
 answers_apart AS (
-    SELECT item.sample_key, item.epoch, count(DISTINCT said.digest) > 1 AS apart
+    SELECT item.sample_key, item.epoch, count(DISTINCT said.digest) > 1 AND count(DISTINCT item.model) > 1 AS apart
     FROM item JOIN said ON said.run_id = item.answer_run_id AND said.call_no = item.answer_call_no
     GROUP BY item.sample_key, item.epoch
 )

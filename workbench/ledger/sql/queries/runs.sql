@@ -1,6 +1,10 @@
 -- Runs, newest first, with what became of their requests and what they drew.
--- Parameters: most
-WITH newest AS (SELECT * FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most),
+-- Parameters: most, run_ids (list; NULL takes all)
+WITH newest AS (
+    SELECT * FROM run_overview
+    WHERE $run_ids IS NULL OR run_id IN (SELECT unnest($run_ids::VARCHAR[]))
+    ORDER BY started_at DESC NULLS LAST LIMIT $most
+),
 own AS (
     SELECT run_id, request_key, bool_or(accepted) AS accepted, bool_and(outcome = 'cancelled') AS cancelled
     FROM attempts WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id, request_key

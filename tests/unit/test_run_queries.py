@@ -1,0 +1,135 @@
+"""Figures of runs that did not go as usual: what the sentences and the queries behind them say."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.unit.ledger_rows import STARTED_AT, answer, intent, started, write_run
+from workbench.evaluation.run_figures import run_figures
+from workbench.ledger.entries import RunEnded, score_entry
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import Row, reading
+from workbench.ledger.store import Ledger
+from workbench.records import Score
+from workbench.report.allowance_page import verdict as spent
+from workbench.report.run_page import verdict
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger.duckdb")
+
+
+def asked(ledger: Ledger, query: str, **parameters: Any) -> list[Row]:
+    with reading(ledger) as reader:
+        return reader.rows(query, **parameters)
+
+
+def said(ledger: Ledger, run_id: str) -> str:
+    with reading(ledger) as reader:
+        return verdict(run_figures(reader, run_id))
+
+
+def test_a_job_whose_newest_run_goes_on_is_not_complete(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r2", 1, recorded_at=STARTED_AT + timedelta(hours=1)))
+    writer.close()
+    (job,) = asked(ledger, "jobs")
+    assert (job["last_run_id"], job["last_status"]) == ("r2", None)
+
+
+def test_runs_are_found_by_id_however_old(ledger: Ledger) -> None:
+    for number in range(5):
+        write_run(ledger.journal_folder, f"r{number}", 1)
+    assert [row["run_id"] for row in asked(ledger, "runs", most=9, run_ids=["r0"])] == ["r0"]
+    assert asked(ledger, "runs", most=0, run_ids=[]) == []
+
+
+def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 3))
+    for number in (1, 2, 3):
+        writer.append(intent("r1", number))
+    writer.close()
+    assert "3 calls sent, and none recorded as ended." in said(ledger, "r1")
+    with reading(ledger) as reader:
+        total, unknown = reader.row("spend"), reader.rows("unknown_draw")
+    assert spent(total, unknown) == "No token was reported in 3 calls on 1 day. What 3 of them drew is not known."
+
+
+def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 10))
+    for number in (1, 2, 3):
+        writer.append(intent("r1", number))
+        writer.append(answer("r1", number))
+    writer.close()
+    assert said(ledger, "r1").startswith("3 of 10 requests to 1 model are answered; 7 are pending.")
+
+
+def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 3))
+    for number, fields in enumerate(({}, {"total_tokens": None}, {"total_tokens": None, "model": "silent"}), 1):
+        writer.append(intent("r1", number))
+        writer.append(answer("r1", number, **dict[str, object](fields)))
+    writer.close()
+    with reading(ledger) as reader:
+        total = reader.row("spend")
+    known = {"low_tokens": 10, "high_tokens": 10}
+    assert spent(total, [known]).endswith(
+        "2 of them drew is not known: between 10 and 10 tokens, judged by like calls."
+    )
+    assert spent(total, [known, {"low_tokens": None, "high_tokens": None}]).endswith("2 of them drew is not known.")
+
+
+def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 4))
+    for number, (sample, value) in enumerate((("a", 1.0), ("a", 1.0), ("a", 1.0), ("b", 0.0)), 1):
+        writer.append(msgspec.structs.replace(intent("r1", number), sample_key=sample))
+        writer.append(answer("r1", number, sample_key=sample))
+        writer.append(score_entry("r1", f"key{number}", ("exact", "{}"), STARTED_AT, Score(value, "")))
+    writer.append(RunEnded("r1", STARTED_AT + timedelta(minutes=1), "complete", 0, 60.0))
+    writer.close()
+    with reading(ledger) as reader:
+        ((row, interval),) = run_figures(reader, "r1").scores
+    assert interval is not None
+    assert row["mean"] == interval.mean == 0.5
+    assert (interval.n, row["scored"], row["samples"]) == (2, 4, 2)
+
+
+def test_flights_are_counted_also_where_nothing_changes(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 9))
+    for number in range(1, 9):
+        writer.append(answer("r1", number, sent_at=STARTED_AT, ended_at=STARTED_AT + timedelta(seconds=100)))
+    at = STARTED_AT + timedelta(seconds=50)
+    writer.append(answer("r1", 9, sent_at=at, ended_at=at + timedelta(seconds=1)))
+    writer.close()
+    assert [row["most_in_flight"] for row in asked(ledger, "run_in_flight", run_id="r1", spans=4)] == [8, 8, 9, 8]
+    assert asked(ledger, "run_in_flight", run_id="none", spans=4) == []
+
+
+def test_one_model_does_not_disagree_with_itself(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 2))
+    for number in (1, 2):
+        writer.append(msgspec.structs.replace(intent("r1", number), sample_key="same"))
+        writer.append(answer("r1", number, sample_key="same"))
+    writer.close()
+    assert [row["disagree"] for row in asked(ledger, "run_samples", run_id="r1", most=9)] == [False, False]
+
+
+def test_the_period_reaches_to_the_newest_call(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 1))
+    late = STARTED_AT + timedelta(days=2)
+    writer.append(answer("r1", 1, sent_at=late, ended_at=late))
+    writer.close()
+    (period,) = asked(ledger, "ledger_period")
+    assert period["last_at"] == late.replace(tzinfo=None)
