@@ -74,9 +74,10 @@ def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
 def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> None:
     writer = JournalWriter(ledger.journal_folder)
     writer.append(started("r1", 3))
-    for number, fields in enumerate(({}, {"total_tokens": None}, {"total_tokens": None, "model": "silent"}), 1):
+    answers: list[dict[str, object]] = [{}, {"total_tokens": None}, {"total_tokens": None, "model": "silent"}]
+    for number, fields in enumerate(answers, 1):
         writer.append(intent("r1", number))
-        writer.append(answer("r1", number, **dict[str, object](fields)))
+        writer.append(answer("r1", number, **fields))
     writer.close()
     with reading(ledger) as reader:
         total = reader.row("spend")
