@@ -109,3 +109,9 @@ def test_a_scorer_that_breaks_leaves_the_answer_unscored(monkeypatch: pytest.Mon
     verdict = score(Exact(), "x", sample)
     assert verdict.value is None
     assert "ZeroDivisionError" in verdict.reason
+
+
+def test_an_article_is_no_choice() -> None:
+    for answer in ("A cube has six faces.\n\n**C**", "A whale is a mammal, and so is a bat. (C)", "A close call.\nC"):
+        assert chosen_letter(answer, "ABCD") == "C"
+    assert chosen_letter("A", "ABCD") == chosen_letter("A.", "ABCD") == chosen_letter("**A** is right", "ABCD") == "A"

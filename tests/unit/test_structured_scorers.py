@@ -69,9 +69,9 @@ def test_a_tool_call_needs_name_and_arguments() -> None:
 
 @given(st.text())
 def test_any_text_is_searched_for_an_object(text: str) -> None:
-    found = object_in(text)
+    found = object_in(text, ())
     assert found is None or isinstance(found, dict)
-    assert object_in(text + '{"a": 1}') is not None
+    assert found is not None or object_in("x" + '{"a": 1}', ()) == {"a": 1}
 
 
 @given(
@@ -86,4 +86,38 @@ def test_everything_is_the_same_as_itself(value: Any) -> None:
 
 
 def test_braces_without_end_do_not_take_forever() -> None:
-    assert object_in("{" * 100_000) is None
+    assert object_in("{" * 1_000_000, ()) is None
+    assert object_in('{"a":' * 100_000, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ('{"city": "Rome"}\n\nIf nothing is found, `{}` would be right.', 1.0),
+        ('{"city": "Paris", "previous": {"city": "Rome"},}', 0.0),
+        ('{"city": "Rome", "p": {"x": 1},}', 0.0),
+        ('{"a":' * 1000 + "1" + "}" * 1000, 0.0),
+        ('{"city": "cut \\ud83d"}', 0.0),
+    ],
+)
+def test_the_object_is_the_answers(answer: str, value: float) -> None:
+    assert judged(answer, target={"city": "Rome"})[0] == value
+
+
+def test_whole_numbers_are_compared_to_the_last_digit() -> None:
+    assert not same(1700000001, 1700000000)
+    assert not same("4111111111111111", 4111111111111199)
+    assert same("1700000000", 1700000000)
+    assert same(147.6, "147.60")
+    assert same(5.0, "5")
+    assert same("0.1", 0.1)
+
+
+def test_a_target_may_be_json_text() -> None:
+    assert judged('{"a": 1}', target='{"a": 1}')[0] == 1
+    openai = {"name": "book", "arguments": '{"people": 4}'}
+    assert called([("book", '{"people": 4}')], target=openai)[0] == 1
+    assert called([], target=openai)[0] == 0
+    assert called([("book", "{}")], target={"name": "book", "arguments": [1]})[0] is None
+    assert called([], target={"name": "book", "arguments": [1]})[0] is None
+    assert called([("book", "[" * 5000)])[0] == 0

@@ -1,5 +1,6 @@
 """`workbench doctor`: what stands in the way of a run, and how to mend it."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -97,9 +98,16 @@ def _key_file(where: Where) -> list[Finding]:
 def _ledger(where: Where) -> Finding:
     try:
         ledger = ledger_to_write(where)
+        if not os.access(ledger.path.parent, os.W_OK):
+            text = f"{ledger.path.parent} cannot be written"
+            return Finding(
+                "ledger", False, text, "make the folder writable for you, or name another file with --ledger", 2
+            )
         if not ledger.exists:
             return Finding("ledger", True, f"{ledger.path} will be made by the first run")
         state = check_ledger(ledger)
+    except OSError as error:
+        return Finding("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable for you", 2)
     except WorkbenchError as error:
         mend = "wait for the other process, or name another file with --ledger"
         return Finding("ledger", False, str(error), mend, error.exit_code)

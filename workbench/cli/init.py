@@ -1,6 +1,7 @@
 """`workbench init`: a folder to begin in."""
 
 import json
+import shlex
 from importlib import resources
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def init(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         click.echo(path)
-    go = "" if folder == Path() else f"cd {folder} && "
+    go = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     say(f"next: {go}workbench lint jobs/first.toml --local && workbench run jobs/first.toml --local")
 
 

@@ -94,6 +94,8 @@ def _explain(error: BaseException) -> int:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, SystemExit):
+        if "PacifyFlush" in type(sys.stdout).__name__:  # so click says that the reader of a pipe has seen enough
+            return 0
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, click.ClickException):
         error.show()

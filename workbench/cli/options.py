@@ -32,7 +32,7 @@ def _complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) 
                 for row in reader.rows("runs", most=50, run_ids=None)
                 if row["run_id"].startswith(incomplete)
             ]
-    except WorkbenchError:
+    except (WorkbenchError, OSError):
         return []
 
 

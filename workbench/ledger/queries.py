@@ -14,6 +14,7 @@ from workbench.ledger.journal import Unpacked, unpack
 from workbench.ledger.store import (
     FRUGAL_MEMORY_MIB,
     LOCK_PATIENCE_S,
+    MOST_READING_MEMORY_MIB,
     READING_MEMORY_MIB,
     Ledger,
     create_views,
@@ -115,7 +116,7 @@ def reading(
     *,
     patience_s: float = LOCK_PATIENCE_S,
     frugal: bool = False,
-    memory_mib: int = READING_MEMORY_MIB,
+    memory_mib: int = MOST_READING_MEMORY_MIB,
 ) -> Iterator[Reader]:
     """Read a ledger, whatever others do with it meanwhile; hold it for as short as possible.
 
@@ -124,7 +125,7 @@ def reading(
         patience_s: How long to wait for an ingest.
         frugal: Begin with little memory, as a run must that others run beside, and take more only where a query
             does not work with it.
-        memory_mib: The most that DuckDB may take.
+        memory_mib: The most that DuckDB may take where a query does not work with less.
 
     Raises:
         LedgerBusyError: An ingest does not end within `patience_s`.
@@ -143,7 +144,7 @@ def reading(
                 db.execute("USE memory")
             if not outdated:
                 _unite(ledger, db)
-                yield Reader(db, FRUGAL_MEMORY_MIB if frugal else memory_mib, memory_mib)
+                yield Reader(db, FRUGAL_MEMORY_MIB if frugal else READING_MEMORY_MIB, memory_mib)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), ledger.opened_for_writing(patience_s):
         pass  # opening it brings the schema up to date

@@ -28,6 +28,8 @@ LOCK_PATIENCE_S = 10.0
 INGEST_MEMORY_MIB = 256
 """What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
 READING_MEMORY_MIB = 1024
+MOST_READING_MEMORY_MIB = 4096
+"""Where a query does not work with less: texts of hundreds of kilobytes are unpacked thousands at a time."""
 FRUGAL_MEMORY_MIB = 40
 """What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
 _Config = dict[str, str | bool | int | float | list[str]]

@@ -12,9 +12,10 @@ _FINAL = re.compile(r"(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|
 _CHOICE_SAID = (
     re.compile(r"\\boxed\{\s*\(?([A-Z])\)?\s*\}"),
     re.compile(r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([A-Z])\b"),
-    re.compile(r"^\s*[*_\"'(\[]*([A-Z])[*_\"')\].:]*(?:\s|$)"),
+    re.compile(r"^\s*[*_\"'(\[]*([A-Z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)", re.MULTILINE),  # not the article A
     re.compile(r"[*_(\[]+([A-Z])[*_)\]]+"),
     re.compile(r"\b([B-HJ-Z])\b(?!['’])"),
+    re.compile(r"^\s*([A-Z])(?=\s)"),
 )
 
 

@@ -40,6 +40,8 @@ def _judge(scorer: Exact | Includes | Pattern | Numeric | Choice | JsonFields, a
     targets = targets_of(sample)
     if not targets:
         return Score(None, "the sample has no target")
+    if isinstance(sample.target, dict):
+        return Score(None, "the target is an object, which the scorer json compares")
     match scorer:
         case Exact():
             return _exact(scorer, answer, targets)
@@ -102,10 +104,15 @@ def _numeric(scorer: Numeric, answer: str, targets: list[str]) -> Score:
     if given is None:
         return Score(0.0, "the answer holds no number")
     near = any(
-        abs(given - number) <= max(scorer.tolerance, scorer.relative_tolerance * abs(number), 1e-9 * abs(number))
+        abs(given - number) <= max(scorer.tolerance, scorer.relative_tolerance * abs(number), _float_error(number))
         for number in wanted
     )
     return _verdict(near, f"{given:.15g}", "near", [f"{number:.15g}" for number in wanted])
+
+
+def _float_error(number: float) -> float:
+    """What two ways of writing a number may differ by; whole numbers do not."""
+    return 0.0 if number == int(number) else 1e-9 * abs(number)
 
 
 def _target_number(target: str) -> float | None:
@@ -156,4 +163,6 @@ def _short(text: str) -> str:
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return value if isinstance(value, str) else str(value)

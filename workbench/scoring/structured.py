@@ -1,7 +1,8 @@
 """Scorers of structure: a JSON object in an answer, and tool calls."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 from typing import Any
 
 import msgspec
@@ -11,27 +12,32 @@ from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.extract import as_number, folded
 
 _SHOWN = 3
+_MOST_TRIES = 200
+_BROKEN_CHARS = 10_000
+_BRACE = re.compile(r"[{}]")
+_WHOLE = re.compile(r"[-+]?\d{1,40}")
 
 
 def score_json(scorer: JsonFields, answer: str, sample: Sample) -> Score:
     """How many of the target object's fields the answer's JSON object has right."""
-    wanted = sample.target
-    if not isinstance(wanted, dict) or not wanted:
+    wanted = _as_object(sample.target)
+    if not wanted:
         return Score(None, "the target is no JSON object")
-    given = object_in(answer)
+    given = object_in(answer, wanted)
     if given is None:
         return Score(0.0, "the answer holds no JSON object")
     wrong = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
     right = len(wanted) - len(wrong)
     value = float(not wrong) if scorer.whole else right / len(wanted)
     said = f"{right} of {len(wanted)} fields are right" + (f", not {', '.join(wrong[:_SHOWN])}" if wrong else "")
-    return Score(value, said, json.dumps(given, ensure_ascii=False))
+    return Score(value, said, json.dumps(given))  # ASCII: an answer may hold half a character
 
 
 def score_tool_call(scorer: CalledTool, calls: Sequence[ToolCall], sample: Sample) -> Score:
     """Whether one of the calls made is the target's."""
-    wanted = sample.target
-    if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
+    wanted = _as_object(sample.target) or {}
+    arguments = _as_object(wanted.get("arguments") or {})
+    if not isinstance(wanted.get("name"), str) or arguments is None:
         return Score(None, 'the target is no tool call {"name": …, "arguments": {…}}')
     if not calls:
         return Score(0.0, "no tool was called")
@@ -40,23 +46,53 @@ def score_tool_call(scorer: CalledTool, calls: Sequence[ToolCall], sample: Sampl
         return Score(0.0, f"not a call of {wanted['name']}", calls[0].name)
     if scorer.name_only:
         return Score(1.0, f"a call of {wanted['name']}", named[0].name)
-    faults = [_wrong_arguments(call.arguments, wanted.get("arguments") or {}) for call in named]
+    faults = [_wrong_arguments(call.arguments, arguments) for call in named]
     best = min(range(len(named)), key=lambda number: len(faults[number]))
     if not faults[best]:
         return Score(1.0, "the arguments are right", named[best].arguments)
     return Score(0.0, f"not right: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
 
 
-def object_in(text: str) -> dict[str, Any] | None:
-    """The last JSON object that stands in a text, alone, in a fence or among words; None without one."""
+def object_in(text: str, wanted: Container[str]) -> dict[str, Any] | None:
+    """The last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the last of all.
+
+    Args:
+        text: An answer.
+        wanted: The names of the fields.
+    """
     decoder, found, start = json.JSONDecoder(), None, text.find("{")
-    while start >= 0:
+    for _ in range(_MOST_TRIES):
+        if start < 0:
+            break
         try:
-            found, end = decoder.raw_decode(text, start)
+            here, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = start + 1
+            end = _closing(text, start)  # what is within a broken object is not the answer's object
+        else:
+            if found is None or any(name in wanted for name in here):
+                found = here
         start = text.find("{", end)
     return found
+
+
+def _closing(text: str, start: int) -> int:
+    """Where a broken object ends: after the brace that closes it, or after its first where none does soon."""
+    depth = 0
+    for match in _BRACE.finditer(text, start, start + _BROKEN_CHARS):
+        depth += 1 if match.group() == "{" else -1
+        if depth == 0:
+            return match.end()
+    return start + 1
+
+
+def _as_object(value: Any) -> dict[str, Any] | None:
+    """A target that is an object, also where a file could only hold it as JSON text."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
 
 
 def same(given: Any, wanted: Any) -> bool:
@@ -64,9 +100,10 @@ def same(given: Any, wanted: Any) -> bool:
     if isinstance(wanted, bool) or wanted is None or isinstance(given, bool):
         return given is wanted
     if isinstance(wanted, int | float):
-        number = as_number(str(given)) if isinstance(given, int | float | str) else None
-        return number is not None and abs(number - wanted) <= 1e-9 * max(1.0, abs(wanted))
+        return _same_number(given, wanted)
     if isinstance(wanted, str):
+        if isinstance(given, int | float) and (number := as_number(wanted)) is not None:
+            return _same_number(given, number)
         return isinstance(given, str | int | float) and folded(str(given), ignore_case=True) == folded(
             wanted, ignore_case=True
         )
@@ -79,11 +116,23 @@ def same(given: Any, wanted: Any) -> bool:
     )
 
 
+def _same_number(given: Any, wanted: int | float) -> bool:
+    """Equal exactly where both are whole, and else but for the last digits that a float keeps."""
+    if isinstance(given, str) and _WHOLE.fullmatch(given.strip()):
+        given = int(given)
+    number = as_number(given) if isinstance(given, str) else given
+    if not isinstance(number, int | float):
+        return False
+    if isinstance(number, int) and isinstance(wanted, int):
+        return number == wanted
+    return abs(number - wanted) <= 1e-9 * max(1.0, abs(wanted))
+
+
 def _wrong_arguments(text: str, wanted: dict[str, Any]) -> list[str]:
     """The names of the arguments that are missing, wrong or not asked for."""
     try:
         given = msgspec.json.decode(text or "{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return ["arguments that are no JSON", *wanted]
     if not isinstance(given, dict):
         return ["arguments that are no object", *wanted]
