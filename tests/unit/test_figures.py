@@ -18,10 +18,9 @@ def test_three_significant_figures(value: float | None, text: str) -> None:
     assert figures.significant(value) == text
 
 
-def test_counts_and_shares() -> None:
+def test_counts() -> None:
     assert figures.count(1234567) == "1\u202f234\u202f567"
     assert figures.count(None) == "not available"
-    assert figures.share(41, 50) == "82 % of 50"
 
 
 def test_control_characters_are_seen_and_do_not_act() -> None:

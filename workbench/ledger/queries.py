@@ -71,8 +71,14 @@ class Reader:
         """A query's answer as an Arrow table; its times say that they are UTC."""
         import pyarrow
 
-        with _explained(query):
-            table = self._executed(query, parameters).to_arrow_table()
+        while True:
+            try:
+                with _explained(query):
+                    table = self._executed(query, parameters).to_arrow_table()
+                break
+            except LedgerMemoryError:
+                if not self._grow():
+                    raise
         zoned = [
             field.with_type(pyarrow.timestamp("us", "UTC")) if pyarrow.types.is_timestamp(field.type) else field
             for field in table.schema

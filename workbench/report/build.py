@@ -17,6 +17,8 @@ from workbench.report.charts import Colours
 
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
+_SCRIPTS = ("page.js", "tables.js", "charts.js")
+_SCRIPTS_OF = {"run": ("samples.js",)}
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -70,7 +72,7 @@ def render(frame: Frame, *, has_charts: bool, **content: Any) -> str:
     return environment.get_template(f"{frame.page}.html").render(
         frame=frame,
         css=Markup(_source("report.css")),
-        scripts=[Markup(_source(name)) for name in ("page.js", "tables.js", "charts.js", "samples.js")],
+        scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
         vega=vega_bundle() if has_charts else "",
         rendered_at=datetime.now(UTC),
         **content,

@@ -54,11 +54,6 @@ def milliseconds(value: float | None) -> str:
     return duration(None if value is None else value / 1000)
 
 
-def share(part: int, whole: int) -> str:
-    """A share with its n: `82 % of 50`."""
-    return f"{100 * part / whole:.0f} % of {count(whole)}" if whole else f"none of {count(0)}"
-
-
 def percent(value: float | None) -> str:
     """A ratio as a percentage to a whole number, with words for what is nearly nothing."""
     if value is None or math.isnan(value):

@@ -10,6 +10,7 @@ import msgspec
 from workbench.ledger.queries import Row
 from workbench.report import figures as people
 from workbench.report.build import packed_json, write_page
+from workbench.report.tables import outcome_kind
 
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 30
@@ -94,7 +95,6 @@ _LINE = (
 
 def _line(row: Row, part: int, place: int) -> list[Any]:
     name = row["outcome"]
-    kind = "unknown" if name is None else "ok" if name == "ok" else "wasted" if row["accepted"] else "failed"
     said = row["answer"] or row["error_text"] or ""
     return [
         _shown(row["sample_id"]),
@@ -102,7 +102,7 @@ def _line(row: Row, part: int, place: int) -> list[Any]:
         _shown(row["requested_model"]),
         _shown(row["served_model"]),
         (name or "no answer yet").replace("_", " "),
-        kind,
+        outcome_kind(name, accepted=row["accepted"]),
         row["reused"],
         row["disagree"],
         None if row["latency_ms"] is None else round(row["latency_ms"]),

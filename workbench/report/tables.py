@@ -97,7 +97,7 @@ class Table(msgspec.Struct, frozen=True):
         return Markup('<a href="{}.html{}">{}</a>').format(row["run_id"], fragment and f"#{fragment}", shown)
 
 
-def figure(result: Result, row: Row, column: str, kind: str, *keys: str, text: str | None = None) -> Markup:
+def figure(result: Result, row: Row, column: str, kind: str, *keys: str) -> Markup:
     """A figure with the exact value on hover.
 
     Args:
@@ -106,11 +106,9 @@ def figure(result: Result, row: Row, column: str, kind: str, *keys: str, text: s
         column: The figure's column.
         kind: How it is shown; see `Column.kind`.
         *keys: Columns that tell the row from others of the query.
-        text: Shown instead, where the kind does not suit.
     """
     source = {"query": result.query, "parameters": result.parameters, "row": {key: row[key] for key in keys}}
-    shown = _SHOW[kind](row[column]) if text is None else text
-    return _number(row[column], column, shown, msgspec.json.encode(source, enc_hook=str).decode())
+    return _number(row[column], column, _SHOW[kind](row[column]), msgspec.json.encode(source, enc_hook=str).decode())
 
 
 def _number(value: Any, column: str, shown: str, source: str | None = None) -> Markup:
@@ -133,9 +131,14 @@ def moment(at: datetime | date | None) -> Markup:
     )
 
 
+def outcome_kind(name: str | None, *, accepted: bool | None) -> str:
+    """Which of the four marks and colours an outcome has: ok, wasted (paid for and of no use), failed, unknown."""
+    return "unknown" if name is None else "ok" if name == "ok" else "wasted" if accepted else "failed"
+
+
 def outcome(name: str | None, *, accepted: bool | None) -> Markup:
-    """An outcome as a mark and a word: ok, wasted (paid for and of no use), failed, unknown."""
-    kind = "unknown" if name is None else "ok" if name == "ok" else "wasted" if accepted else "failed"
+    """An outcome as a mark and a word."""
+    kind = outcome_kind(name, accepted=accepted)
     return Markup('<span class="{}">{}</span>').format(kind, (name or "no answer yet").replace("_", " "))
 
 

@@ -54,7 +54,7 @@ def score_tool_call(scorer: CalledTool, calls: Sequence[ToolCall], sample: Sampl
 
 
 def object_in(text: str, wanted: Container[str]) -> dict[str, Any] | None:
-    """The last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the last of all.
+    """The last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the first of all.
 
     Args:
         text: An answer.
