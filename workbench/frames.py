@@ -1,7 +1,7 @@
 """A ledger as tables for a notebook: pandas or Arrow, with what a run that goes on has journalled so far."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.ledger.queries import reading
 from workbench.session import Where, ledger_to_read
@@ -64,7 +64,12 @@ class Frames:
         Args:
             name: Of the method that gives it as pandas.
             run: Only this run's; `runs` takes none.
+
+        Raises:
+            ValueError: There is no such table.
         """
+        if name not in get_args(Name):
+            raise ValueError(f"there is no table {name!r}; these are: {', '.join(get_args(Name))}")
         parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": run}
         with reading(self._ledger) as reader:
             return reader.arrow(name, **parameters)

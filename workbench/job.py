@@ -14,6 +14,7 @@ from workbench.job_file import (
     DatasetTable,
     JobFile,
     ModelTable,
+    Numeric,
     Pattern,
     PromptTable,
     RequestFields,
@@ -152,10 +153,20 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
         found.append(Problem(("prompt", "system"), "with prompt.messages, make the system prompt one of them"))
     found += _request_faults(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
-    labels = [scorer_label(scorer) for scorer in job.scorers]
-    for number, (scorer, label) in enumerate(zip(job.scorers, labels, strict=True)):
+    found += _scorer_faults(job.scorers)
+    return found
+
+
+def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:
+    found: list[Problem] = []
+    labels = [scorer_label(scorer) for scorer in scorers]
+    for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
         if label in labels[:number]:
             found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it a label of its own"))
+        if isinstance(scorer, Numeric):
+            for name in ("tolerance", "relative_tolerance"):
+                if not math.isfinite(getattr(scorer, name)):
+                    found.append(Problem(("scorers", number, name), "expected a finite number"))
         if isinstance(scorer, Pattern):
             try:
                 re.compile(scorer.pattern)

@@ -131,8 +131,20 @@ def ledger_to_read(where: Where) -> Ledger:
             Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` makes one")
         )
     if len(found) > 1:
-        raise InputError(Fault("", f"{DEFAULT_LEDGER} and {LOCAL_LEDGER} are both here", "say which with --ledger"))
+        raise InputError(
+            Fault(
+                "",
+                f"{DEFAULT_LEDGER} and {LOCAL_LEDGER} are both here",
+                "name one: --ledger PATH, or Frames(PATH) in a notebook",
+            )
+        )
     return found[0]
+
+
+def pages_folder(where: Where, ledger: Ledger) -> Path:
+    """Where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
+    folder = where.folder / "reports"
+    return folder if ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
 
 
 def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:

@@ -54,7 +54,7 @@ def convert(data: dict[str, Any], to: type[T]) -> tuple[T | None, list[Problem]]
     try:
         return msgspec.convert(data, to), []
     except msgspec.ValidationError as error:
-        return None, list(_problems(data, to)) or [Problem((), str(error))]
+        return None, list(dict.fromkeys(_problems(data, to))) or [Problem((), str(error))]
 
 
 def faults(problems: Iterable[Problem], text: str, source: str) -> list[Fault]:
@@ -66,6 +66,8 @@ def faults(problems: Iterable[Problem], text: str, source: str) -> list[Fault]:
 def located(path: PathTo, text: str, source: str) -> str:
     """Name a place in a TOML file: `file:line: dotted.path`, the line where it can be found."""
     dotted = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+    if not path:
+        return source
     line = line_of(path, text)
     return f"{source}:{line}: {dotted}" if line else f"{source}: {dotted}"
 

@@ -239,7 +239,7 @@ def test_odd_surroundings_are_named(oddly: Workbench) -> None:
     oddly.write("x.duckdb", "no database " * 1000)
     assert "page are missing" in oddly("run", "job.toml").stderr
     oddly("report", code=2)
-    assert "cannot be opened as a ledger" in oddly("runs", "--ledger", "x.duckdb", code=2).stderr
+    assert "is no DuckDB file" in oddly("runs", "--ledger", "x.duckdb", code=2).stderr
     for url in ("http://[::1", "http://a..b", "http://h:abc"):
         assert "is no http or https URL" in oddly("models", "--base-url", url, code=2).stderr
     (oddly.folder / ".env").write_bytes(b"A=\xff\xfe\n")

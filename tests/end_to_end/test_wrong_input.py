@@ -1,11 +1,12 @@
 """Everything that can be wrong before a run: one clear message, the documented code, and nothing is sent."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Workbench, job, sums
+from tests.conftest import COMMAND, Workbench, job, sums
 from workbench.local_platform.server import ThreadedServer
 
 Change = Callable[[Workbench], object]
@@ -127,10 +128,54 @@ def test_simulated_data_and_an_accounts_never_mix(bench: Workbench) -> None:
     assert "need a ledger of their own" in done.stderr
 
 
+def test_a_file_that_is_no_ledger_gets_no_company(bench: Workbench) -> None:
+    bench.write("notes.txt", "no ledger at all")
+    assert "notes.txt is no DuckDB file" in bench("runs", "--ledger", "notes.txt", code=2).stderr
+    assert not list(bench.folder.glob("notes.txt.*"))
+
+
+def test_lint_says_what_no_scorer_can_judge(bench: Workbench) -> None:
+    bench.write("sums.jsonl", '{"input": "a", "target": "many"}\n{"input": "b", "target": 2}\n')
+    bench.write("job.toml", job() + '\n[[scorers]]\nname = "numeric"\nlabel = "n"\n')
+    assert "scorers 'n': 1 of 2 samples do not have a target that it can judge by" in bench("lint", "job.toml").stdout
+
+
+def test_a_number_that_is_none_is_no_tolerance(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job() + '\n[[scorers]]\nname = "numeric"\nlabel = "n"\ntolerance = inf\n')
+    assert "tolerance: expected a finite number" in bench("lint", "job.toml", code=2).stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_error(bench: Workbench, closed: str) -> None:
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job())
+    bench("run", "job.toml")
+    done = subprocess.run(
+        ["bash", "-c", f"{COMMAND} runs {closed}"], cwd=bench.folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_terminal_without_unicode_gets_numbers(bench: Workbench) -> None:
+    bench.write("sums.jsonl", '{"input": "é", "id": "é"}\n')
+    bench.write("job.toml", job(name="→"))
+    bench.environment["PYTHONIOENCODING"] = "latin-1"
+    bench("run", "job.toml")
+    assert "\\u2192" in bench("runs").stdout
+
+
+def test_times_for_programs_say_that_they_are_utc(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job())
+    bench("run", "job.toml")
+    assert all(row["started_at"].endswith("Z") for row in bench.json("runs"))
+
+
 def test_two_ledgers_in_a_folder_must_be_told_apart(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     bench("run", "job.toml", "--local", "--no-report")
     bench("run", "job.toml", "--no-report")
-    assert "say which with --ledger" in bench("runs", code=2).stderr
+    assert "name one: --ledger PATH" in bench("runs", code=2).stderr
     assert len(bench.json("runs", "--ledger", "local.duckdb")) == 1

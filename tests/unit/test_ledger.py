@@ -1,9 +1,13 @@
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -221,9 +225,44 @@ def test_compacting_keeps_every_row(ledger: Ledger) -> None:
 def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     path.write_text("not a database, " * 1000)
-    write_run(Ledger(path).journal_folder, "r1", 1)
+    with pytest.raises(InputError, match="is no DuckDB file"):
+        Ledger(path)
+
+
+def test_a_damaged_ledger_is_named(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    ingest(ledger)
+    ledger.path.write_bytes(ledger.path.read_bytes()[:5000])
     with pytest.raises(WorkbenchError, match="cannot be opened"):
-        summary(Ledger(path), "r1")
+        summary(ledger, "r1")
+
+
+def test_a_ledger_that_may_only_be_read_is_read() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ledger = Ledger(folder / "theirs.duckdb")
+        write_run(ledger.journal_folder, "r1", 2)
+        ingest(ledger)
+        expected = summary(ledger, "r1")
+        ledger.journal_folder.chmod(0o555)
+        for with_lock in (True, False):
+            if not with_lock:
+                ledger.lock_path.unlink()
+            folder.chmod(0o555)
+            with _as_somebody_else():
+                assert summary(ledger, "r1") == expected
+            folder.chmod(0o755)
+
+
+@contextmanager
+def _as_somebody_else() -> Iterator[None]:
+    """For root, whom no permission stops."""
+    own = os.geteuid()
+    os.seteuid(65534 if own == 0 else own)
+    try:
+        yield
+    finally:
+        os.seteuid(own)
 
 
 def test_literals() -> None:

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from workbench.job_file import Choice, Exact, Includes, Numeric, Pattern, ScorerTable
+from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample
-from workbench.scoring.extract import chosen_letter, last_number
-from workbench.scoring.scorers import score
+from workbench.scoring.extract import as_number, chosen_letter, last_number
+from workbench.scoring.scorers import judges, score
 
 
 def value(scorer: ScorerTable, answer: str | None, target: Any = None, choices: tuple[str, ...] = ()) -> float | None:
@@ -30,6 +30,11 @@ def value(scorer: ScorerTable, answer: str | None, target: Any = None, choices: 
         ("10-20", 20),
         ("- 5 apples", 5),
         (".5", 0.5),
+        ("it weighs 3,14 kg", 3.14),
+        ("1.234,56 €", 1234.56),
+        ("12 000", 12000),
+        ("1,2,3", 3),
+        ("the point (3, 4)", 4),
         ("no number, v2x", None),
         ("", None),
     ],
@@ -46,7 +51,12 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
         ("B) because A is wrong", "B"),
         ("**D**", "D"),
         ("A cat sat", "A"),
-        ("I choose option b", None),
+        ("I choose option b", "B"),
+        ("(b)", "B"),
+        ("b", "B"),
+        ("The answer is c.", "C"),
+        ("(b), because C is wrong", "B"),
+        ("The answer is a dog", None),
         ("\\boxed{A}", "A"),
         ("nothing", None),
     ],
@@ -94,6 +104,42 @@ def test_a_choice_target_may_be_a_letter_the_options_text_or_its_number() -> Non
     assert value(Choice(), "four", "B", options) == 1
     assert value(Choice(), "D", "B", options) == 0
     assert value(Choice(), "B", "seven", options) is None
+
+
+def test_a_whole_number_as_target_counts_options_and_a_text_names_one() -> None:
+    assert value(Choice(), "B", 1, ("1", "2", "3")) == 1
+    assert value(Choice(), "A", "1", ("1", "2", "3")) == 1
+
+
+@pytest.mark.parametrize(("text", "number"), [("3,14", 3.14), ("1,234", 1234), ("1_0", None), ("12 000", 12000)])
+def test_a_target_that_is_a_number(text: str, number: float | None) -> None:
+    assert as_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("scorer", "target"),
+    [
+        (Exact(), None), (Exact(), {"a": 1}), (Numeric(), "many"), (Choice(), "Z9"), (Pattern("(x)"), None),
+        (JsonFields(), "text"), (CalledTool(), {"arguments": {}}),
+    ],
+)  # fmt: skip
+def test_what_a_scorer_cannot_judge_by_is_told_before_and_unscored_after(scorer: ScorerTable, target: Any) -> None:
+    sample = Sample("1", "q", target)
+    assert not judges(scorer, sample)
+    assert score(scorer, "x", sample).value is None
+
+
+@pytest.mark.parametrize(
+    ("scorer", "target"),
+    [
+        (Exact(), "a"), (Includes(), 5), (Numeric(), "so 7"), (Choice(), "B"), (Pattern("x"), None),
+        (JsonFields(), {"a": 1}), (CalledTool(), {"name": "f"}),
+    ],
+)  # fmt: skip
+def test_what_a_scorer_can_judge_by(scorer: ScorerTable, target: Any) -> None:
+    sample = Sample("1", "q", target)
+    assert judges(scorer, sample)
+    assert score(scorer, "x", sample).value is not None
 
 
 @pytest.mark.parametrize("scorer", [Exact(), Includes(), Numeric(), Choice()])

@@ -13,7 +13,7 @@ import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import print_json
-from workbench.errors import KeyRejectedError, UnreachableError, WorkbenchError
+from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.upkeep import check_ledger
 from workbench.report.figures import visible
 from workbench.run.provenance import package_versions
@@ -73,6 +73,8 @@ async def _endpoint(where: Where) -> list[Finding]:
         return [Finding("endpoint", False, str(error), mend, error.exit_code)]
     except WorkbenchError as error:
         mend = "copy .env.example to .env and fill it in; `workbench init` makes one"
+        if (where.folder / ".env").exists() or "workbench.toml" in str(error):
+            mend = "correct what the message names; `workbench init` in an empty folder makes a sound example"
         return [Finding("endpoint", False, str(error), mend, error.exit_code)]
 
 
@@ -110,6 +112,8 @@ def _ledger(where: Where) -> Finding:
         return Finding("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable for you", 2)
     except WorkbenchError as error:
         mend = "wait for the other process, or name another file with --ledger"
+        if isinstance(error, InputError):
+            mend = "bring the file back from a copy, or name another with --ledger; journals beside it are still read"
         return Finding("ledger", False, str(error), mend, error.exit_code)
     text = (
         f"{ledger.path}: {state['runs']} runs, {state['attempts']} attempts, {state['journals']} journals not ingested"

@@ -14,7 +14,7 @@ from workbench.cli import options
 from workbench.cli.output import print_json, say
 from workbench.job import Job, load_job
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
-from workbench.session import Where
+from workbench.session import Where, ledger_to_write, pages_folder
 
 
 @click.command()
@@ -62,7 +62,12 @@ def plan(job: Path, as_json: bool, **given: Any) -> None:
 @click.argument("job", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @options.endpoint
 @click.option("--fresh", is_flag=True, help="Ask everything anew; earlier answers are kept.")
-@click.option("--resume", metavar="RUN", help="Go on within the generation of RUN, with its job unless JOB is given.")
+@click.option(
+    "--resume",
+    metavar="RUN",
+    shell_complete=options.complete_runs,
+    help="Go on within the generation of RUN, with its job unless JOB is given.",
+)
 @options.reports
 @options.no_report
 @options.no_progress
@@ -97,7 +102,7 @@ def demo(**given: Any) -> None:
 
 
 def _run(where: Where, job: Job, fresh: bool, resume: str | None, given: dict[str, Any]) -> None:
-    reports = None if given["no_report"] else given["reports"] or where.folder / "reports"
+    reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
     finished = anyio.run(run_job, where, job, RunOptions(fresh, resume, reports, show))
     for note in finished.notes:

@@ -2,8 +2,10 @@
 
 import errno
 import importlib
+import io
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -79,6 +81,7 @@ def workbench(debug: bool) -> None:
 
 def main() -> None:
     """The console script; always ends the process with a documented exit code."""
+    _mend_streams()
     try:
         code = workbench.main(prog_name="workbench", standalone_mode=False)
     except BaseException as error:
@@ -88,6 +91,16 @@ def main() -> None:
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _mend_streams() -> None:
+    """Let a stream that the caller closed swallow what is written, and one that cannot show a character say its number."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _explain(error: BaseException) -> int:

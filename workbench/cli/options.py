@@ -12,13 +12,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print data as JSON on standard output.")
 reports = click.option(
-    "--reports", type=click.Path(file_okay=False, path_type=Path), help="Folder for pages [default: reports]."
+    "--reports",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for pages [default: reports, or one in it named after another ledger].",
 )
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
 no_progress = click.option("--no-progress", is_flag=True, help="Draw no progress bar, as where there is no terminal.")
 
 
-def _complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The newest runs of the ledger, for a shell that completes; without one there is nothing to offer."""
     from workbench.errors import WorkbenchError
     from workbench.ledger.queries import reading
@@ -36,8 +38,8 @@ def _complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) 
         return []
 
 
-run_id = click.argument("run", shell_complete=_complete_runs)
-optional_run_id = click.argument("run", required=False, shell_complete=_complete_runs)
+run_id = click.argument("run", shell_complete=complete_runs)
+optional_run_id = click.argument("run", required=False, shell_complete=complete_runs)
 job_file = click.argument("job", type=click.Path(dir_okay=False, path_type=Path))
 
 

@@ -3,7 +3,7 @@
 import shutil
 import sys
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -23,13 +23,26 @@ def say(text: str) -> None:
 
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
-    click.echo(msgspec.json.format(_ENCODER.encode(value), indent=2).decode())
+    click.echo(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2).decode())
 
 
 def print_json_lines(values: Any) -> None:
     """Values as JSON on standard output, one a line."""
     for value in values:
-        sys.stdout.buffer.write(_ENCODER.encode(value) + b"\n")
+        sys.stdout.buffer.write(_ENCODER.encode(_zoned(value)) + b"\n")
+
+
+def _zoned(value: Any) -> Any:
+    """The same with every time saying that it is UTC, as all in the ledger are."""
+    match value:
+        case dict():
+            return {key: _zoned(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_zoned(inner) for inner in value]
+        case datetime() if value.tzinfo is None:
+            return value.replace(tzinfo=UTC)
+        case _:
+            return value
 
 
 def print_table(rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "") -> None:

@@ -16,7 +16,7 @@ from workbench.evaluation.run_samples import run_samples
 from workbench.job import load_job, parse_job
 from workbench.ledger.queries import reading
 from workbench.report.figures import amount
-from workbench.session import ledger_to_read
+from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
 _CALL_FIELDS = (
@@ -154,7 +154,7 @@ def report(run: str | None, every: bool, reports: Path | None, as_json: bool, **
         wanted = wanted[:1]
     show = every and sys.stderr.isatty()
     with tqdm(total=len(wanted), unit=" pages", disable=not show) as bar:
-        paths = write_pages(ledger, wanted, reports or where.folder / "reports", each=lambda _: bar.update())
+        paths = write_pages(ledger, wanted, reports or pages_folder(where, ledger), each=lambda _: bar.update())
     opened = paths[0] if wanted and not every else paths[-3]
     if as_json:
         print_json(

@@ -6,6 +6,7 @@ DuckDB lets one process write and then no other even read, so nobody keeps the f
     <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -70,6 +71,8 @@ class Ledger:
             raise InputError(Fault("--ledger", f"there is no folder {self.path.parent}"))
         if self.path.is_dir():
             raise InputError(Fault("--ledger", f"{self.path} is a folder, not a file"))
+        if _is_something_else(self.path):
+            raise InputError(Fault("--ledger", f"{self.path} is no DuckDB file", "name another file"))
 
     @property
     def exists(self) -> bool:
@@ -87,7 +90,10 @@ class Ledger:
         Raises:
             LedgerBusyError: Others hold it for longer than `patience_s`.
         """
-        fd = os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = self._open_lock(exclusive=exclusive)
+        if fd is None:
+            yield
+            return
         try:
             deadline = time.monotonic() + patience_s
             while not _lock_at_once(fd, exclusive=exclusive):
@@ -97,6 +103,18 @@ class Ledger:
             yield
         finally:
             os.close(fd)
+
+    def _open_lock(self, *, exclusive: bool) -> int | None:
+        """The lock file's descriptor; None where one may only read and nobody ever made it."""
+        try:
+            return os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            if exclusive or error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+        try:
+            return os.open(self.lock_path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
 
     @contextmanager
     def running(self, job: str) -> Iterator[None]:
@@ -246,6 +264,16 @@ def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duck
 def _unusable(attach: str, error: duckdb.Error) -> InputError:
     path = attach.split(" AS ")[0].removeprefix("ATTACH ")
     return InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}"))
+
+
+def _is_something_else(path: Path) -> bool:
+    """Whether a file is there that DuckDB did not make; one that may not be read is told of where it is opened."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(12)
+    except OSError:
+        return False
+    return bool(head) and head[8:] != b"DUCK"
 
 
 def _lock_at_once(fd: int, *, exclusive: bool) -> bool:

@@ -9,10 +9,12 @@ import msgspec
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.job import Job
+from workbench.job_file import scorer_label
 from workbench.ledger.queries import Reader
 from workbench.plan.models import PlannedModel
 from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
 from workbench.records import ChatRequest, Sample
+from workbench.scoring.scorers import judges
 
 _KEY_BYTES = 32
 _LOOKED_UP_AT_ONCE = 20_000
@@ -64,6 +66,8 @@ class Plan:
         self.mixes_messages = False
         """Whether a sample is a list of messages of its own."""
         self.samples_bring_tools = False
+        self.unjudged: dict[str, int] = {}
+        """By scorer: how many samples have no target that it can judge by."""
         self._spool = spool
         self._keys = bytearray()
         self._answers: list[EarlierAnswer] = []
@@ -140,6 +144,10 @@ class Plan:
             seen_ids.add(folded)
             self.mixes_messages |= sample.is_chat
             self.samples_bring_tools |= bool(sample.tools)
+            for scorer in self.job.scorers:
+                if not judges(scorer, sample):
+                    label = scorer_label(scorer)
+                    self.unjudged[label] = self.unjudged.get(label, 0) + 1
             self._add(sample, prompt.messages(sample), seen_bodies)
         self._spool.seal()
         self.dataset_hash = digest.hexdigest()

@@ -61,6 +61,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         shown = ", ".join(map(repr, plan.repeated_ids[:_SHOWN_IDS]))
         more = f" and {len(plan.repeated_ids) - _SHOWN_IDS} more" if len(plan.repeated_ids) > _SHOWN_IDS else ""
         found.append(Finding("dataset", f"ids that stand for several samples: {shown}{more}"))
+    found += [Finding(f"scorers {label!r}", _unjudged(count, plan.samples)) for label, count in plan.unjudged.items()]
     if plan.mixes_messages and (job.prompt.system is not None or job.prompt.messages):
         found.append(Finding("prompt", "samples that are lists of messages are sent as they are, without [prompt]"))
     if job.dataset.shuffle_seed is not None and job.dataset.limit is None:
@@ -75,6 +76,11 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
             )
         )
     return found
+
+
+def _unjudged(count: int, samples: int) -> str:
+    which = "no sample has" if count == samples else f"{count} of {samples} samples do not have"
+    return f"{which} a target that it can judge by; their answers stay unscored"
 
 
 def _lint_fields(fields: dict[str, Any]) -> Iterator[str]:

@@ -6,14 +6,19 @@ import unicodedata
 
 _NUMBER = re.compile(
     r"(?<![\w.])[-+−–]?(?:[$€£¥]\s?)?"
-    r"(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?/\s?\d+)?"
+    r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:[, \u202f\u00a0]\d{3})+(?![\d])(?:\.\d+)?"
+    r"|(?<!\d,)\d+,\d{1,2}(?![\d,])|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?/\s?\d+)?"
 )
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+)")
 _FINAL = re.compile(r"(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|:)?)", re.IGNORECASE)
 _CHOICE_SAID = (
-    re.compile(r"\\boxed\{\s*\(?([A-Z])\)?\s*\}"),
+    re.compile(r"\\boxed\{\s*\(?([A-Za-z])\)?\s*\}"),
     re.compile(r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([A-Z])\b"),
+    re.compile(r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([a-z])(?=[*_\"')\].,;:]|\s*$)", re.MULTILINE),
     re.compile(r"^\s*[*_\"'(\[]*([A-Z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)", re.MULTILINE),  # not the article A
+    re.compile(r"^\s*[*_\"'(\[]*([a-z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)", re.MULTILINE),
     re.compile(r"[*_(\[]+([A-Z])[*_)\]]+"),
+    re.compile(r"\(([a-z])\)"),
     re.compile(r"\b([B-HJ-Z])\b(?!['’])"),
     re.compile(r"^\s*([A-Z])(?=\s)"),
 )
@@ -41,8 +46,16 @@ def numbers_in(text: str) -> list[float]:
 
 
 def as_number(text: str) -> float | None:
-    """A text that is one number, as that number; None when it is not one."""
-    plain = re.sub(r"[\s$€£¥,%\u202f\u00a0]", "", text).replace("−", "-").replace("–", "-")
+    """A text that is one number, as that number; None when it is not one.
+
+    A comma before three digits is a thousands mark (`1,234`), before one, two or more than three a decimal comma (`3,14`).
+    """
+    plain = re.sub(r"[\s$€£¥%\u202f\u00a0]", "", text).replace("−", "-").replace("–", "-")
+    if _DECIMAL_COMMA.fullmatch(plain):
+        plain = plain.replace(".", "").replace(",", ".")
+    elif "_" in plain:  # which only Python takes for a mark in a number
+        return None
+    plain = plain.replace(",", "")
     numerator, slash, denominator = plain.partition("/")
     try:
         value = float(numerator) / float(denominator) if slash else float(plain)
@@ -54,7 +67,7 @@ def as_number(text: str) -> float | None:
 def chosen_letter(text: str, letters: str) -> str | None:
     """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins."""
     for pattern in _CHOICE_SAID:
-        named = [match.group(1) for match in pattern.finditer(text) if match.group(1) in letters]
+        named = [letter for match in pattern.finditer(text) if (letter := match.group(1).upper()) in letters]
         if named:
             return named[-1]
     return None

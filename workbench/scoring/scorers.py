@@ -7,7 +7,7 @@ from typing import Any
 from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.extract import as_number, chosen_letter, folded, last_number
-from workbench.scoring.structured import score_json, score_tool_call
+from workbench.scoring.structured import as_object, is_tool_target, score_json, score_tool_call
 
 _SHOWN_CHARS = 80
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -123,7 +123,7 @@ def _target_number(target: str) -> float | None:
 
 def _choice(answer: str, targets: list[str], sample: Sample) -> Score:
     letters = _LETTERS[: len(sample.choices)] if sample.choices else _LETTERS
-    wanted = {letter for target in targets if (letter := _target_letter(target, sample)) is not None}
+    wanted = _target_letters(sample)
     if not wanted:
         return Score(None, f"the target names no choice: {_short(targets[0])}")
     given = chosen_letter(answer, letters)
@@ -135,9 +135,17 @@ def _choice(answer: str, targets: list[str], sample: Sample) -> Score:
     return _verdict(given in wanted, given, "equal to", sorted(wanted))
 
 
-def _target_letter(target: str, sample: Sample) -> str | None:
+def _target_letters(sample: Sample) -> set[str]:
+    given = sample.target if isinstance(sample.target, list | tuple) else [sample.target]
+    return {letter for target in given if (letter := _target_letter(target, sample)) is not None}
+
+
+def _target_letter(given: Any, sample: Sample) -> str | None:
     """The letter of a target: a letter, the option's text, or its number counted from 0 (as datasets store it)."""
     options = len(sample.choices) or len(_LETTERS)
+    if sample.choices and type(given) is int and 0 <= given < options:  # a number, not a text that looks like one
+        return _LETTERS[given]
+    target = _as_text(given)
     for number, text in enumerate(sample.choices):
         if _same(text, target):
             return _LETTERS[number]
@@ -160,6 +168,27 @@ def _verdict(right: bool, given: str | None, how: str, targets: list[str]) -> Sc
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+
+
+def judges(scorer: ScorerTable, sample: Sample) -> bool:
+    """Whether a sample has the kind of target that a scorer needs, so that an answer to it can be judged at all."""
+    match scorer:
+        case CalledTool():
+            return is_tool_target(sample.target)
+        case JsonFields():
+            return bool(as_object(sample.target))
+        case Pattern():
+            return sample.target is not None or not re.compile(scorer.pattern).groups
+    targets = targets_of(sample)
+    if not targets or isinstance(sample.target, dict):
+        return False
+    match scorer:
+        case Numeric():
+            return any(_target_number(target) is not None for target in targets)
+        case Choice():
+            return bool(_target_letters(sample))
+        case _:
+            return True
 
 
 def _as_text(value: Any) -> str:

@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"[-+]?\d{1,40}")
 
 def score_json(scorer: JsonFields, answer: str, sample: Sample) -> Score:
     """How many of the target object's fields the answer's JSON object has right."""
-    wanted = _as_object(sample.target)
+    wanted = as_object(sample.target)
     if not wanted:
         return Score(None, "the target is no JSON object")
     given = object_in(answer, wanted)
@@ -35,10 +35,10 @@ def score_json(scorer: JsonFields, answer: str, sample: Sample) -> Score:
 
 def score_tool_call(scorer: CalledTool, calls: Sequence[ToolCall], sample: Sample) -> Score:
     """Whether one of the calls made is the target's."""
-    wanted = _as_object(sample.target) or {}
-    arguments = _as_object(wanted.get("arguments") or {})
-    if not isinstance(wanted.get("name"), str) or arguments is None:
+    if not is_tool_target(sample.target):
         return Score(None, 'the target is no tool call {"name": …, "arguments": {…}}')
+    wanted = as_object(sample.target) or {}
+    arguments = as_object(wanted.get("arguments") or {}) or {}
     if not calls:
         return Score(0.0, "no tool was called")
     named = [call for call in calls if call.name == wanted["name"]]
@@ -85,7 +85,7 @@ def _closing(text: str, start: int) -> int:
     return start + 1
 
 
-def _as_object(value: Any) -> dict[str, Any] | None:
+def as_object(value: Any) -> dict[str, Any] | None:
     """A target that is an object, also where a file could only hold it as JSON text."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
@@ -93,6 +93,12 @@ def _as_object(value: Any) -> dict[str, Any] | None:
         except (msgspec.DecodeError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
+
+
+def is_tool_target(target: Any) -> bool:
+    """Whether a target says which tool is to be called: `{"name": …, "arguments": {…}}`."""
+    wanted = as_object(target) or {}
+    return isinstance(wanted.get("name"), str) and as_object(wanted.get("arguments") or {}) is not None
 
 
 def same(given: Any, wanted: Any) -> bool:
