@@ -127,3 +127,5 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     assert "3 of its newest 3 calls failed" in routes
     index = Path(result["report"]).with_name("index.html").read_text("utf-8")
     assert "What needs you" in index
+    allowance = Path(result["report"]).with_name("allowance.html").read_text("utf-8")
+    assert "The dearest" not in allowance
