@@ -73,7 +73,7 @@ async def _endpoint(where: Where) -> list[Finding]:
         return [Finding("endpoint", False, str(error), mend, error.exit_code)]
     except WorkbenchError as error:
         mend = "copy .env.example to .env and fill it in; `workbench init` makes one"
-        if (where.folder / ".env").exists() or "workbench.toml" in str(error):
+        if isinstance(error, InputError) and error.faults[0].where.startswith(str(where.folder)):
             mend = "correct what the message names; `workbench init` in an empty folder makes a sound example"
         return [Finding("endpoint", False, str(error), mend, error.exit_code)]
 
