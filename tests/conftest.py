@@ -12,7 +12,7 @@ import hypothesis
 import msgspec
 import pytest
 
-from workbench.local_platform.config import Latency, PlatformConfig, Route, load_config
+from workbench.local_platform.config import Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
 
 hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
@@ -49,7 +49,7 @@ def platform(catalogue: PlatformConfig) -> Iterator[ThreadedServer]:
 def one_route(**fields: Any) -> PlatformConfig:
     """A platform with a single route `m`."""
     route = msgspec.convert({"id": "m", "skill": "arithmetic", "upstream": "lab/m"} | fields, Route)
-    return PlatformConfig(routes=(route,))
+    return PlatformConfig(routes=(route,), limits=Limits(retry_pause_s=0))
 
 
 class Workbench:

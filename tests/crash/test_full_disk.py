@@ -43,7 +43,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
         done = bench("run", "job.toml", "--ledger", ledger, "--no-report", "--json", code=3)
         assert "full" in done.stderr or "No space" in done.stderr
         result = json.loads(done.stdout)
-        sent = sum(server.platform.requests.values())
+        sent = sum(server.platform.statistics.requests.values())
         assert 0 < result["completed"] < ROWS
         assert result["completed"] == sent, "an answer that arrived is not on record"
         filler.unlink()
@@ -51,7 +51,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
         again = bench.json("run", "job.toml", "--ledger", ledger, "--no-report")
         assert again["reused"] == result["completed"]
         assert again["reused"] + again["completed"] == ROWS
-        assert sum(server.platform.requests.values()) == ROWS
+        assert sum(server.platform.statistics.requests.values()) == ROWS
         assert bench.json("ledger", "check", "--ledger", ledger)["sound"]
 
 
@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, small_disk: Path) ->
         (small_disk / "filler").write_bytes(b"x" * 8_900_000)
         done = bench("run", "job.toml", "--ledger", str(small_disk / "l.duckdb"), "--no-report", code=3)
         assert "make room and run again" in done.stderr
-        assert not server.platform.requests
+        assert not server.platform.statistics.requests
 
 
 def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 3, done.stderr
         assert "Traceback" not in done.stderr
-        sent = sum(server.platform.requests.values())
+        sent = sum(server.platform.statistics.requests.values())
         again = bench.json("run", "job.toml", "--no-report")
         assert again["planned"] in (rows, rows + 1)
         assert again["reused"] == sent, "an answer that arrived is not on record"
-        assert sum(server.platform.requests.values()) == again["planned"]
+        assert sum(server.platform.statistics.requests.values()) == again["planned"]

@@ -79,7 +79,7 @@ def kill_once(folder: Path, chance: random.Random) -> None:
         found = accepted(ledger)
         assert len(found) == PLANNED
         assert set(found.values()) == {1}
-        assert sum(server.platform.requests.values()) <= PLANNED + LIMIT
+        assert sum(server.platform.statistics.requests.values()) <= PLANNED + LIMIT
         assert bench.json("ledger", "check")["sound"]
 
 
@@ -106,4 +106,4 @@ def test_a_run_killed_again_and_again_ends(tmp_path: Path) -> None:
         result = bench.json("run", "job.toml", "--no-report")
         assert result["reused"] + result["completed"] == PLANNED
         assert set(accepted(Ledger(tmp_path / "ledger.duckdb")).values()) == {1}
-        assert sum(server.platform.requests.values()) <= PLANNED + kills * LIMIT
+        assert sum(server.platform.statistics.requests.values()) <= PLANNED + kills * LIMIT

@@ -72,7 +72,7 @@ def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(400))
         bench.write("job.toml", job("sim/instant", "sim/prose", limit=8))
         with bench.start("run", "job.toml", "--no-report") as process:
-            while server.platform.requests["sim/prose"] < 10:
+            while server.platform.statistics.requests["sim/prose"] < 10:
                 time.sleep(0.01)
             bench("score", bench.json("runs")[0]["run_id"])
             notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]

@@ -42,8 +42,8 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     assert result["usage"]["calls_without_usage"] == 0
     assert result["usage"]["total_tokens"] == result["usage"]["prompt_tokens"] + result["usage"]["completion_tokens"]
     assert Path(result["report"]).is_absolute()
-    assert sum(platform.platform.requests.values()) == 120
-    assert platform.platform.most_in_flight <= 8
+    assert sum(platform.platform.statistics.requests.values()) == 120
+    assert platform.platform.statistics.most_in_flight <= 8
 
     calls = bench.lines("show", result["run_id"], "--calls")
     assert len(calls) == 120
@@ -65,10 +65,10 @@ def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbenc
     first = bench.json("run", "job.toml", "--no-report")
     again = bench.json("run", "job.toml", "--no-report")
     assert (again["reused"], again["completed"], again["outcomes"]) == (60, 0, {})
-    assert sum(platform.platform.requests.values()) == 60
+    assert sum(platform.platform.statistics.requests.values()) == 60
     fresh = bench.json("run", "job.toml", "--no-report", "--fresh")
     assert (fresh["reused"], fresh["completed"]) == (0, 60)
-    assert sum(platform.platform.requests.values()) == 120
+    assert sum(platform.platform.statistics.requests.values()) == 120
     assert len(bench.lines("show", first["run_id"], "--calls")) == 60
     with duckdb.connect(first["ledger"], read_only=True) as db:
         generations = db.execute("SELECT generation, count(*) FROM attempts WHERE accepted GROUP BY ALL").fetchall()
@@ -90,7 +90,7 @@ def test_only_what_is_new_is_sent(bench: Workbench, platform: ThreadedServer) ->
     bench.write("epochs.toml", job("sim/instant").replace("[run]", "[run]\nepochs = 3"))
     result = bench.json("run", "epochs.toml", "--no-report")
     assert (result["planned"], result["reused"], result["completed"]) == (45, 15, 30)
-    assert sum(platform.platform.requests.values()) == 60
+    assert sum(platform.platform.statistics.requests.values()) == 60
 
 
 def test_intended_duplicates_stay_duplicates(bench: Workbench, platform: ThreadedServer) -> None:
@@ -99,7 +99,7 @@ def test_intended_duplicates_stay_duplicates(bench: Workbench, platform: Threade
     assert bench.json("run", "job.toml", "--no-report")["completed"] == 6
     assert bench.json("run", "job.toml", "--no-report")["reused"] == 6
     assert any("stand for several samples" in finding["text"] for finding in bench.json("lint", "job.toml"))
-    assert sum(platform.platform.requests.values()) == 6
+    assert sum(platform.platform.statistics.requests.values()) == 6
 
 
 def test_changing_a_scorer_scores_again_without_a_call(bench: Workbench, platform: ThreadedServer) -> None:
@@ -111,7 +111,7 @@ def test_changing_a_scorer_scores_again_without_a_call(bench: Workbench, platfor
     found = bench.json("score", run, "--job", "other.toml")
     assert found["written"] == 10
     assert {row["scorer"]: row["mean"] for row in found["scores"]} == {"numeric": 1.0, "exact": 0.0}
-    assert sum(platform.platform.requests.values()) == 10
+    assert sum(platform.platform.statistics.requests.values()) == 10
 
 
 def test_failures_that_a_rerun_can_mend_are_incomplete_and_mended(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_models_are_interleaved_and_limits_hold(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(24))
         bench.write("job.toml", job("slow", "fast", limit=6))
         run = bench.json("run", "job.toml", "--no-report")
-        assert server.platform.most_in_flight == 6
+        assert server.platform.statistics.most_in_flight == 6
         with duckdb.connect(run["ledger"], read_only=True) as db:
             last_fast, half_of_slow = db.execute(
                 "SELECT max(ended_at) FILTER (model = 'fast'), quantile_disc(ended_at, 0.5) FILTER (model = 'slow') FROM attempts"
@@ -185,18 +185,18 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(200))
         bench.write("job.toml", job("sim/instant", limit=4))
         process = bench.start("run", "job.toml", "--json", "--no-report")
-        while sum(server.platform.requests.values()) < 8:
+        while sum(server.platform.statistics.requests.values()) < 8:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
         result = json.loads(out)
         assert result["status"] == "interrupted"
-        assert result["completed"] == sum(server.platform.requests.values()) == 200 - result["pending"]
+        assert result["completed"] == sum(server.platform.statistics.requests.values()) == 200 - result["pending"]
         assert "waiting for" in err
         again = bench.json("run", "job.toml", "--no-report")
         assert again["reused"] == result["completed"]
-        assert sum(server.platform.requests.values()) == 200
+        assert sum(server.platform.statistics.requests.values()) == 200
 
 
 def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(20))
         bench.write("job.toml", job("sim/instant", limit=4))
         process = bench.start("run", "job.toml", "--json", "--no-report")
-        while server.platform.in_flight < 4:
+        while server.platform.statistics.in_flight < 4:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
@@ -224,7 +224,7 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
         bench.write("one.toml", job("sim/instant", name="one"))
         bench.write("two.toml", job("sim/prose", name="two"))
         first = bench.start("run", "one.toml", "--json", "--no-report")
-        while not server.platform.requests:
+        while not server.platform.statistics.requests:
             time.sleep(0.01)
         refused = bench("run", "one.toml", code=5)
         assert f"in process {first.pid}" in refused.stderr
@@ -248,7 +248,7 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
         with duckdb.connect(str(ledger), read_only=True) as notebook:
             holding = notebook.execute("SELECT * FROM attempts")
             runs = [bench.start("run", name, "--json") for name in ("one.toml", "two.toml")]
-            while server.platform.requests["sim/prose"] < 20:
+            while server.platform.statistics.requests["sim/prose"] < 20:
                 time.sleep(0.01)
             (live,) = [row for row in bench.json("runs") if row["status"] is None and row["job"] == "two"]
             assert live["completed"] > 0  # from its journal
@@ -274,7 +274,7 @@ def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
         bench.write("job.toml", job("sim/instant", limit=4))
         first = bench.json("run", "job.toml", "--no-report")
         process = bench.start("run", "job.toml", "--fresh", "--no-report")
-        while sum(server.platform.requests.values()) < 130:
+        while sum(server.platform.statistics.requests.values()) < 130:
             time.sleep(0.01)
         process.kill()
         process.communicate()
@@ -284,7 +284,7 @@ def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
         assert result["planned"] == 100
         assert result["reused"] + result["completed"] == 100
         assert result["reused"] >= 20
-        assert sum(server.platform.requests.values()) <= 200 + 4
+        assert sum(server.platform.statistics.requests.values()) <= 200 + 4
         calls = bench.lines("show", first["run_id"], "--calls")
         assert len(calls) == 100  # the old answers are kept
         bench.write("sums.jsonl", sums(99))

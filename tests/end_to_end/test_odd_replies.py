@@ -141,7 +141,7 @@ def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: P
     script = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     bench.write("sums.jsonl", sums(9))
     process = bench.start("run", "job.toml", "--json")
-    while sum(platform.platform.requests.values()) < 6:
+    while sum(platform.platform.statistics.requests.values()) < 6:
         time.sleep(0.005)
     command = [sys.executable, "-c", script, str(tmp_path / "ledger.duckdb")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:

@@ -50,7 +50,7 @@ def test_faults_of_job_and_dataset(
     done = bench(command, "job.toml", code=2)
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert not platform.platform.requests
+    assert not platform.platform.statistics.requests
     assert not list(bench.folder.glob("*.duckdb*"))
 
 

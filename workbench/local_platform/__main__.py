@@ -7,14 +7,15 @@ import asyncio
 
 from workbench.local_platform.app import Platform
 from workbench.local_platform.config import load_config
-from workbench.local_platform.server import Server, announce_json, new_key, serve
+from workbench.local_platform.server import Server, announce_json, serve
+from workbench.local_platform.state import new_key
 
 
 def main() -> None:
     """Serve the built-in catalogue with the account `lab`."""
     config = load_config()
     key = new_key()
-    server = Server(Platform(config, {key: config.accounts[0].name}))
+    server = Server(Platform(config, keys={key: config.accounts[0].name}))
     asyncio.run(serve(server, key, announce_json, with_parent=True))
 
 

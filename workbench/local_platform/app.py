@@ -1,214 +1,251 @@
-"""The two endpoints of the document, answered by simulated routes."""
+"""The endpoints of the document, and what a server needs beside them."""
 
 import asyncio
-import hashlib
-import time
-from collections import Counter
-from typing import Any
+import os
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 
-import msgspec
 from aiohttp import web
 
+from workbench.local_platform import replies, streaming
+from workbench.local_platform.access import Access, AccessLog
+from workbench.local_platform.accounts import Accounts
+from workbench.local_platform.backend import Backend, Failure
+from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance
-from workbench.local_platform.config import PlatformConfig, Preset, Route
-from workbench.local_platform.skills.answering import Answer, answer
+from workbench.local_platform.clock import Clock
+from workbench.local_platform.config import PlatformConfig, Route
+from workbench.local_platform.gateway import FullError, Gateway, Stream
+from workbench.local_platform.simulated import Simulated
+from workbench.local_platform.state import State, StateError
+from workbench.local_platform.statistics import Statistics
+from workbench.local_platform.upstream import Upstream
 
-OWNED_BY = "simulated"
-MAX_BODY_BYTES = 64 * 2**20
-_STARTED_AT = 1_760_000_000  # `created` of the catalogue's entries: a constant, so that lists compare equal
-_GATEWAY_ERRORS = {
-    408: ("Timeout", "the model server did not answer within the time limit"),
-    429: ("RateLimitError", "the model server is over its rate limit"),
-    500: ("InternalServerError", "the model server failed"),
-    502: ("BadGatewayError", "the model server is down"),
-    503: ("ServiceUnavailableError", "the model server is overloaded"),
-    530: ("APIError", "the model server's host is unreachable"),
-}
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_REQUEST_ID = "X-Request-Id"
+_ACCESS = web.RequestKey("access", Access)
 
 
 class Platform:
-    """One platform: its configuration, the keys it accepts, and what it has counted.
+    """One platform.
 
     Args:
-        config: Routes, presets and accounts.
-        keys: API key -> name of the account that owns it; only hashes are kept.
+        config: Routes, presets, accounts, limits.
+        state: Keys and draws; by default in memory.
+        keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
+        log: Told of every request; by default nobody is.
     """
 
-    def __init__(self, config: PlatformConfig, keys: dict[str, str]) -> None:
+    def __init__(
+        self,
+        config: PlatformConfig,
+        state: State | None = None,
+        keys: dict[str, str] | None = None,
+        log: AccessLog | None = None,
+    ) -> None:
         self.config = config
-        self.requests: Counter[str] = Counter()
-        """Chat requests received, by requested model."""
-        self.in_flight = 0
-        self.most_in_flight = 0
-        self._accounts = {_hashed(key): account for key, account in keys.items()}
-        self._routes = {route.id: route for route in config.routes}
-        self._presets = {preset.id: preset for preset in config.presets}
-        self._chance = Chance(config.seed)
+        self.state = state or State()
+        self.draining = False
+        self._log = log
+        self._catalogue = Catalogue(config)
+        self._accounts = Accounts(config, self.state, keys or {})
+        self._clock, self._chance = Clock(config.clock_speed), Chance(config.seed)
+        self._simulated: Backend = Simulated(self._clock, config.seed)
+        self._upstream: Backend = Upstream(
+            os.environ, config.limits.in_flight, silent_streams=config.silent.garbled_stream == "empty"
+        )
+        self._gateway = Gateway(config, self._catalogue, self._accounts, self._clock, self._backend_of)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was counted since the start."""
+        return self._gateway.statistics
 
     def application(self) -> web.Application:
         """The aiohttp application that serves this platform."""
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
-        app.router.add_get("/api/models", self.list_models)
-        app.router.add_post("/api/chat/completions", self.complete)
+        app = web.Application(client_max_size=self.config.limits.body_bytes, middlewares=[self._around])
+        for prefix in ("/api", "/api/v1"):  # the second was seen to be the same
+            app.router.add_get(f"{prefix}/models", self.list_models)
+            app.router.add_post(f"{prefix}/chat/completions", self.complete)
+        app.router.add_get("/health", self.health)
+        app.router.add_get("/statistics", self.show_statistics)
+        app.on_cleanup.append(self._close)
         return app
+
+    async def health(self, request: web.Request) -> web.Response:
+        """`GET /health`: whether requests are taken; without a key."""
+        if self.draining:
+            return replies.json_reply({"status": "draining"}, 503)
+        return replies.json_reply({"status": "ok"})
+
+    async def show_statistics(self, request: web.Request) -> web.Response:
+        """`GET /statistics`: counters, for the accounts that may read them."""
+        if not self.config.statistics_for:
+            return replies.unknown_path(self.config.silent, request.method)
+        if self._account_of(request) not in self.config.statistics_for:
+            raise RefusedError(403, "This account may not read the statistics.")
+        return replies.json_reply(self.statistics.as_object())
 
     async def list_models(self, request: web.Request) -> web.Response:
         """`GET /api/models`: exactly the models that the caller's account sees."""
+        routes, presets = self._catalogue.visible(self._account_of(request))
+        bases = {route.id: route for route in self.config.routes}
+        entries = [replies.entry(route, route) for route in routes]
+        entries += [replies.entry(preset, bases[preset.base]) for preset in presets]
+        return replies.json_reply({"data": entries})
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        """`POST /api/chat/completions`, streamed and not."""
         account = self._account_of(request)
-        if account is None:
-            return _unauthenticated(request)
-        routes = [_entry(route.id) for route in self.config.routes if _visible(route, account)]
-        presets = [
-            _entry(preset.id) | {"preset": True, "info": {"base_model_id": preset.base}}
-            for preset in self.config.presets
-            if self._usable(preset, account)
-        ]
-        return _json({"data": routes + presets})
-
-    async def complete(self, request: web.Request) -> web.Response:
-        """`POST /api/chat/completions` with `stream` false or absent."""
-        account = self._account_of(request)
-        if account is None:
-            return _unauthenticated(request)
+        call = self._catalogue.call(account, request.content_type, await _body_of(request))
+        request[_ACCESS].model = call.requested
+        self.statistics.received(account, call.requested)
         try:
-            raw = await request.read()
-        except web.HTTPException:  # larger than a body may be
-            raise
-        except Exception as error:  # not encoded as it says, cut off, and whatever else a socket brings
-            return _refuse(400, f"the body cannot be read: {error}")
-        body, refusal = _read_body(request.content_type, raw)
-        if refusal is not None:
-            return refusal
-        model = body.get("model")
-        preset = self._presets.get(model) if isinstance(model, str) else None
-        route = self._route_for(model, preset, account)
-        if route is None:
-            return _refuse(400, "Model not found")
-        if body.get("stream"):
-            return _refuse(400, "This version of the embedded platform does not stream; send stream: false")
-        self.requests[str(model)] += 1
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+            async with self._gateway.slot():
+                with self.statistics.flight(account):
+                    call = await self._within_allowance(call)
+                    return await (self._stream if call.streamed else self._whole)(request, call)
+        except FullError:
+            return replies.full(self.config.silent)
+        except Failure as failure:
+            return replies.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
+
+    async def _whole(self, request: web.Request, call: Call) -> web.StreamResponse:
+        route, answer = await self._gateway.complete(call)
+        reply = replies.completion(answer, self._served_name(call, route), self.config.silent)
+        return await self._sent(request, route, call, reply)
+
+    async def _stream(self, request: web.Request, call: Call) -> web.StreamResponse:
+        begin_s = self._clock.now_s()
+        stream = await self._gateway.open_stream(call)
+        fault = self._chance.fault(stream.route, call.raw, self._clock.now_s(), front=True)
+        headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
+        reply = web.StreamResponse(headers=headers | {_REQUEST_ID: request[_ACCESS].request_id})
+        async with aclosing(stream.chunks):  # type: ignore[type-var]  # a generator
+            await reply.prepare(request)
+            left_s = self._gateway.limit_s(stream.route) - (self._clock.now_s() - begin_s)
+            end = await self._relay(reply, stream, call, max(left_s, 0.0))
+            if fault is not None and request.transport is not None:  # what came last is lost, or all of it
+                request.transport.abort()
+                return reply
+            await reply.write(end)
+        await reply.write_eof()
+        return reply
+
+    async def _relay(self, reply: web.StreamResponse, stream: Stream, call: Call, left_s: float) -> bytes:
+        """Pass a stream on; what is left to say when it ends."""
+        silent, name = self.config.silent, self._streamed_name(call, stream.route)
+        written = 0
         try:
-            return await self._serve(route, body, raw, preset)
-        finally:
-            self.in_flight -= 1
+            async with self._clock.limit(left_s):
+                async for event in streaming.events(stream.chunks, name, silent, wants_usage=call.wants_usage):
+                    if event is streaming.DONE and not written:  # a model server that said nothing
+                        return streaming.empty_end(name) + event
+                    await reply.write(event)
+                    written += 1
+        except TimeoutError:
+            return streaming.broken(Failure(408, "the time limit is over"), silent.time_limit_status, silent)
+        except Failure as failure:
+            return streaming.broken(failure, self._gateway.status_of(failure), silent)
+        return b""
 
-    async def _serve(self, route: Route, body: dict[str, Any], raw: bytes, preset: Preset | None) -> web.Response:
-        served, name = route, route.id
-        if route.unavailable:
-            fallback = self._routes.get(route.fallback or "")
-            if fallback is None or fallback.unavailable:
-                return _gateway_error(502, route.id)
-            served, name = (
-                fallback,
-                fallback.upstream,
-            )  # a real stack names the upstream here, not the fallback's id
-        if served.secret_missing:
-            return _gateway_refusal(served.id)
-        if delay_s := self._chance.latency_s(served, raw):
-            await asyncio.sleep(delay_s)
-        if status := self._chance.fault_status(served, raw):
-            return _gateway_error(status, route.id)
-        return _completion(name, answer(served, body, preset.system if preset else None), raw)
+    async def _sent(self, request: web.Request, route: Route, call: Call, reply: web.Response) -> web.StreamResponse:
+        """Send an answer, or meet with a fault in front of the model server."""
+        fault = self._chance.fault(route, call.raw, self._clock.now_s(), front=True)
+        if fault is None or request.transport is None:
+            return reply
+        if fault.kind == "truncate":
+            await reply.prepare(request)
+            body = reply.body if isinstance(reply.body, bytes) else b""
+            request.transport.write(body[: len(body) // 2])
+            request.transport.close()
+        else:
+            request.transport.abort()
+        return reply
 
-    def _route_for(self, model: Any, preset: Preset | None, account: str) -> Route | None:
-        if preset is not None:
-            return self._routes[preset.base] if self._usable(preset, account) else None
-        route = self._routes.get(model) if isinstance(model, str) else None
-        return route if route is not None and _visible(route, account) else None
+    async def _within_allowance(self, call: Call) -> Call:
+        if not self._accounts.is_exhausted(call.account):
+            return call
+        silent = self.config.silent
+        fallback = self._catalogue.fallback_of(call.route)
+        if silent.exhausted == "fallback" and fallback is not None:
+            return call.on(fallback)
+        if silent.exhausted == "silent":
+            await self._clock.sleep(self._gateway.limit_s(call.route))
+            raise Failure(silent.time_limit_status, "nothing was said within the time limit")
+        raise RefusedError(silent.exhausted_status, silent.exhausted_detail)
 
-    def _usable(self, preset: Preset, account: str) -> bool:
-        return _visible(preset, account) and _visible(self._routes[preset.base], account)
+    def _served_name(self, call: Call, route: Route) -> str:
+        """What `model` says of an answer that is not streamed (Resources, Chat completion response)."""
+        match self.config.silent.served_name:
+            case "upstream":
+                return route.upstream
+            case "requested" if route is not call.route:
+                return route.upstream
+            case _:
+                return route.id
 
-    def _account_of(self, request: web.Request) -> str | None:
+    def _streamed_name(self, call: Call, route: Route) -> str:
+        """The same in a stream, where a fallback was seen to give its own id."""
+        return route.upstream if self.config.silent.served_name == "upstream" else route.id
+
+    def _backend_of(self, route: Route) -> Backend:
+        return self._simulated if route.skill is not None else self._upstream
+
+    def _account_of(self, request: web.Request) -> str:
+        """The account whose key a request bears (Authentication).
+
+        Raises:
+            RefusedError: It bears none that is accepted.
+        """
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        return self._accounts.get(_hashed(key.strip()))  # a look-up by hash: its time tells nothing of the key
+        account = self._accounts.owner_of(key.strip()) if scheme.lower() == "bearer" else None
+        if account is None:
+            given = "Authorization" in request.headers
+            raise RefusedError(401, "The API key is not valid or was revoked." if given else "Not authenticated")
+        request[_ACCESS].account = account
+        return account
+
+    @web.middleware
+    async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Give every request an id, every refusal its shape, and every end a line in the log."""
+        access = request[_ACCESS] = Access(secrets.token_hex(8), request.method, request.path)
+        try:
+            reply = await self._answered(request, handler)
+        except asyncio.CancelledError:
+            access.status = 499  # as web servers log a caller that left
+            raise
+        else:
+            access.status = reply.status
+            if not reply.prepared:
+                reply.headers[_REQUEST_ID] = access.request_id
+            return reply
+        finally:
+            if self._log is not None:
+                self._log.write(access)
+
+    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except RefusedError as refused:
+            return replies.refusal(refused.status, refused.detail)
+        except StateError:
+            return replies.refusal(503, "The platform cannot record what is drawn, and so takes no request.")
+        except web.HTTPNotFound:
+            return replies.unknown_path(self.config.silent, request.method)
+        except web.HTTPException as error:
+            return replies.refusal(error.status, error.reason)
+
+    async def _close(self, _: web.Application) -> None:
+        await self._upstream.close()
+        self.state.close()
 
 
-def _hashed(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
-
-
-def _visible(entry: Route | Preset, account: str) -> bool:
-    return entry.visible_to is None or account in entry.visible_to
-
-
-def _entry(model_id: str) -> dict[str, Any]:
-    return {"id": model_id, "object": "model", "created": _STARTED_AT, "owned_by": OWNED_BY, "name": model_id}
-
-
-def _read_body(content_type: str, raw: bytes) -> tuple[dict[str, Any], web.Response | None]:
-    if content_type != "application/json":
-        return {}, _invalid("dict_type", "Input should be a valid dictionary; is Content-Type application/json?")
+async def _body_of(request: web.Request) -> bytes:
     try:
-        body = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return {}, _invalid("json_invalid", f"JSON decode error: {error}")
-    if not isinstance(body, dict):
-        return {}, _invalid("dict_type", "Input should be a valid dictionary")
-    if not isinstance(body.get("messages") or [], list):
-        return {}, _refuse(400, "messages is not a list")
-    if not isinstance(body.get("tools") or [], list):
-        return {}, _refuse(400, "tools is not a list")
-    return body, None
-
-
-def _completion(name: str, said: Answer, raw: bytes) -> web.Response:
-    message: dict[str, Any] = {"role": "assistant", "content": said.text}
-    if said.reasoning is not None:
-        message["reasoning_content"] = said.reasoning
-    if said.tool_calls:
-        message["tool_calls"] = said.tool_calls
-    usage: dict[str, Any] = {
-        "prompt_tokens": said.prompt_tokens,
-        "completion_tokens": said.completion_tokens,
-        "total_tokens": said.prompt_tokens + said.completion_tokens,
-    }
-    if said.reasoning_tokens:
-        usage["completion_tokens_details"] = {"reasoning_tokens": said.reasoning_tokens}
-    return _json(
-        {
-            "id": "chatcmpl-" + hashlib.blake2b(raw, digest_size=12).hexdigest(),
-            "object": "chat.completion",
-            "created": int(time.time()),
-            "model": name,
-            "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}],
-            "usage": usage,
-        }
-    )
-
-
-def _gateway_error(status: int, route_id: str) -> web.Response:
-    kind, text = _GATEWAY_ERRORS[status]
-    error = {
-        "message": f"litellm.{kind}: {text} (route {route_id!r})",
-        "type": None,
-        "param": None,
-        "code": str(status),
-    }
-    return _json({"error": error}, status)
-
-
-def _gateway_refusal(route_id: str) -> web.Response:
-    text = f"litellm.AuthenticationError: the model server rejects the platform's own secret (route {route_id!r})"
-    return _json({"error": {"message": text, "type": "authentication_error", "param": None, "code": "401"}}, 401)
-
-
-def _unauthenticated(request: web.Request) -> web.Response:
-    given = "Authorization" in request.headers
-    return _refuse(401, "The API key is not valid or was revoked." if given else "Not authenticated")
-
-
-def _invalid(kind: str, message: str) -> web.Response:
-    return _json({"detail": [{"type": kind, "loc": ["body"], "msg": message}]}, 422)
-
-
-def _refuse(status: int, detail: str) -> web.Response:
-    return _json({"detail": detail}, status)
-
-
-def _json(value: dict[str, Any], status: int = 200) -> web.Response:
-    return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
+        return await request.read()
+    except web.HTTPException:  # larger than a body may be
+        raise
+    except Exception as error:  # not encoded as it says, cut off, and whatever else a socket brings
+        raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error

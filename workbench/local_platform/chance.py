@@ -5,7 +5,7 @@ import math
 from collections import OrderedDict
 from statistics import NormalDist
 
-from workbench.local_platform.config import Route
+from workbench.local_platform.config import Route, RouteFault
 
 _REMEMBERED = 100_000
 _NORMAL = NormalDist()
@@ -26,23 +26,43 @@ class Chance:
         normal = _NORMAL.inv_cdf(self._uniform("latency", route.id, body, 0))
         return latency.median / 1000 * math.exp(latency.sigma * normal)
 
-    def fault_status(self, route: Route, body: bytes) -> int | None:
-        """The HTTP status of the fault that meets this request, or None."""
-        if not route.faults:
+    def fault(
+        self, route: Route, body: bytes, now_s: float, *, front: bool = False, first: bool = True
+    ) -> RouteFault | None:
+        """The fault that meets this request on this route, or None.
+
+        Args:
+            route: With its faults.
+            body: Of the request.
+            now_s: On the platform's clock.
+            front: Of those in front of the model server; else of its own.
+            first: Whether this is a request's first attempt; a further one meets what the first one met.
+        """
+        faults = [fault for fault in route.faults if (fault.kind in ("reset", "truncate")) is front]
+        if not faults:
             return None
-        key = hashlib.blake2b(route.id.encode() + b"\0" + body, digest_size=16).digest()
-        repeat = self._seen.pop(key, 0)
+        purpose = "front" if front else "fault"
+        key = hashlib.blake2b(purpose.encode() + route.id.encode() + b"\0" + body, digest_size=16).digest()
+        repeat = self._seen.pop(key, 0) if first else self._seen.pop(key, 1) - 1
         self._seen[key] = repeat + 1
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
-        point = self._uniform("fault", route.id, body, repeat)
-        for fault in route.faults:
+        point = self._uniform(purpose, route.id, body, repeat)
+        for fault in faults:
+            if not _is_its_time(fault, now_s):
+                continue
             point -= fault.share
             if point < 0:
-                return fault.status
+                return fault
         return None
 
     def _uniform(self, purpose: str, route_id: str, body: bytes, repeat: int) -> float:
         head = f"{self._seed}\0{purpose}\0{route_id}\0{repeat}\0".encode()
         digest = hashlib.blake2b(head + body, digest_size=8).digest()
         return (int.from_bytes(digest, "big") + 0.5) / 2**64
+
+
+def _is_its_time(fault: RouteFault, now_s: float) -> bool:
+    if now_s < fault.from_s or (fault.until_s is not None and now_s >= fault.until_s):
+        return False
+    return fault.every_s is None or (now_s - fault.from_s) % fault.every_s < fault.for_s

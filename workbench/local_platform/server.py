@@ -1,7 +1,6 @@
 """A platform listening on loopback: started, announced, drained and stopped."""
 
 import asyncio
-import secrets
 import signal
 import sys
 import threading
@@ -11,16 +10,13 @@ from types import TracebackType
 import msgspec
 from aiohttp import web
 
+from workbench.local_platform.access import AccessLog
 from workbench.local_platform.app import Platform
 from workbench.local_platform.config import ConfigError, PlatformConfig
+from workbench.local_platform.state import State, new_key
 
 _DRAIN_S = 5.0
 _BACKLOG = 512
-
-
-def new_key() -> str:
-    """A fresh API key: the prefix `sk-` and 32 hexadecimal digits."""
-    return "sk-" + secrets.token_hex(16)
 
 
 class Server:
@@ -30,12 +26,23 @@ class Server:
         platform: What is served.
         host: Address to bind; loopback unless told otherwise.
         port: 0 takes a free one.
+        drain_s: How long requests in flight may go on once it stops.
     """
 
-    def __init__(self, platform: Platform, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, platform: Platform, host: str = "127.0.0.1", port: int = 0, *, drain_s: float = _DRAIN_S
+    ) -> None:
         self.platform = platform
         self._host, self._port = host, port
-        self._runner = web.AppRunner(platform.application(), access_log=None, shutdown_timeout=_DRAIN_S)
+        limits = platform.config.limits
+        self._runner = web.AppRunner(
+            platform.application(),
+            access_log=None,
+            shutdown_timeout=drain_s,
+            handler_cancellation=True,  # a caller that leaves cancels what was asked for it
+            max_line_size=limits.header_bytes,
+            max_field_size=limits.header_bytes,
+        )
 
     async def start(self) -> str:
         """Listen, and return the base URL (without `/api`).
@@ -53,24 +60,27 @@ class Server:
         return f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{port}"
 
     async def stop(self) -> None:
-        """Stop listening, and give requests in flight a few seconds to end."""
+        """Stop listening, and give requests in flight some time to end."""
+        self.platform.draining = True
         await self._runner.cleanup()
 
 
-async def serve(server: Server, key: str, announce: Callable[[str, str], None], *, with_parent: bool = False) -> None:
-    """Serve until SIGTERM or SIGINT.
+async def serve(
+    server: Server, key: str | None, announce: Callable[[str, str | None], None], *, with_parent: bool = False
+) -> None:
+    """Serve until SIGTERM or SIGINT; a second one does not wait for requests in flight.
 
     Args:
         server: The server to run.
-        key: The key to announce.
+        key: The key to announce, if one was made for this once.
         announce: Called once with base URL and key when requests are accepted.
         with_parent: Also stop when standard input closes, as it does when the parent process dies.
     """
     loop = asyncio.get_running_loop()
-    done = asyncio.Event()
+    done, at_once = asyncio.Event(), asyncio.Event()
     signals = () if with_parent else (signal.SIGINT, signal.SIGTERM)
     for number in signals:
-        loop.add_signal_handler(number, done.set)
+        loop.add_signal_handler(number, lambda: (at_once if done.is_set() else done).set())
     if with_parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent drains first
 
@@ -81,21 +91,32 @@ async def serve(server: Server, key: str, announce: Callable[[str, str], None], 
         threading.Thread(target=wait_for_parent, daemon=True).start()
     announce(await server.start(), key)
     await done.wait()
-    await server.stop()
+    stopping, hurried = asyncio.create_task(server.stop()), asyncio.create_task(at_once.wait())
+    await asyncio.wait((stopping, hurried), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    hurried.cancel()
+    await asyncio.gather(stopping, hurried, return_exceptions=True)
 
 
-def announce_json(base_url: str, key: str) -> None:
-    """Print base URL and key as one line of JSON."""
-    sys.stdout.write(msgspec.json.encode({"base_url": base_url, "key": key}).decode() + "\n")
+def announce_json(base_url: str, key: str | None) -> None:
+    """Print base URL, and the key where one was made for this once, as one line of JSON."""
+    said = {"base_url": base_url} | ({} if key is None else {"key": key})
+    sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
     sys.stdout.flush()
 
 
 class ThreadedServer:
-    """A platform served from a thread of this process, as a context manager; gives the base URL and a key."""
+    """A platform served from a thread of this process, as a context manager; gives the base URL and a key.
 
-    def __init__(self, config: PlatformConfig) -> None:
+    Args:
+        config: Of the platform.
+        state: Keys and draws; by default in memory.
+        log: Told of every request.
+    """
+
+    def __init__(self, config: PlatformConfig, state: State | None = None, log: AccessLog | None = None) -> None:
         self.key = new_key()
-        self.platform = Platform(config, {self.key: config.accounts[0].name})
+        self.platform = Platform(config, state, {self.key: config.accounts[0].name}, log)
         self.base_url = ""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

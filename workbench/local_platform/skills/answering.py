@@ -1,6 +1,7 @@
 """One simulated answer: the skill applied to the last user message, cut at `max_tokens`, with its token counts."""
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,24 +27,23 @@ class Answer:
     reasoning_tokens: int = 0
 
 
-def answer(route: Route, body: dict[str, Any], system: str | None = None) -> Answer:
+def answer(route: Route, body: dict[str, Any]) -> Answer:
     """Compute a route's answer to a request body.
 
     Args:
         route: The route that answers.
-        body: The request as the caller sent it, already checked for a list of messages.
-        system: A preset's system prompt, put before the caller's.
+        body: What reaches the model, already checked for a list of messages.
     """
-    texts = [text for message in body.get("messages") or [] if (text := _text_of(message))]
+    texts = [text for message in body["messages"] if (text := _text_of(message))]
     prompt = _last_user_text(body) or (texts[-1] if texts else "")
-    whole = "\n".join([*([system] if system else []), *texts])
-    prompt_tokens = count_tokens(whole) + 3 * len(body.get("messages") or [])
+    whole = "\n".join(texts)
+    prompt_tokens = count_tokens(whole) + 3 * len(body["messages"])
     if route.calls_tools and (
         function := tool_arguments.choose(prompt, body.get("tools") or [], body.get("tool_choice"))
     ):
         return _call(function, prompt, prompt_tokens)
     try:
-        text, reasoning = _prose(route, prompt[:_READ_CHARS], whole[:_READ_CHARS], _effort(route, body))
+        text, reasoning = _prose(route, body, prompt[:_READ_CHARS], whole[:_READ_CHARS])
     except (ValueError, ArithmeticError, LookupError, RecursionError):  # a number beyond all reason, for one
         text, reasoning = "I cannot make sense of the question.", None
     return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
@@ -54,14 +54,16 @@ def count_tokens(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def _prose(route: Route, prompt: str, whole: str, effort: str) -> tuple[str, str | None]:
+def _prose(route: Route, body: dict[str, Any], prompt: str, whole: str) -> tuple[str, str | None]:
     careful = route.options.get("careful", True)
     if route.skill == "extraction":
         return extraction.extract(whole), None
     if route.skill == "arithmetic":
         return _calculated(prompt, whole, careful=careful), None
     if route.skill == "reasoning":
-        return _reasoned(prompt, effort)
+        return _reasoned(prompt, _effort(body))
+    if route.skill == "echo":
+        return json.dumps(body, sort_keys=True, ensure_ascii=False), None
     words = re.findall(r"\w+", prompt)
     return f"You wrote {len(words)} words, beginning with “{' '.join(words[:6])}”.", None
 
@@ -124,15 +126,13 @@ def _first_tokens(text: str, count: int) -> str:
     return text[:end]
 
 
-def _effort(route: Route, body: dict[str, Any]) -> str:
-    """A caller's `chat_template_kwargs` replace the route's default object whole (it is not merged)."""
-    given = body.get("chat_template_kwargs")
-    chosen = given if isinstance(given, dict) else route.template_defaults
-    return str(chosen.get("reasoning_effort", "medium"))
+def _effort(body: dict[str, Any]) -> str:
+    chosen = body.get("chat_template_kwargs")
+    return str(chosen.get("reasoning_effort", "medium")) if isinstance(chosen, dict) else "medium"
 
 
 def _last_user_text(body: dict[str, Any]) -> str:
-    for message in reversed(body.get("messages") or []):
+    for message in reversed(body["messages"]):
         if isinstance(message, dict) and message.get("role") == "user":
             return _text_of(message)
     return ""

@@ -1,0 +1,79 @@
+"""A plain HTTP caller of a platform, for the tests of its contract."""
+
+import json
+from typing import Any
+
+import httpx
+import msgspec
+
+from tests.conftest import one_route
+from workbench.local_platform.config import PlatformConfig, Route
+from workbench.local_platform.server import ThreadedServer
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+FORCED = {"type": "function", "function": {"name": "get_weather"}}
+
+
+def platform_of(*routes: dict[str, Any], **fields: Any) -> PlatformConfig:
+    """A platform with these routes; simulated `prose` where they say nothing else."""
+    made = one_route()
+    given = [
+        {"upstream": f"lab/{route['id']}", **({} if "base_url" in route else {"skill": "prose"})} | route
+        for route in routes
+    ]
+    limits = fields.pop("limits", {}) | {"retry_pause_s": 0}
+    rest = msgspec.convert({"routes": [], "limits": limits, **fields}, PlatformConfig)
+    return msgspec.structs.replace(rest, routes=tuple(msgspec.convert(route, Route) for route in given) or made.routes)
+
+
+class Caller:
+    """Asks one platform, with one key."""
+
+    def __init__(self, server: ThreadedServer, key: str | None = None) -> None:
+        self.server = server
+        headers = {"Authorization": f"Bearer {key or server.key}"}
+        self.http = httpx.Client(base_url=server.base_url, headers=headers, timeout=30)
+
+    def __enter__(self) -> "Caller":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def models(self) -> list[str]:
+        return [entry["id"] for entry in self.http.get("/api/models").json()["data"]]
+
+    def ask(self, model: str, text: str = "Say hello to the lab.", **fields: Any) -> httpx.Response:
+        body = {"model": model, "messages": [{"role": "user", "content": text}], **fields}
+        return self.http.post("/api/chat/completions", json=body)
+
+    def message(self, model: str, text: str = "Say hello to the lab.", **fields: Any) -> dict[str, Any]:
+        reply = self.ask(model, text, **fields)
+        assert reply.status_code == 200, reply.text
+        found: dict[str, Any] = reply.json()["choices"][0]["message"]
+        return found
+
+    def echoed(self, model: str, text: str = "Say hello to the lab.", **fields: Any) -> dict[str, Any]:
+        """What reached a model that repeats it."""
+        found: dict[str, Any] = json.loads(self.message(model, text, **fields)["content"])
+        return found
+
+    def events(self, model: str, text: str = "Say hello to the lab.", **fields: Any) -> list[Any]:
+        """The events of a streamed answer; `[DONE]` as text."""
+        reply = self.ask(model, text, stream=True, **fields)
+        assert reply.status_code == 200, reply.text
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        data = [line.removeprefix("data: ") for line in reply.text.split("\n\n") if line]
+        return [line if line == "[DONE]" else json.loads(line) for line in data]
+
+
+def joined(events: list[Any], field: str = "content") -> str:
+    """The text of a stream."""
+    deltas = [event["choices"][0]["delta"] for event in events if isinstance(event, dict) and event.get("choices")]
+    return "".join(delta.get(field) or "" for delta in deltas)

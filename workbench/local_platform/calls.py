@@ -1,0 +1,157 @@
+"""A caller's request, understood: which route is meant, and the body that goes to its model."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from workbench.local_platform.config import PlatformConfig, Preset, Route
+
+_OWN_FIELDS = frozenset(
+    "user metadata params files variables features tool_ids chat_id id parent_id folder_id filter_ids background_tasks "
+    "session_id model_item extra_body".split()
+)
+_BYTES_A_TOKEN = 4
+
+
+class RefusedError(Exception):
+    """The platform itself refuses a request, before any route is asked.
+
+    Args:
+        status: HTTP status.
+        detail: What it says.
+    """
+
+    def __init__(self, status: int, detail: Any) -> None:
+        super().__init__(str(detail))
+        self.status, self.detail = status, detail
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request of one account, ready for a route."""
+
+    account: str
+    requested: str
+    """The id that was asked for: a route's or a preset's."""
+    route: Route
+    body: dict[str, Any]
+    """What the model gets, but for `model`, the route's own defaults and `stream_options`."""
+    raw: bytes
+    """The body as it came: what chance is drawn from."""
+    streamed: bool
+    wants_usage: bool
+    """Whether a streamed answer is to end with its usage."""
+
+    def body_for(self, route: Route) -> dict[str, Any]:
+        """The body for a route that may not be the first one: with its model's name and its defaults."""
+        body = {"model": route.upstream, **self.body}
+        if route.template_defaults and not isinstance(body.get("chat_template_kwargs"), dict):
+            body["chat_template_kwargs"] = route.template_defaults
+        return body
+
+    def on(self, route: Route) -> "Call":
+        """The same, asked of another route."""
+        return replace(self, route=route)
+
+    def estimated_tokens(self, assumed_completion_tokens: int) -> int:
+        """What the call may draw, judged by its length and its cap on generated tokens."""
+        cap = self.body.get("max_tokens")
+        capped = isinstance(cap, int) and not isinstance(cap, bool) and 0 < cap < 2**31
+        return len(self.raw) // _BYTES_A_TOKEN + (cap if capped else assumed_completion_tokens)  # type: ignore[operator]
+
+
+class Catalogue:
+    """What every account sees, and what it means by a model's id."""
+
+    def __init__(self, config: PlatformConfig) -> None:
+        self._config = config
+        self._routes = {route.id: route for route in config.routes}
+        self._presets = {preset.id: preset for preset in config.presets}
+
+    def visible(self, account: str) -> tuple[list[Route], list[Preset]]:
+        """The routes and presets in an account's list."""
+        routes = [route for route in self._config.routes if _sees(route, account)]
+        return routes, [preset for preset in self._config.presets if self._usable(preset, account)]
+
+    def fallback_of(self, route: Route) -> Route | None:
+        """The route that may answer in a route's place."""
+        return self._routes[route.fallback] if route.fallback else None
+
+    def call(self, account: str, content_type: str, raw: bytes) -> Call:
+        """Understand the body of a POST.
+
+        Raises:
+            RefusedError: It is none of a chat completion, or names no model that the account sees.
+        """
+        given = _decoded(content_type, raw)
+        requested = given.pop("model", None)
+        preset = self._presets.get(requested) if isinstance(requested, str) else None
+        route = self._route(requested, preset, account)
+        body = {name: value for name, value in given.items() if name not in _OWN_FIELDS}
+        for name in ("params", "extra_body"):  # as seen: what stands in them is lifted out
+            if isinstance(given.get(name), dict):
+                body = {key: value for key, value in given[name].items() if key not in _OWN_FIELDS} | body
+        body.pop("model", None)
+        if isinstance(body.get("max_completion_tokens"), int) and "max_tokens" not in body:
+            body["max_tokens"] = body.pop("max_completion_tokens")
+        body["messages"] = body.get("messages") or []
+        options = body.pop("stream_options", None)
+        streamed = bool(body.pop("stream", False))
+        if preset is not None:
+            body = self._with_preset(preset, body)
+        asked = isinstance(options, dict) and options.get("include_usage") is True
+        wanted = {"asked": asked, "always": True, "never": False}[self._config.silent.stream_usage]
+        return Call(account, str(requested), route, body, raw, streamed, wanted)
+
+    def _route(self, requested: Any, preset: Preset | None, account: str) -> Route:
+        if preset is not None and self._usable(preset, account):
+            return self._routes[preset.base]
+        route = self._routes.get(requested) if isinstance(requested, str) else None
+        if route is None or not _sees(route, account):
+            raise RefusedError(400, "Model not found")
+        return route
+
+    def _usable(self, preset: Preset, account: str) -> bool:
+        return _sees(preset, account) and _sees(self._routes[preset.base], account)
+
+    def _with_preset(self, preset: Preset, body: dict[str, Any]) -> dict[str, Any]:
+        silent = self._config.silent
+        if silent.preset_parameters:
+            body = preset.parameters | body
+        if not preset.system or silent.preset_prompt == "off":
+            return body
+        own = [message for message in body["messages"] if _is_system(message)]
+        others = [message for message in body["messages"] if not _is_system(message)]
+        system = preset.system
+        if silent.preset_prompt == "before":
+            texts = [message["content"] for message in own if isinstance(message.get("content"), str)]
+            system = "\n".join([system, *texts])
+        return body | {"messages": [{"role": "system", "content": system}, *others]}
+
+
+def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
+    if content_type != "application/json":
+        raise _invalid("dict_type", "Input should be a valid dictionary; is Content-Type application/json?")
+    try:
+        body = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _invalid("json_invalid", f"JSON decode error: {error}") from error
+    if not isinstance(body, dict):
+        raise _invalid("dict_type", "Input should be a valid dictionary")
+    for name in ("messages", "tools"):
+        if not isinstance(body.get(name) or [], list):
+            raise RefusedError(400, f"{name} is not a list")
+    return body
+
+
+def _invalid(kind: str, message: str) -> RefusedError:
+    return RefusedError(422, [{"type": kind, "loc": ["body"], "msg": message}])
+
+
+def _sees(entry: Route | Preset, account: str) -> bool:
+    return entry.visible_to is None or account in entry.visible_to
+
+
+def _is_system(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "system"

@@ -1,0 +1,134 @@
+"""Simulated model servers: answers computed by a skill, with the latencies and faults of their configuration."""
+
+import asyncio
+import hashlib
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from workbench.local_platform.backend import Failure
+from workbench.local_platform.calls import Call
+from workbench.local_platform.chance import Chance
+from workbench.local_platform.clock import Clock
+from workbench.local_platform.config import Route, RouteFault
+from workbench.local_platform.skills.answering import Answer, answer
+
+_PIECE = re.compile(r"\s*\S+\s*?|\s+")
+_ARGUMENT_CHARS = 8
+_SAID = {
+    400: "the model server rejects the request",
+    401: "the model server rejects the platform's own secret",
+    404: "the model server does not know the model",
+    408: "the model server did not answer within its own time limit",
+    429: "the model server is over its rate limit",
+    500: "the model server failed",
+    502: "the model server is down",
+    503: "the model server is overloaded",
+    530: "the model server's host is unreachable",
+}
+
+
+class Simulated:
+    """Every simulated route of a platform.
+
+    Args:
+        clock: The platform's.
+        seed: Of latencies and faults.
+    """
+
+    def __init__(self, clock: Clock, seed: int) -> None:
+        self._clock, self._chance = clock, Chance(seed)
+
+    async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
+        """One chat completion."""
+        fault = await self._before(route, call, attempt)
+        said = answer(route, call.body_for(route))
+        if fault is not None:  # kind `cut`
+            raise Failure(500, "the model server broke off in its answer", drew=None)
+        message: dict[str, Any] = {"role": "assistant", "content": said.text}
+        if said.reasoning is not None:
+            message["reasoning_content"] = said.reasoning
+        if said.tool_calls:
+            message["tool_calls"] = said.tool_calls
+        completion = _head("chat.completion", route, call.raw) | {
+            "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}]
+        }
+        return completion | ({"usage": _usage(said)} if route.reports_usage else {})
+
+    async def stream(self, route: Route, call: Call, attempt: int) -> AsyncIterator[dict[str, Any]]:
+        """The same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
+        fault = await self._before(route, call, attempt)
+        said = answer(route, call.body_for(route))
+        head = _head("chat.completion.chunk", route, call.raw)
+        deltas = _deltas(said)
+        for number, delta in enumerate(deltas):
+            if fault is not None and number >= max(1, len(deltas) // 2):
+                raise Failure(500, "the model server broke off in its stream", drew=None)
+            if number:
+                await self._clock.sleep(route.token_ms / 1000)
+            yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": said.finish_reason}]}
+        if route.reports_usage:
+            yield head | {"choices": [], "usage": _usage(said)}
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def _before(self, route: Route, call: Call, attempt: int) -> RouteFault | None:
+        """Wait for the first byte; a fault that shows only in the answer is returned."""
+        if route.unavailable:
+            raise Failure(502, _SAID[502])
+        if route.secret_missing:
+            raise Failure(401, _SAID[401])
+        fault = self._chance.fault(route, call.raw, self._clock.now_s(), front=False, first=attempt == 0)
+        if fault is not None and attempt and not fault.lasting:
+            fault = None
+        await self._clock.sleep(self._chance.latency_s(route, call.raw))
+        if fault is None:
+            return None
+        match fault.kind:
+            case "status":
+                raise Failure(fault.status, _SAID[fault.status])
+            case "html":
+                raise Failure(500, "the model server answered with a page in place of JSON")
+            case "hang":
+                await asyncio.Event().wait()
+            case "slow":
+                await self._clock.sleep(fault.delay_s)
+                return None
+        return fault
+
+
+def _head(kind: str, route: Route, raw: bytes) -> dict[str, Any]:
+    return {
+        "id": "chatcmpl-" + hashlib.blake2b(raw, digest_size=12).hexdigest(),
+        "object": kind,
+        "created": int(time.time()),
+        "model": route.upstream,
+    }
+
+
+def _usage(said: Answer) -> dict[str, Any]:
+    usage: dict[str, Any] = {
+        "prompt_tokens": said.prompt_tokens,
+        "completion_tokens": said.completion_tokens,
+        "total_tokens": said.prompt_tokens + said.completion_tokens,
+    }
+    if said.reasoning_tokens:
+        usage["completion_tokens_details"] = {"reasoning_tokens": said.reasoning_tokens}
+    return usage
+
+
+def _deltas(said: Answer) -> list[dict[str, Any]]:
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"reasoning_content": piece} for piece in _PIECE.findall(said.reasoning or "")]
+    deltas += [{"content": piece} for piece in _PIECE.findall(said.text or "")]
+    for index, call in enumerate(said.tool_calls):
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        opened = {"index": index, "id": call["id"], "type": "function", "function": {"name": name, "arguments": ""}}
+        deltas.append({"tool_calls": [opened]})
+        for start in range(0, len(arguments), _ARGUMENT_CHARS):
+            piece = {"index": index, "function": {"arguments": arguments[start : start + _ARGUMENT_CHARS]}}
+            deltas.append({"tool_calls": [piece]})
+    return deltas

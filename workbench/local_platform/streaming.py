@@ -1,0 +1,65 @@
+"""A streamed answer on its way to the caller: server-sent events in OpenAI's shape."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from workbench.local_platform.backend import CLASSES, Failure, first_choice, usage_of
+from workbench.local_platform.replies import error_object, usage_shown
+from workbench.local_platform.silent import Silent
+
+DONE = b"data: [DONE]\n\n"
+
+
+async def events(
+    chunks: AsyncIterator[dict[str, Any]], name: str, silent: Silent, *, wants_usage: bool
+) -> AsyncIterator[bytes]:
+    """Chunks as the bytes of events, up to their end.
+
+    Args:
+        chunks: Of a model server.
+        name: What `model` is to say.
+        silent: What is chosen where the document is silent.
+        wants_usage: Whether the caller is to see a last chunk with usage.
+
+    Raises:
+        Failure: The model server breaks off.
+    """
+    calls_tools, last = False, None
+    async for chunk in chunks:
+        choice, usage = first_choice(chunk), usage_of(chunk)
+        last = chunk if usage is not None else last
+        if usage is not None and not choice.get("delta") and not choice.get("finish_reason"):
+            continue  # it brings nothing else
+        shown = {key: value for key, value in chunk.items() if key != "usage"} | {"model": name}
+        delta = choice.get("delta")
+        calls_tools = calls_tools or (isinstance(delta, dict) and bool(delta.get("tool_calls")))
+        if calls_tools and choice.get("finish_reason") and silent.stream_tool_finish == "stop":
+            shown["choices"] = [choice | {"finish_reason": "stop"}]
+        yield event(shown)
+    told = usage_shown(last, silent) if wants_usage and last is not None else None
+    if last is not None and told is not None:
+        nothing = [] if silent.stream_usage_choices == "empty" else [{"index": 0, "delta": {}}]
+        yield event(last | {"model": name, "choices": nothing, "usage": told})
+    yield DONE
+
+
+def broken(failure: Failure, status: int, silent: Silent) -> bytes:
+    """How a stream ends whose model server broke off."""
+    if silent.broken_stream == "end":
+        return b""
+    text = f"litellm.{CLASSES.get(status, 'APIError')}: {failure.text}"
+    error = event({"error": error_object(text, status)})
+    return error + DONE if silent.broken_stream == "error_done" else error
+
+
+def empty_end(name: str) -> bytes:
+    """A stream that says nothing and ends well, as was seen where a model server answers with a page."""
+    choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    return event({"object": "chat.completion.chunk", "model": name, "choices": [choice]})
+
+
+def event(value: dict[str, Any]) -> bytes:
+    """One server-sent event."""
+    return b"data: " + msgspec.json.encode(value) + b"\n\n"
