@@ -1,4 +1,4 @@
-"""What a user would write instead: an aiohttp loop that keeps the answers in memory: `… URL CALLS IN_FLIGHT`."""
+"""What a user would write instead: an aiohttp loop that keeps the answers in memory: `… URL CALLS IN_FLIGHT [KEY]`."""
 
 import asyncio
 import sys
@@ -9,9 +9,10 @@ import aiohttp
 async def main() -> None:
     """Send the calls with that many workers."""
     url, calls, in_flight = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    headers = {"Authorization": f"Bearer {sys.argv[4]}"} if len(sys.argv) > 4 else {}
     numbers = iter(range(calls))
     answers: list[str] = []
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight)) as session:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight), headers=headers) as session:
 
         async def worker() -> None:
             for number in numbers:

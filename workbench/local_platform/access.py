@@ -19,6 +19,8 @@ class Access:
     account: str | None = None
     model: str | None = None
     """Only one that the account sees: what else stands in a request is not logged."""
+    error: str | None = None
+    """A fault of the platform's own."""
     began_s: float = field(default_factory=time.perf_counter)
 
 
@@ -42,6 +44,7 @@ class AccessLog:
             "status": access.status,
             "account": access.account,
             "model": access.model,
+            "error": access.error,
             "duration_ms": round((time.perf_counter() - access.began_s) * 1000, 2),
         }
         self._stream.write(msgspec.json.encode(line).decode() + "\n")

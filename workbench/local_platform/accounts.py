@@ -1,5 +1,6 @@
 """Who calls, and what they have left: keys and the shared allowance, as the running platform sees them."""
 
+import asyncio
 import time
 from contextlib import suppress
 
@@ -28,6 +29,7 @@ class Accounts:
         self._version = (-1, -1)
         self._keys: dict[bytes, str] = {}
         self._window = -1
+        self._group, self._failed_group = 0, -1
         self._drawn: dict[str, float] = {}
 
     def owner_of(self, key: str) -> str | None:
@@ -37,7 +39,7 @@ class Accounts:
         return account if account in self._names else None
 
     def is_exhausted(self, account: str) -> bool:
-        """Whether an account drew all that a window holds."""
+        """Whether an account drew all that a window holds, as far as is known since a key was last looked at."""
         units = self._units[account]
         return units is not None and self.drawn_units(account) >= units
 
@@ -47,7 +49,6 @@ class Accounts:
 
     def drawn_units(self, account: str) -> float:
         """What an account drew in the window that goes on."""
-        self._refresh()
         window = int(time.time() // self._window_s)
         if window != self._window:
             self._window, self._drawn = window, {}
@@ -55,12 +56,39 @@ class Accounts:
             self._drawn[account] = self._state.drawn_units(account, window * self._window_s)
         return self._drawn[account]
 
-    def open_draw(self, account: str, requested: str, route: Route, estimated_tokens: int) -> "OpenDraw":
-        """Begin a draw, durably, before the request is sent."""
+    async def open_draw(self, account: str, requested: str, route: Route, estimated_tokens: int) -> "OpenDraw":
+        """Begin a draw; it is durable on return, so that the request may be sent.
+
+        Raises:
+            StateError: It cannot be written down.
+        """
         self.drawn_units(account)
+        group = self.begin_change()
         number = self._state.open_draw(account, requested, route.id, route.weight, estimated_tokens)
         self._drawn[account] += route.weight * estimated_tokens
-        return OpenDraw(self, number, account, route.weight, estimated_tokens)
+        draw = OpenDraw(self, number, account, route.weight, estimated_tokens)
+        try:
+            await asyncio.sleep(0)  # the commit runs first
+        except asyncio.CancelledError:
+            draw.release()
+            raise
+        if group == self._failed_group:
+            raise StateError("a draw could not be written down")
+        return draw
+
+    def begin_change(self) -> int:
+        """Let what is written now be committed with all else that the event loop does in this turn; the group's number."""
+        if not self._state.has_begun:
+            self._group += 1
+            self._state.begin()
+            asyncio.get_running_loop().call_soon(self._commit, self._group)
+        return self._group
+
+    def _commit(self, group: int) -> None:
+        try:
+            self._state.commit()
+        except StateError:
+            self._failed_group = group
 
     def change(self, account: str, units: float) -> None:
         """Count what a draw turned out to be, against its estimate."""
@@ -89,18 +117,21 @@ class OpenDraw:
     def settle(self, prompt_tokens: int, completion_tokens: int, total_tokens: int) -> None:
         """The route said what it drew."""
         with suppress(StateError):  # the answer is worth more than its receipt: the draw stays unsettled
+            self._accounts.begin_change()
             self._accounts.state.settle_draw(self._number, prompt_tokens, completion_tokens, total_tokens)
         self._accounts.change(self._account, self._weight * (total_tokens - self._estimated))
 
     def release(self) -> None:
         """The request certainly drew nothing."""
         with suppress(StateError):
+            self._accounts.begin_change()
             self._accounts.state.release_draw(self._number)
         self._accounts.change(self._account, -self._weight * self._estimated)
 
     def estimate(self, tokens: int) -> None:
         """More is known than before, but not all."""
         with suppress(StateError):
+            self._accounts.begin_change()
             self._accounts.state.estimate_draw(self._number, tokens)
         self._accounts.change(self._account, self._weight * (tokens - self._estimated))
         self._estimated = tokens

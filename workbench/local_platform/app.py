@@ -155,14 +155,15 @@ class Platform:
         fault = self._chance.fault(route, call.raw, self._clock.now_s(), front=True)
         if fault is None or request.transport is None:
             return reply
-        if fault.kind == "truncate":
-            await reply.prepare(request)
-            body = reply.body if isinstance(reply.body, bytes) else b""
-            request.transport.write(body[: len(body) // 2])
-            request.transport.close()
-        else:
+        if fault.kind == "reset":
             request.transport.abort()
-        return reply
+            return reply
+        body = reply.body if isinstance(reply.body, bytes) else b""
+        cut = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(body))})
+        await cut.prepare(request)
+        await cut.write(body[: len(body) // 2])
+        request.transport.close()
+        return cut
 
     async def _within_allowance(self, call: Call) -> Call:
         if not self._accounts.is_exhausted(call.account):
@@ -236,6 +237,9 @@ class Platform:
             return replies.unknown_path(self.config.silent, request.method)
         except web.HTTPException as error:
             return replies.refusal(error.status, error.reason)
+        except Exception as error:  # a fault of this program: told of, and no end of the server
+            request[_ACCESS].error = f"{type(error).__name__}: {error}"[:200]
+            return replies.refusal(500, "The platform failed.")
 
     async def _close(self, _: web.Application) -> None:
         await self._upstream.close()
@@ -243,9 +247,11 @@ class Platform:
 
 
 async def _body_of(request: web.Request) -> bytes:
+    if request.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
+        raise RefusedError(415, "the body is compressed; send it as it is")
     try:
         return await request.read()
     except web.HTTPException:  # larger than a body may be
         raise
-    except Exception as error:  # not encoded as it says, cut off, and whatever else a socket brings
+    except Exception as error:  # cut off, and whatever else a socket brings
         raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error

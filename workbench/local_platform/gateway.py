@@ -76,7 +76,7 @@ class Gateway:
         """
 
         async def once(route: Route, attempt: int) -> dict[str, Any]:
-            draw = self._open_draw(call, route)
+            draw = await self._open_draw(call, route)
             try:
                 answer = await self._backends(route).complete(route, call, attempt)
             except Failure as failure:
@@ -96,7 +96,7 @@ class Gateway:
         """
 
         async def once(route: Route, attempt: int) -> AsyncIterator[dict[str, Any]]:
-            draw = self._open_draw(call, route)
+            draw = await self._open_draw(call, route)
             chunks = self._drawing(self._backends(route).stream(route, call, attempt), draw, route, call)
             try:
                 first = await anext(chunks, None)
@@ -117,9 +117,10 @@ class Gateway:
         """The HTTP status of a failure; that of a server which cannot be reached is a choice."""
         return failure.status or self._silent.unreachable_status
 
-    def _open_draw(self, call: Call, route: Route) -> OpenDraw:
+    async def _open_draw(self, call: Call, route: Route) -> OpenDraw:
         self.statistics.attempted(route.id)
-        return self._accounts.open_draw(call.account, call.requested, route, call.estimated_tokens(self._assumed))
+        estimated_tokens = call.estimated_tokens(self._assumed)
+        return await self._accounts.open_draw(call.account, call.requested, route, estimated_tokens)
 
     def _settle(self, draw: OpenDraw, route: Route, answer: dict[str, Any]) -> bool:
         usage = usage_of(answer)

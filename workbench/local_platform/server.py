@@ -1,10 +1,12 @@
 """A platform listening on loopback: started, announced, drained and stopped."""
 
 import asyncio
+import logging
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from http import HTTPStatus
 from types import TracebackType
 
 import msgspec
@@ -13,10 +15,50 @@ from aiohttp import web
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.app import Platform
 from workbench.local_platform.config import ConfigError, PlatformConfig
+from workbench.local_platform.replies import refusal
 from workbench.local_platform.state import State, new_key
 
 _DRAIN_S = 5.0
 _BACKLOG = 512
+_QUIET = logging.getLogger("workbench.local_platform.http")
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False  # what callers do wrong is told to them, and in the access log
+
+
+class _Protocol(web.RequestHandler):
+    """Refuses in the platform's own shape what is hardly HTTP."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer once, and close the connection."""
+        reply = refusal(status, HTTPStatus(status).phrase)
+        reply.force_close()
+        return reply
+
+
+class _Listener(web.Server):
+    def __call__(self) -> web.RequestHandler:
+        return _Protocol(self, loop=self._loop, **self._kwargs)
+
+
+class _Runner(web.AppRunner):
+    """An AppRunner whose connections speak `_Protocol`: aiohttp has no setting for what it says of broken requests."""
+
+    async def _make_server(self) -> web.Server:
+        made = await super()._make_server()
+        return _Listener(
+            made.request_handler,
+            request_factory=made.request_factory,
+            handler_cancellation=made.handler_cancellation,
+            **made._kwargs,
+        )
 
 
 class Server:
@@ -35,13 +77,15 @@ class Server:
         self.platform = platform
         self._host, self._port = host, port
         limits = platform.config.limits
-        self._runner = web.AppRunner(
+        self._runner = _Runner(
             platform.application(),
+            logger=_QUIET,
             access_log=None,
             shutdown_timeout=drain_s,
             handler_cancellation=True,  # a caller that leaves cancels what was asked for it
             max_line_size=limits.header_bytes,
             max_field_size=limits.header_bytes,
+            auto_decompress=False,  # a body that cannot be unpacked would cost the connection
         )
 
     async def start(self) -> str:

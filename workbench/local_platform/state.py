@@ -72,6 +72,8 @@ def hashed(key: str) -> bytes:
 class State:
     """Keys and draws; every change is durable when its method returns, also for a process that is then killed.
 
+    Between `begin` and `commit` changes are durable with the commit.
+
     Args:
         path: Of the SQLite file; None keeps everything in memory.
 
@@ -99,7 +101,30 @@ class State:
 
     def close(self) -> None:
         """Let the file go."""
+        if self.has_begun:
+            self.commit()
         self._db.close()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether changes wait for a commit."""
+        return self._db.in_transaction
+
+    def begin(self) -> None:
+        """Gather changes for one commit."""
+        self._execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Make what was gathered durable.
+
+        Raises:
+            StateError: It cannot be, and nothing of it is kept.
+        """
+        try:
+            self._execute("COMMIT")
+        except StateError:
+            self._db.rollback()
+            raise
 
     def version(self) -> tuple[int, int]:
         """Changes with the keys, with draws made elsewhere, and with whatever another process changed in the file."""
@@ -121,10 +146,10 @@ class State:
         old = self._living(key_id)
         self._changes += 1
         key, now = new_key(), time.time()
-        self._execute("BEGIN IMMEDIATE")
+        self._execute("SAVEPOINT regenerate")
         self._execute("UPDATE keys SET revoked_at = ? WHERE hash = ?", (now, old))
         self._execute("INSERT INTO keys SELECT ?, account, ?, NULL FROM keys WHERE hash = ?", (hashed(key), now, old))
-        self._execute("COMMIT")
+        self._execute("RELEASE regenerate")
         return key
 
     def revoke_key(self, key_id: str) -> None:

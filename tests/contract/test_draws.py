@@ -1,0 +1,191 @@
+"""Draws: what is settled equals what the routes reported, to the token; the rest stays open, with its estimate."""
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import httpx
+import pytest
+
+from tests.conftest import COMMAND
+from tests.contract.asking import Caller, platform_of
+from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.state import State, StateError
+
+MIX = platform_of(
+    {"id": "good", "latency_ms": {"median": 5, "sigma": 1.0}, "token_ms": 1},
+    {"id": "mixed", "faults": [{"share": 0.3, "status": 502, "lasting": False}, {"share": 0.2}, {"share": 0.2, "kind": "cut"}]},
+    {"id": "mute", "reports_usage": False},
+    {"id": "rescued", "unavailable": True, "fallback": "good"},
+    {"id": "late", "latency_ms": {"median": 40_000}, "limit_s": 30},
+    {"id": "lost", "faults": [{"share": 0.5, "kind": "reset"}]},
+    clock_speed=500,
+)  # fmt: skip
+
+
+async def storm(url: str, key: str, calls: int) -> None:
+    """64 callers with every kind of request; a third of them leaves early."""
+    chosen = random.Random(7)
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        todo = iter(range(calls))
+
+        async def caller() -> None:
+            for number in todo:
+                body = {
+                    "model": chosen.choice([route.id for route in MIX.routes]),
+                    "messages": [{"role": "user", "content": f"Say {number}"}],
+                    "stream": chosen.random() < 0.5,
+                    "max_tokens": chosen.randrange(1, 60),
+                }
+                patience = aiohttp.ClientTimeout(total=chosen.choice([0.01, 0.03, 20, 20, 20, 20]))
+                headers = {"Authorization": f"Bearer {key}"}
+                try:
+                    async with session.post(
+                        f"{url}/api/chat/completions", json=body, headers=headers, timeout=patience
+                    ) as reply:
+                        await reply.read()
+                except (aiohttp.ClientError, TimeoutError):
+                    pass
+
+        await asyncio.gather(*(caller() for _ in range(60)))
+
+
+def test_settled_draws_equal_what_was_reported(tmp_path: Path) -> None:
+    state = State(tmp_path / "platform.sqlite")
+    with ThreadedServer(MIX, state) as server:
+        asyncio.run(storm(server.base_url, server.key, 1500))
+        deadline = time.monotonic() + 10
+        while server.platform.statistics.in_flight and time.monotonic() < deadline:
+            time.sleep(0.02)
+        statistics = server.platform.statistics.as_object()
+        counted = server.platform._accounts.drawn_units("lab")
+    reopened = State(tmp_path / "platform.sqlite")
+    draws = reopened.draws()
+    settled = [draw for draw in draws if draw.settled]
+    assert statistics["in_flight"] == 0
+    for route in ("good", "mixed", "lost"):
+        reported = statistics["routes"][route]["tokens"]
+        assert sum(draw.total_tokens or 0 for draw in settled if draw.route == route) == reported > 0
+    assert not any(draw.settled for draw in draws if draw.route in ("mute", "rescued"))
+    assert all((draw.estimated_tokens or 0) > 0 for draw in draws)
+    assert len([draw for draw in draws if not draw.settled]) > 50
+    assert len(draws) < sum(route["attempts"] for route in statistics["routes"].values()), "refusals drew nothing"
+    assert counted == reopened.drawn_units("lab", 0), "what the running platform counted is what it wrote down"
+
+
+def serve(folder: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    server = subprocess.Popen(
+        [str(COMMAND), "platform", "serve", "--port", "0", "--json", *options],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert server.stdout is not None
+    return server, json.loads(server.stdout.readline())
+
+
+CONFIG = """
+[[routes]]
+id = "quick"
+upstream = "quick"
+skill = "prose"
+[[routes]]
+id = "slow"
+upstream = "slow"
+skill = "prose"
+latency_ms = { median = 60000 }
+"""
+
+
+def test_a_killed_platform_leaves_open_draws_and_its_keys_live_on(tmp_path: Path) -> None:
+    (tmp_path / "platform.toml").write_text(CONFIG)
+    key = subprocess.run(
+        [COMMAND, "platform", "keys", "create", "lab"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    server, said = serve(tmp_path)
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=said["base_url"], headers=headers) as http:
+        used = http.post("/api/chat/completions", json={"model": "quick", "messages": []}).json()["usage"]
+        with pytest.raises(httpx.ReadTimeout):
+            http.post("/api/chat/completions", json={"model": "slow", "messages": [], "max_tokens": 40}, timeout=0.3)
+        with pytest.raises(httpx.ReadTimeout):
+            http.post("/api/chat/completions", json={"model": "slow", "messages": []}, timeout=0.3)
+        body = {"model": "slow", "messages": [], "max_tokens": 41}
+        asyncio.run(_ask_and_kill(said["base_url"], key, body, server))
+    state = State(tmp_path / "platform.sqlite")
+    draws = state.draws()
+    assert [draw.settled for draw in draws] == [False, False, False, True]
+    assert draws[-1].total_tokens == used["total_tokens"]
+    assert draws[0].estimated_tokens is not None
+    assert draws[0].estimated_tokens > 41
+    server, said = serve(tmp_path)
+    with httpx.Client(base_url=said["base_url"], headers=headers) as http:
+        assert http.get("/api/models").status_code == 200
+        assert http.get("/health").json() == {"status": "ok"}
+    server.send_signal(signal.SIGTERM)
+    server.communicate(timeout=10)
+    assert server.returncode == 0
+    assert len(State(tmp_path / "platform.sqlite").draws()) == 4
+
+
+async def _ask_and_kill(url: str, key: str, body: dict[str, Any], server: subprocess.Popen[str]) -> None:
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
+        asking = asyncio.create_task(session.post(f"{url}/api/chat/completions", json=body))
+        await asyncio.sleep(0.3)
+        server.kill()
+        server.communicate()
+        with pytest.raises(aiohttp.ClientError):
+            await asking
+
+
+def test_an_allowance_outlives_a_restart(tmp_path: Path) -> None:
+    config = platform_of({"id": "m"}, allowance={"units": 50})
+    for expected in ([200, 200, 200, 400], [400]):
+        with ThreadedServer(config, State(tmp_path / "s.sqlite")) as server, Caller(server) as caller:
+            assert [caller.ask("m", max_tokens=8).status_code for _ in expected] == expected
+
+
+def test_weights_count() -> None:
+    config = platform_of({"id": "dear", "weight": 10.0}, {"id": "free", "weight": 0.0}, allowance={"units": 100})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        assert [caller.ask("free").status_code for _ in range(5)] == [200] * 5
+        assert [caller.ask("dear").status_code for _ in range(2)] == [200, 400]
+
+
+def test_a_window_that_ends_gives_the_allowance_back() -> None:
+    config = platform_of({"id": "m"}, allowance={"units": 1, "window_s": 2})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        time.sleep(2 - time.time() % 2)
+        assert [caller.ask("m").status_code for _ in range(2)] == [200, 400]
+        time.sleep(2 - time.time() % 2 + 0.05)
+        assert caller.ask("m").status_code == 200
+
+
+def test_without_room_for_a_draw_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server, Caller(server) as caller:
+        server.platform.state._db.execute("PRAGMA max_page_count = 1")
+        found = {caller.ask("m", "x" * 5000 + str(number)).status_code for number in range(200)}
+        assert 503 in found
+        assert found <= {200, 503}
+        server.platform.state._db.execute("PRAGMA max_page_count = 100000")
+        assert caller.ask("m").status_code == 200
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but long enough to be looked at" * 50, b""])
+def test_a_state_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.sqlite"
+    path.write_bytes(content)
+    if content:
+        with pytest.raises(StateError, match="cannot be used"):
+            State(path)
+    else:
+        State(path).close()
+    newer = State(tmp_path / "new.sqlite")
+    newer._db.execute("PRAGMA user_version = 9")
+    newer.close()
+    with pytest.raises(StateError, match="newer workbench"):
+        State(tmp_path / "new.sqlite")

@@ -1,0 +1,136 @@
+"""Faults on demand: each does what it says, when it says, as often as it says, and the same in every run."""
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.asking import Caller, joined, platform_of
+from workbench.local_platform.server import ThreadedServer
+
+
+def served(*faults: dict[str, Any], clock_speed: float = 1, **route: Any) -> ThreadedServer:
+    route = {"id": "m", "faults": list(faults), **route}
+    return ThreadedServer(platform_of(route, clock_speed=clock_speed, limits={"retries": 0}))
+
+
+def statuses(server: ThreadedServer, count: int) -> list[int]:
+    with Caller(server) as caller:
+        return [caller.ask("m", str(number)).status_code for number in range(count)]
+
+
+def test_a_mix_comes_in_its_shares_and_is_repeatable() -> None:
+    mix = ({"share": 0.3, "status": 502}, {"share": 0.2, "status": 429})
+    with served(*mix) as server:
+        first = statuses(server, 200)
+    assert 35 <= first.count(502) <= 85
+    assert 20 <= first.count(429) <= 60
+    with served(*mix) as server:
+        assert statuses(server, 200) == first
+
+
+def test_another_seed_is_another_sequence() -> None:
+    found = []
+    for seed in (1, 2):
+        config = platform_of({"id": "m", "faults": [{"share": 0.5}]}, seed=seed, limits={"retries": 0})
+        with ThreadedServer(config) as server:
+            found.append(statuses(server, 40))
+    assert found[0] != found[1]
+
+
+def test_hang() -> None:
+    with served({"kind": "hang"}) as server, Caller(server) as caller, pytest.raises(httpx.ReadTimeout):
+        caller.http.post("/api/chat/completions", json={"model": "m", "messages": []}, timeout=0.3)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_slow_first_byte(streamed: bool) -> None:
+    with served({"kind": "slow", "delay_s": 40}, clock_speed=100) as server, Caller(server) as caller:
+        begin = time.monotonic()
+        assert caller.ask("m", stream=streamed).status_code == 200
+        assert time.monotonic() - begin >= 0.4
+
+
+@pytest.mark.parametrize(("kind", "status"), [("html", 500), ("cut", 500)])
+def test_a_model_server_that_answers_nonsense(kind: str, status: int) -> None:
+    with served({"kind": kind}) as server:
+        assert statuses(server, 1) == [status]
+
+
+def test_a_cut_leaves_the_draw_open_and_a_refusal_does_not() -> None:
+    with served({"kind": "cut"}) as server:
+        statuses(server, 1)
+        assert len(server.platform.state.draws(unsettled_only=True)) == 1
+    with served({"status": 500}) as server:
+        statuses(server, 1)
+        assert server.platform.state.draws() == []
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_reset_and_truncate_happen_in_front_of_an_answer_that_was_drawn(streamed: bool) -> None:
+    for kind in ("reset", "truncate"):
+        with served({"kind": kind}) as server, Caller(server) as caller:
+            with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+                caller.ask("m", stream=streamed)
+            assert [draw.settled for draw in server.platform.state.draws()] == [True]
+
+
+def test_truncate_gives_the_first_half() -> None:
+    with served({"kind": "truncate"}) as server, Caller(server) as caller:
+        body = {"model": "m", "messages": []}
+        with caller.http.stream("POST", "/api/chat/completions", json=body) as reply:
+            with pytest.raises(httpx.RemoteProtocolError):
+                reply.read()
+        assert 0 < reply.num_bytes_downloaded < int(reply.headers["content-length"])
+
+
+def test_an_outage_window() -> None:
+    with served({"from_s": 50, "until_s": 100}, clock_speed=100) as server:
+        seen = []
+        begin = time.monotonic()
+        while (now_s := (time.monotonic() - begin) * 100) < 150:
+            seen.append((now_s, statuses(server, 1)[0]))
+            time.sleep(0.02)
+    assert {status for now_s, status in seen if now_s < 40} == {200}
+    assert {status for now_s, status in seen if 60 < now_s < 90} == {502}
+    assert {status for now_s, status in seen if now_s > 110} == {200}
+
+
+def test_bursts() -> None:
+    with served({"every_s": 40, "for_s": 20, "status": 503}, clock_speed=100) as server:
+        seen = []
+        begin = time.monotonic()
+        while time.monotonic() - begin < 1.2:
+            seen.append(statuses(server, 1)[0])
+            time.sleep(0.01)
+    changes = sum(a != b for a, b in pairwise(seen))
+    assert 4 <= changes <= 8
+
+
+def test_a_fault_that_does_not_last_is_mended_by_a_retry() -> None:
+    for lasting, status in ((True, 502), (False, 200)):
+        with ThreadedServer(platform_of({"id": "m", "faults": [{"lasting": lasting}]})) as server:
+            assert statuses(server, 3) == [status] * 3
+
+
+def test_latency_is_lognormal_and_seeded() -> None:
+    config = platform_of({"id": "m", "latency_ms": {"median": 30, "sigma": 0.5}})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        took = []
+        for number in range(40):
+            begin = time.monotonic()
+            caller.ask("m", str(number))
+            took.append(time.monotonic() - begin)
+    took.sort()
+    assert 0.02 < took[20] < 0.08
+    assert took[-1] > took[0] * 2
+
+
+def test_pieces_of_a_stream_take_their_time() -> None:
+    with served(token_ms=20) as server, Caller(server) as caller:
+        begin = time.monotonic()
+        events = caller.events("m", "one two three four five")
+        assert time.monotonic() - begin > 0.02 * (len(events) - 3)
+        assert joined(events)

@@ -1,0 +1,240 @@
+"""Forwarding to real model servers: one that is another platform, and one that is killed, hangs and lies."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+from aiohttp import web
+
+from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
+from tests.contract.lying_server import Lying
+from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.state import State
+
+SECRET = "sk-of-the-model-server-itself"
+BEHAVIOURS = [
+    "ok", "page", "cut json", "no choices", "hang", "reset", "cut body", "tells", "tells in an answer", "no usage",
+    "odd usage", "headers", "dies", "error", "no chunk", "no end", "drips", "500", "503", "530", "400", "301",
+]  # fmt: skip
+
+
+class Served:
+    """The lying server in a thread."""
+
+    def __init__(self) -> None:
+        self.lying = Lying()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> "Served":
+        self._thread.start()
+        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    async def _start(self) -> str:
+        self._runner = web.AppRunner(
+            self.lying.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with Served() as served:
+        yield served
+
+
+def front(url: str, **fields: Any) -> ThreadedServer:
+    """A platform with one route for every behaviour."""
+    routes = [{"id": name, "base_url": url, "upstream": name, "secret_env": "LYING_KEY"} for name in BEHAVIOURS]
+    return ThreadedServer(platform_of(*routes, **{"clock_speed": 50, **fields}), State())
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LYING_KEY", SECRET)
+
+
+def test_an_answer_is_passed_on_under_the_platforms_names(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        reply = caller.ask("ok", temperature=0.5, tools=[TOOL]).json()
+        assert reply["choices"][0]["message"]["content"] == "Yes."
+        assert reply["model"] == "ok"
+        assert reply["usage"] == {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+        assert joined(caller.events("ok")) == "Yes"
+    assert served.lying.bodies[0]["temperature"] == 0.5
+    assert served.lying.bodies[0]["tools"] == [TOOL]
+    assert served.lying.bodies[0]["model"] == "ok"
+
+
+def test_neither_key_travels(served: Served) -> None:
+    """The caller's key never goes to a model server; the server's own never comes back."""
+    with front(served.url) as server, Caller(server) as caller:
+        caller.http.headers.update(
+            {
+                "Cookie": "token=x",
+                "X-Api-Key": server.key,
+                "Connection": "keep-alive, x-odd",
+                "X-Odd": "1",
+            }
+        )
+        replies = [
+            caller.ask(model, stream=streamed) for model in ("ok", "tells", "headers") for streamed in (False, True)
+        ]
+        told = caller.message("tells in an answer")["content"]
+    for headers in served.lying.headers:
+        assert server.key not in str(headers)
+        assert headers["Authorization"] == f"Bearer {SECRET}"
+        assert not {"Cookie", "X-Api-Key", "X-Odd"} & set(headers)
+    for reply in replies:
+        assert SECRET not in reply.text + str(reply.headers)
+        assert not {"set-cookie", "x-internal", "keep-alive"} & set(reply.headers)
+    assert SECRET not in told
+    assert replies[2].status_code == 401
+    assert replies[2].json()["error"]["type"] == "authentication_error"
+
+
+def test_a_secret_that_is_not_set_is_401_for_that_route_only(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LYING_KEY")
+    config = platform_of(
+        {"id": "locked", "base_url": served.url, "secret_env": "LYING_KEY"}, {"id": "open", "base_url": served.url}
+    )
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        assert caller.ask("locked").status_code == 401
+        assert caller.ask("open").status_code == 200
+    assert len(served.lying.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "attempts"),
+    [
+        ("page", 500, 3), ("cut json", 500, 3), ("no choices", 500, 3), ("hang", 408, 3), ("reset", 500, 3),
+        ("cut body", 500, 3), ("500", 500, 3), ("503", 503, 3), ("530", 530, 3), ("400", 400, 1), ("301", 500, 3),
+    ],
+)  # fmt: skip
+def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, status: int, attempts: int) -> None:
+    with front(served.url, limits={"time_limit_s": 10}) as server, Caller(server) as caller:
+        reply = caller.ask(model)
+        assert reply.status_code == status
+        assert reply.json()["error"]["code"] == str(status)
+        assert len(served.lying.bodies) == attempts
+        open_draws = len(server.platform.state.draws(unsettled_only=True))
+    nobody_knows = model in ("page", "cut json", "no choices", "hang", "reset", "cut body", "301")
+    assert open_draws == (3 if nobody_knows else 0), "a plain refusal drew nothing; of the rest nobody knows"
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "attempts"), [("500", 500, 3), ("400", 400, 1), ("hang", 408, 3), ("reset", 500, 3)]
+)
+def test_before_the_first_byte_a_stream_is_tried_again(served: Served, model: str, status: int, attempts: int) -> None:
+    with front(served.url, limits={"time_limit_s": 10}) as server, Caller(server) as caller:
+        assert caller.ask(model, stream=True).status_code == status
+        assert len(served.lying.bodies) == attempts
+
+
+@pytest.mark.parametrize("model", ["dies", "error", "no chunk", "no end"])
+def test_a_stream_that_is_cut_is_reported_in_it_and_its_draw_stays_open(served: Served, model: str) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        events = caller.events(model)
+        assert joined(events) == "Yes"
+        assert events[-1]["error"]["code"] == "500"
+        assert len(served.lying.bodies) == 1, "what began is not tried again"
+        (draw,) = server.platform.state.draws()
+    assert not draw.settled
+    assert draw.estimated_tokens
+    assert draw.estimated_tokens < 500
+
+
+@pytest.mark.parametrize(("choice", "status"), [("error", 500), ("empty", 200)])
+def test_a_page_in_place_of_a_stream(served: Served, choice: str, status: int) -> None:
+    with front(served.url, silent={"garbled_stream": choice}) as server, Caller(server) as caller:
+        reply = caller.ask("page", stream=True)
+        assert reply.status_code == status
+        if status == 200:
+            events = caller.events("page")
+            assert joined(events) == ""
+            assert events[0]["choices"][0]["finish_reason"] == "stop"
+            assert events[-1] == "[DONE]"
+
+
+@pytest.mark.parametrize("model", ["no usage", "odd usage"])
+def test_usage_that_is_missing_or_nonsense_leaves_the_draw_open(served: Served, model: str) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        assert "usage" not in caller.ask(model, max_tokens=9).json()
+        (draw,) = server.platform.state.draws()
+        assert (draw.settled, draw.total_tokens) == (False, None)
+        assert draw.estimated_tokens
+        assert draw.estimated_tokens > 9
+
+
+def test_a_stream_is_passed_on_as_it_comes_and_a_leaving_caller_cancels_it(served: Served) -> None:
+    with front(served.url, clock_speed=1) as server, Caller(server) as caller:
+        body = {"model": "drips", "messages": [], "stream": True}
+        begin = time.monotonic()
+        with caller.http.stream("POST", "/api/chat/completions", json=body) as reply:
+            lines = reply.iter_lines()
+            assert next(lines).startswith("data: ")
+            assert time.monotonic() - begin < 5, "the whole takes 20 s"
+        waited = time.monotonic() + 5
+        while not served.lying.cancelled and time.monotonic() < waited:
+            time.sleep(0.02)
+        assert served.lying.cancelled == 1
+        assert server.platform.statistics.in_flight == 0
+
+
+def test_connections_are_pooled(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        for number in range(20):
+            assert caller.ask("ok", str(number), stream=number % 2 == 0).status_code == 200
+    assert len(served.lying.connections) == 1
+
+
+def test_another_platform_as_model_server_and_its_fallback_when_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same API on both sides: answers, tools, thinking and streams come through, and a dead server is replaced."""
+    behind = platform_of(
+        {"id": "sums", "skill": "arithmetic"},
+        {"id": "tools", "skill": "tools", "calls_tools": True},
+        {"id": "thinks", "skill": "reasoning"},
+    )
+    state, behind_state = State(), State()
+    monkeypatch.setenv("FAR_KEY", behind_state.create_key("lab"))
+    with ExitStack() as alive:
+        back = alive.enter_context(ThreadedServer(behind, behind_state))
+        far = [
+            {"id": f"far {route.id}", "upstream": route.id, "base_url": f"{back.base_url}/api", "secret_env": "FAR_KEY"}
+            | {"fallback": "spare"}
+            for route in behind.routes
+        ]
+        with (
+            ThreadedServer(platform_of(*far, {"id": "spare", "skill": "arithmetic"}), state) as server,
+            Caller(server) as caller,
+        ):
+            assert "42" in caller.message("far sums", "What is 40 + 2?")["content"]
+            assert "42" in joined(caller.events("far sums", "What is 40 + 2?"))
+            assert caller.message("far tools", "Weather in Oslo?", tools=[TOOL], tool_choice=FORCED)["tool_calls"]
+            assert joined(caller.events("far thinks"), "reasoning_content")
+            reported = sum(draw.total_tokens or 0 for draw in behind_state.draws())
+            assert sum(draw.total_tokens or 0 for draw in state.draws()) == reported > 0
+            alive.close()
+            assert caller.ask("far sums", "What is 40 + 2?").json()["model"] == "lab/spare"
+            assert server.platform.statistics.as_object()["routes"]["far sums"]["failures"] == {"500": 3}
+
+
+def test_a_timeout_of_the_caller_is_no_error_of_the_platform(served: Served) -> None:
+    with front(served.url, clock_speed=1) as server, Caller(server) as caller:
+        with pytest.raises(httpx.ReadTimeout):
+            caller.http.post("/api/chat/completions", json={"model": "hang", "messages": []}, timeout=0.2)
+        assert caller.ask("ok").status_code == 200
