@@ -166,7 +166,9 @@ def _explain_choice(error: Any, root: dict[str, Any], path: PathTo) -> Iterator[
     if not meant:
         kinds = [_kind_of(_resolved(branch, root)) for branch in error.validator_value]
         known = list(dict.fromkeys(kind for kind in kinds if kind != "nothing"))
-        yield Problem(path, f"expected {' or '.join(known)}, found {_shown(error.instance)}")
+        words = [str(word) for branch in error.validator_value for word in _resolved(branch, root).get("enum", ())]
+        near = nearest(error.instance, words) if isinstance(error.instance, str) else ""
+        yield Problem(path, f"expected {' or '.join(known)}, found {_shown(error.instance)}", near)
 
 
 def _kind_of(branch: dict[str, Any]) -> str:

@@ -1,12 +1,14 @@
 """A plain HTTP caller of a platform, for the tests of its contract."""
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
 
-from tests.conftest import one_route
+from tests.conftest import COMMAND, one_route
 from workbench.local_platform.config import PlatformConfig, Route
 from workbench.local_platform.server import ThreadedServer
 
@@ -77,3 +79,18 @@ def joined(events: list[Any], field: str = "content") -> str:
     """The text of a stream."""
     deltas = [event["choices"][0]["delta"] for event in events if isinstance(event, dict) and event.get("choices")]
     return "".join(delta.get(field) or "" for delta in deltas)
+
+
+def serve(folder: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    """The platform as a command, and what it announces."""
+    server = subprocess.Popen(
+        [str(COMMAND), "platform", "serve", "--port", "0", "--json", *options],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    line = server.stdout.readline()
+    assert line, server.communicate()[1]
+    return server, json.loads(line)

@@ -1,7 +1,6 @@
 """Draws: what is settled equals what the routes reported, to the token; the rest stays open, with its estimate."""
 
 import asyncio
-import json
 import random
 import signal
 import subprocess
@@ -14,7 +13,7 @@ import httpx
 import pytest
 
 from tests.conftest import COMMAND
-from tests.contract.asking import Caller, platform_of
+from tests.contract.asking import Caller, platform_of, serve
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State, StateError
 
@@ -77,15 +76,6 @@ def test_settled_draws_equal_what_was_reported(tmp_path: Path) -> None:
     assert len([draw for draw in draws if not draw.settled]) > 50
     assert len(draws) < sum(route["attempts"] for route in statistics["routes"].values()), "refusals drew nothing"
     assert counted == reopened.drawn_units("lab", 0), "what the running platform counted is what it wrote down"
-
-
-def serve(folder: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
-    server = subprocess.Popen(
-        [str(COMMAND), "platform", "serve", "--port", "0", "--json", *options],
-        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert server.stdout is not None
-    return server, json.loads(server.stdout.readline())
 
 
 CONFIG = """

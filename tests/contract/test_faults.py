@@ -59,6 +59,22 @@ def test_a_model_server_that_answers_nonsense(kind: str, status: int) -> None:
         assert statuses(server, 1) == [status]
 
 
+def test_the_platform_cannot_reach_its_gateway() -> None:
+    with served({"kind": "gateway"}) as server, Caller(server) as caller:
+        for streamed in (False, True):
+            reply = caller.ask("m", stream=streamed)
+            assert reply.status_code == 500
+            assert "Server Connection Error" in reply.json()["detail"]
+        assert server.platform.state.draws() == []
+
+
+@pytest.mark.parametrize(("choice", "status"), [("error", 500), ("empty", 200)])
+def test_a_page_in_place_of_a_stream(choice: str, status: int) -> None:
+    config = platform_of({"id": "m", "faults": [{"kind": "html"}]}, silent={"garbled_stream": choice})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        assert caller.ask("m", stream=True).status_code == status
+
+
 def test_a_cut_leaves_the_draw_open_and_a_refusal_does_not() -> None:
     with served({"kind": "cut"}) as server:
         statuses(server, 1)

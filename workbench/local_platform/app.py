@@ -15,7 +15,7 @@ from workbench.local_platform.backend import Backend, Failure
 from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance
 from workbench.local_platform.clock import Clock
-from workbench.local_platform.config import PlatformConfig, Route
+from workbench.local_platform.config import PlatformConfig, Route, RouteFault
 from workbench.local_platform.gateway import FullError, Gateway, Stream
 from workbench.local_platform.simulated import Simulated
 from workbench.local_platform.state import State, StateError
@@ -51,10 +51,9 @@ class Platform:
         self._catalogue = Catalogue(config)
         self._accounts = Accounts(config, self.state, keys or {})
         self._clock, self._chance = Clock(config.clock_speed), Chance(config.seed)
-        self._simulated: Backend = Simulated(self._clock, config.seed)
-        self._upstream: Backend = Upstream(
-            os.environ, config.limits.in_flight, silent_streams=config.silent.garbled_stream == "empty"
-        )
+        silent_streams = config.silent.garbled_stream == "empty"
+        self._simulated: Backend = Simulated(self._clock, config.seed, silent_streams=silent_streams)
+        self._upstream: Backend = Upstream(os.environ, config.limits.in_flight, silent_streams=silent_streams)
         self._gateway = Gateway(config, self._catalogue, self._accounts, self._clock, self._backend_of)
 
     @property
@@ -101,25 +100,27 @@ class Platform:
         call = self._catalogue.call(account, request.content_type, await _body_of(request))
         request[_ACCESS].model = call.requested
         self.statistics.received(account, call.requested)
+        fault = self._chance.fault(call.route, call.raw, self._clock.now_s(), front=True)
+        if fault is not None and fault.kind == "gateway":
+            raise RefusedError(500, "Server Connection Error: the gateway cannot be reached.")
         try:
             async with self._gateway.slot():
                 with self.statistics.flight(account):
                     call = await self._within_allowance(call)
-                    return await (self._stream if call.streamed else self._whole)(request, call)
+                    return await (self._stream if call.streamed else self._whole)(request, call, fault)
         except FullError:
             return replies.full(self.config.silent)
         except Failure as failure:
             return replies.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
 
-    async def _whole(self, request: web.Request, call: Call) -> web.StreamResponse:
+    async def _whole(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
         route, answer = await self._gateway.complete(call)
         reply = replies.completion(answer, self._served_name(call, route), self.config.silent)
-        return await self._sent(request, route, call, reply)
+        return reply if fault is None else await _spoilt(request, reply, fault)
 
-    async def _stream(self, request: web.Request, call: Call) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
         begin_s = self._clock.now_s()
         stream = await self._gateway.open_stream(call)
-        fault = self._chance.fault(stream.route, call.raw, self._clock.now_s(), front=True)
         headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
         reply = web.StreamResponse(headers=headers | {_REQUEST_ID: request[_ACCESS].request_id})
         async with aclosing(stream.chunks):  # type: ignore[type-var]  # a generator
@@ -149,21 +150,6 @@ class Platform:
         except Failure as failure:
             return streaming.broken(failure, self._gateway.status_of(failure), silent)
         return b""
-
-    async def _sent(self, request: web.Request, route: Route, call: Call, reply: web.Response) -> web.StreamResponse:
-        """Send an answer, or meet with a fault in front of the model server."""
-        fault = self._chance.fault(route, call.raw, self._clock.now_s(), front=True)
-        if fault is None or request.transport is None:
-            return reply
-        if fault.kind == "reset":
-            request.transport.abort()
-            return reply
-        body = reply.body if isinstance(reply.body, bytes) else b""
-        cut = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(body))})
-        await cut.prepare(request)
-        await cut.write(body[: len(body) // 2])
-        request.transport.close()
-        return cut
 
     async def _within_allowance(self, call: Call) -> Call:
         if not self._accounts.is_exhausted(call.account):
@@ -255,3 +241,18 @@ async def _body_of(request: web.Request) -> bytes:
         raise
     except Exception as error:  # cut off, and whatever else a socket brings
         raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error
+
+
+async def _spoilt(request: web.Request, reply: web.Response, fault: RouteFault) -> web.StreamResponse:
+    """Lose an answer on its way to the caller, all of it or its second half."""
+    if request.transport is None:
+        return reply
+    if fault.kind == "reset":
+        request.transport.abort()
+        return reply
+    body = reply.body if isinstance(reply.body, bytes) else b""
+    cut = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(body))})
+    await cut.prepare(request)
+    await cut.write(body[: len(body) // 2])
+    request.transport.close()
+    return cut

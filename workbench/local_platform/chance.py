@@ -5,7 +5,7 @@ import math
 from collections import OrderedDict
 from statistics import NormalDist
 
-from workbench.local_platform.config import Route, RouteFault
+from workbench.local_platform.config import FRONT_FAULTS, Route, RouteFault
 
 _REMEMBERED = 100_000
 _NORMAL = NormalDist()
@@ -38,7 +38,7 @@ class Chance:
             front: Of those in front of the model server; else of its own.
             first: Whether this is a request's first attempt; a further one meets what the first one met.
         """
-        faults = [fault for fault in route.faults if (fault.kind in ("reset", "truncate")) is front]
+        faults = [fault for fault in route.faults if (fault.kind in FRONT_FAULTS) is front]
         if not faults:
             return None
         purpose = "front" if front else "fault"

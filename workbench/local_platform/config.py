@@ -14,7 +14,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 PositiveSeconds = Annotated[float, msgspec.Meta(gt=0)]
 Skill = Literal["arithmetic", "extraction", "tools", "reasoning", "prose", "echo"]
-FaultKind = Literal["status", "hang", "slow", "html", "cut", "reset", "truncate"]
+FaultKind = Literal["status", "hang", "slow", "html", "cut", "gateway", "reset", "truncate"]
+FRONT_FAULTS = frozenset({"gateway", "reset", "truncate"})
 Place = tuple[str | int, ...]
 GATEWAY_REQUESTS = 64
 
@@ -45,8 +46,8 @@ class RouteFault(_Table, frozen=True):
     """What the model server answers, for kind `status`."""
     kind: FaultKind = "status"
     """`status`, `hang` (never answers), `slow` (waits `delay_s` before its first byte), `html` (200 and a page) and `cut`
-    (breaks off in its answer) are faults of the model server; `reset` (the caller's connection is reset) and `truncate`
-    (the caller's body ends in its middle) are faults in front of it."""
+    (breaks off in its answer) are faults of the model server; `gateway` (the platform cannot reach its gateway), `reset`
+    (the caller's connection is reset) and `truncate` (the caller's body ends in its middle) are faults in front of it."""
     lasting: bool = True
     """Whether it meets every attempt of a request, so that the gateway's retries do not mend it."""
     delay_s: Seconds = 0.0
@@ -227,8 +228,11 @@ def _route_faults(route: Route, routes: set[str]) -> Iterator[tuple[Place, str]]
         yield ("skill",), "give either skill, for a simulated model, or base_url, for a model server"
     if route.base_url is not None and not route.base_url.startswith(("http://", "https://")):
         yield ("base_url",), f"expected an http or https URL, found {route.base_url!r}"
-    if route.base_url is not None and any(fault.kind not in ("reset", "truncate") for fault in route.faults):
-        yield ("faults",), "a real model server makes its own faults; only reset and truncate happen in front of it"
+    if route.base_url is not None and any(fault.kind not in FRONT_FAULTS for fault in route.faults):
+        yield (
+            ("faults",),
+            "a real model server makes its own faults; only gateway, reset and truncate are in front of it",
+        )
     if route.fallback is not None and (route.fallback not in routes or route.fallback == route.id):
         yield ("fallback",), f"{route.fallback!r} is no other route"
     if sum(fault.share for fault in route.faults if fault.until_s is None and fault.every_s is None) > 1 + 1e-9:

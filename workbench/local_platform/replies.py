@@ -12,6 +12,9 @@ from workbench.local_platform.silent import Silent
 
 SIMULATED, FORWARDED = "simulated", "workbench"
 _CREATED_AT = 1_760_000_000  # `created` of the catalogue's entries: a constant, so that lists compare equal
+_TYPES = {
+    400: "invalid_request_error", 401: "authentication_error", 408: "invalid_request_error", 429: "throttling_error"
+}  # fmt: skip
 _PAGE = (
     "<!doctype html><html><head><title>Chat</title></head><body>The chat UI is not a part of this server.</body></html>"
 )
@@ -80,12 +83,12 @@ def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Res
         return refusal(400, text)
     if silent.errors == "detail":
         return json_reply({"detail": text}, status, headers)
-    return json_reply({"error": error_object(text, status)}, status, headers)
+    kind = "all_deployments_in_cooldown" if failure.retry_after_s is not None else _TYPES.get(status)
+    return json_reply({"error": error_object(text, status, kind or "internal_server_error")}, status, headers)
 
 
-def error_object(text: str, status: int) -> dict[str, Any]:
-    """The gateway's `error`, as it was seen: its `code` is a text."""
-    kind = "authentication_error" if status == 401 else None
+def error_object(text: str, status: int, kind: str | None = None) -> dict[str, Any]:
+    """The gateway's `error`, as it was seen: its `code` is a text, its `type` none where it tells of a broken stream."""
     return {"message": text, "type": kind, "param": None, "code": str(status)}
 
 
@@ -95,7 +98,7 @@ def full(silent: Silent) -> web.Response:
         return web.Response(text="Service Unavailable", status=503)
     after = silent.past_limit_retry_after_s
     headers = {} if after is None else {"Retry-After": f"{after:g}"}
-    return json_reply({"error": error_object("Max parallel request limit reached", 429)}, 429, headers)
+    return json_reply({"error": error_object("Max parallel request limit reached", 429, _TYPES[429])}, 429, headers)
 
 
 def unknown_path(silent: Silent, method: str) -> web.Response:

@@ -35,17 +35,20 @@ class Simulated:
     Args:
         clock: The platform's.
         seed: Of latencies and faults.
+        silent_streams: Whether a page in place of a stream counts as a stream that says nothing.
     """
 
-    def __init__(self, clock: Clock, seed: int) -> None:
-        self._clock, self._chance = clock, Chance(seed)
+    def __init__(self, clock: Clock, seed: int, *, silent_streams: bool) -> None:
+        self._clock, self._chance, self._silent_streams = clock, Chance(seed), silent_streams
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
         """One chat completion."""
         fault = await self._before(route, call, attempt)
+        if fault is not None:
+            raise (
+                _page() if fault.kind == "html" else Failure(500, "the model server broke off in its answer", drew=None)
+            )
         said = answer(route, call.body_for(route))
-        if fault is not None:  # kind `cut`
-            raise Failure(500, "the model server broke off in its answer", drew=None)
         message: dict[str, Any] = {"role": "assistant", "content": said.text}
         if said.reasoning is not None:
             message["reasoning_content"] = said.reasoning
@@ -59,6 +62,10 @@ class Simulated:
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncIterator[dict[str, Any]]:
         """The same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
         fault = await self._before(route, call, attempt)
+        if fault is not None and fault.kind == "html":
+            if self._silent_streams:
+                return
+            raise _page()
         said = answer(route, call.body_for(route))
         head = _head("chat.completion.chunk", route, call.raw)
         deltas = _deltas(said)
@@ -90,14 +97,16 @@ class Simulated:
         match fault.kind:
             case "status":
                 raise Failure(fault.status, _SAID[fault.status])
-            case "html":
-                raise Failure(500, "the model server answered with a page in place of JSON")
             case "hang":
                 await asyncio.Event().wait()
             case "slow":
                 await self._clock.sleep(fault.delay_s)
                 return None
         return fault
+
+
+def _page() -> Failure:
+    return Failure(500, "the model server answered with a page in place of JSON")
 
 
 def _head(kind: str, route: Route, raw: bytes) -> dict[str, Any]:

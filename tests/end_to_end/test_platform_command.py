@@ -1,0 +1,263 @@
+"""`workbench platform`: what an operator types."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import serve
+from workbench.local_platform.state import State
+
+SLOW = """
+statistics_for = ["lab"]
+[[routes]]
+id = "slow [one]"
+upstream = "slow"
+skill = "prose"
+latency_ms = { median = 700 }
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Workbench:
+    return Workbench(tmp_path, None)
+
+
+def key_for(desk: Workbench, account: str = "lab") -> str:
+    return desk("platform", "keys", "create", account).stdout.strip()
+
+
+def stopped(server: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
+    server.send_signal(number)
+    _, told = server.communicate(timeout=20)
+    assert server.returncode == 0, told
+    assert "Traceback" not in told
+    return told
+
+
+def test_from_nothing_to_an_answer(desk: Workbench) -> None:
+    desk("platform", "init")
+    assert "is there already" in desk("platform", "init", code=2).stderr
+    assert "keys create" in desk("platform", "serve", code=2).stderr
+    key = key_for(desk, "ada")
+    assert re.fullmatch("sk-[0-9a-f]{32}", key)
+    server, said = serve(desk.folder)
+    assert said.keys() == {"base_url"}, "a key that is kept is never shown again"
+    with httpx.Client(base_url=said["base_url"], headers={"Authorization": f"Bearer {key}"}) as http:
+        ids = [entry["id"] for entry in http.get("/api/models").json()["data"]]
+        assert ids == ["Llama 3.2 [local]", "Rehearsal", "Tutor"]
+        asked = {"model": "Rehearsal", "messages": [{"role": "user", "content": "What is 40 + 2?"}]}
+        used = http.post("/api/chat/completions", json=asked).json()["usage"]["total_tokens"]
+    stopped(server)
+    desk("platform", "draws", "add", "ada", "500", "--note", "in the chat UI")
+    rows = desk.json("platform", "draws")
+    assert [(row["source"], row["total_tokens"], row["note"]) for row in rows] == [
+        ("added", 500, "in the chat UI"),
+        ("api", used, None),
+    ]
+    (ada, ben) = desk.json("platform", "accounts")
+    assert (ada["keys"], ada["drawn_units"], ada["allowance_units"]) == (1, 500 + used, 1_000_000)
+    assert (ben["keys"], ben["drawn_units"], ben["allowance_units"]) == (0, 0, 200_000)
+    assert key not in (desk.folder / "platform.sqlite").read_bytes().decode("latin-1")
+    assert oct((desk.folder / "platform.sqlite").stat().st_mode & 0o777) == "0o600"
+
+
+def test_keys_change_while_it_serves(desk: Workbench) -> None:
+    first = key_for(desk)
+    server, said = serve(desk.folder)
+
+    def status(key: str) -> int:
+        return httpx.get(f"{said['base_url']}/api/models", headers={"Authorization": f"Bearer {key}"}).status_code
+
+    assert status(first) == 200
+    (row,) = desk.json("platform", "keys")
+    second = desk("platform", "keys", "regenerate", row["id"]).stdout.strip()
+    assert (status(first), status(second)) == (401, 200)
+    third = key_for(desk)
+    assert status(third) == 200
+    desk(
+        "platform",
+        "keys",
+        "revoke",
+        next(row["id"] for row in desk.json("platform", "keys", "list") if not row["revoked_at"]),
+    )
+    assert sorted([status(second), status(third)]) == [200, 401]
+    assert "no living key begins with 'zzz'" in desk("platform", "keys", "revoke", "zzz", code=2).stderr
+    assert len(desk("platform", "keys").stdout.splitlines()) == 4
+    stopped(server)
+
+
+def test_a_draw_made_elsewhere_counts_at_once(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "0") + "[allowance]\nunits = 100\n")
+    key = key_for(desk)
+    server, said = serve(desk.folder)
+    with httpx.Client(base_url=said["base_url"], headers={"Authorization": f"Bearer {key}"}) as http:
+        body = {"model": "slow [one]", "messages": [], "max_tokens": 5}
+        assert http.post("/api/chat/completions", json=body).status_code == 200
+        desk("platform", "draws", "add", "lab", "100")
+        assert http.post("/api/chat/completions", json=body).json() == {"detail": "Your allowance is used up."}
+    stopped(server)
+
+
+def slow_answer(url: str, key: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.post(f"{url}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": []})
+
+
+def test_a_stop_lets_requests_in_flight_end(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW)
+    key = key_for(desk)
+    server, said = serve(desk.folder)
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(slow_answer, said["base_url"], key)
+        time.sleep(0.4)
+        stopped(server)
+        assert asking.result().json()["choices"]
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{said['base_url']}/health")
+
+
+def test_a_second_stop_does_not_wait(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "60000"))
+    key = key_for(desk)
+    server, said = serve(desk.folder)
+    begin = time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(slow_answer, said["base_url"], key)
+        time.sleep(0.4)
+        server.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert server.poll() is None, "the first one waits"
+        stopped(server)
+        with pytest.raises(httpx.HTTPError):
+            asking.result()
+    assert time.monotonic() - begin < 10
+    (draw,) = State(desk.folder / "platform.sqlite").draws()
+    assert not draw.settled
+
+
+def test_the_access_log_tells_of_requests_and_of_no_key_or_prompt(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "0"))
+    key = key_for(desk)
+    server, said = serve(desk.folder, "--access-log")
+    with httpx.Client(base_url=said["base_url"], headers={"Authorization": f"Bearer {key}"}) as http:
+        asked = {"model": "slow [one]", "messages": [{"role": "user", "content": "a secret prompt"}]}
+        reply = http.post("/api/chat/completions?token=in-the-address", json=asked)
+        http.post("/api/chat/completions", json=asked | {"model": "a secret model"})
+        http.get("/api/models", headers={"Authorization": "Bearer sk-wrong-one"})
+    told = stopped(server)
+    lines: list[dict[str, Any]] = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+    assert [(line["status"], line["account"], line["model"]) for line in lines] == [
+        (200, "lab", "slow [one]"), (400, "lab", None), (401, None, None),
+    ]  # fmt: skip
+    assert lines[0]["request_id"] == reply.headers["x-request-id"]
+    for hidden in (key, "secret", "sk-wrong-one", "in-the-address"):
+        assert hidden not in told
+
+
+def test_statistics_are_for_those_who_may_read_them(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "0") + '[[accounts]]\nname = "lab"\n[[accounts]]\nname = "ben"\n')
+    keys = {name: key_for(desk, name) for name in ("lab", "ben")}
+    server, said = serve(desk.folder)
+
+    def get(name: str) -> httpx.Response:
+        return httpx.get(f"{said['base_url']}/statistics", headers={"Authorization": f"Bearer {keys[name]}"})
+
+    headers = {"Authorization": f"Bearer {keys['ben']}"}
+    httpx.post(
+        f"{said['base_url']}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": []}
+    )
+    found = get("lab").json()
+    assert found["accounts"] == {"ben": {"requests": 1, "in_flight": 0}}
+    assert found["routes"]["slow [one]"]["attempts"] == found["most_in_flight"] == 1
+    assert get("ben").status_code == 403
+    assert httpx.get(f"{said['base_url']}/statistics").status_code == 401
+    stopped(server)
+    desk.write("platform.toml", SLOW.replace('statistics_for = ["lab"]', ""))
+    server, said = serve(desk.folder)
+    assert get("lab").status_code == 404, "off by default"
+    stopped(server)
+
+
+def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
+    assert "keys create" in desk("platform", "serve", "--host", "0.0.0.0", code=2).stderr
+    key_for(desk)
+    server, said = serve(desk.folder, "--host", "0.0.0.0")
+    port = said["base_url"].rpartition(":")[2]
+    assert httpx.get(f"http://127.0.0.1:{port}/api/models").status_code == 401
+    stopped(server)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("retries = 2", "retires = 2", "platform.toml:44: limits.retires: unknown key (did you mean 'retries'?)"),
+        (
+            'fallback = "Rehearsal"',
+            'fallback = "Rehearsel"',
+            "platform.toml:19: routes[0].fallback: 'Rehearsel' is no other route",
+        ),
+        ('skill = "arithmetic"', 'skill = "arithmetics"', "did you mean 'arithmetic'?"),
+        ('name = "ben"', 'name = "ada"', "at least one account is needed, and every name once"),
+        ('base = "Llama 3.2 [local]"', 'base = "Llama"', "presets[0].base: 'Llama' is no route"),
+        ("in_flight = 64", "in_flight = 0", "expected at least 1, found 0"),
+        ('errors = "error"', 'errors = "eror"', "silent.errors: expected one of"),
+        ('base_url = "http://127.0.0.1:11434/v1"', "", "routes[0].skill: give either skill"),
+        ("[limits]", "[limits", "no TOML"),
+    ],
+)
+def test_faults_of_a_configuration_are_named_by_line(desk: Workbench, old: str, new: str, expected: str) -> None:
+    desk("platform", "init")
+    path = desk.folder / "platform.toml"
+    path.write_text(path.read_text().replace(old, new))
+    said = desk("platform", "serve", "--ephemeral", code=2).stderr
+    assert expected in said
+
+
+def test_a_missing_secret_is_told_at_the_start(desk: Workbench) -> None:
+    desk("platform", "init")
+    path = desk.folder / "platform.toml"
+    path.write_text(path.read_text().replace("# secret_env", "secret_env"))
+    key_for(desk, "ada")
+    server, _ = serve(desk.folder)
+    assert "LAB_SERVER_KEY is not set" in stopped(server)
+
+
+def test_wrong_names_and_files(desk: Workbench) -> None:
+    assert "did you mean 'lab'?" in desk("platform", "keys", "create", "lap", code=2).stderr
+    assert "is no account" in desk("platform", "draws", "add", "nobody", "5", code=2).stderr
+    assert "no platform state yet" in desk("platform", "draws", code=2).stderr
+    assert "cannot be read" in desk("platform", "serve", "--ephemeral", "--config", "no.toml", code=2).stderr
+    desk.write("bad.sqlite", "no database " * 500)
+    assert "cannot be used" in desk("platform", "draws", "--state", "bad.sqlite", code=2).stderr
+    assert not (desk.folder / "platform.sqlite").exists()
+
+
+def test_a_port_that_is_taken(desk: Workbench) -> None:
+    server, said = serve(desk.folder, "--ephemeral")
+    port = said["base_url"].rpartition(":")[2]
+    assert "cannot listen on" in desk("platform", "serve", "--ephemeral", "--port", port, code=2).stderr
+    stopped(server, signal.SIGINT)
+
+
+def test_the_workbench_runs_against_it(desk: Workbench) -> None:
+    """What the platform is for: a job of this very program, with a key that was made here."""
+    desk.environment["WORKBENCH_API_KEY"] = key_for(desk)
+    server, said = serve(desk.folder)
+    desk.environment["WORKBENCH_BASE_URL"] = said["base_url"]
+    desk.write("sums.jsonl", sums(20))
+    desk.write("job.toml", job())
+    result = desk.json("run", "job.toml")
+    stopped(server)
+    state = State(desk.folder / "platform.sqlite")
+    assert sum(draw.total_tokens or 0 for draw in state.draws()) == result["usage"]["total_tokens"]
+    assert os.path.exists(result["report"])
