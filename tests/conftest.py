@@ -123,6 +123,7 @@ path = "{dataset}"
 max_tokens = 64
 [run]
 max_in_flight = {limit}
+passes = 1
 [[scorers]]
 name = "numeric"
 """

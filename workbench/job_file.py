@@ -93,6 +93,8 @@ class RunTable(Table, frozen=True):
     max_in_flight: InFlight = 8
     reuse: Literal["always"] = "always"
     on_fallback: Literal["accept", "exclude", "fail"] | None = None
+    passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2
+    """How many attempts a request may have in a run; 1 never sends again."""
     gateway_limit_s: Seconds | None = None
 
 

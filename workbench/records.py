@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
+LOCAL = "local"
+"""The identity of every embedded platform, whatever its port."""
+
 
 class Sample(msgspec.Struct, frozen=True):
     """One row of a dataset, in the workbench's own field names."""

@@ -14,13 +14,12 @@ import msgspec
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
-from workbench.records import Model
+from workbench.records import LOCAL, Model
 from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
 
-LOCAL = "local"
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
 
 

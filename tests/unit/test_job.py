@@ -33,7 +33,7 @@ path = "x.jsonl"
 limt = 3
 [run]
 max_in_flight = 64
-passes = 2
+deadline_s = 2
 [[scorers]]
 name = "numerik"
 [[scorers]]

@@ -2,13 +2,14 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from workbench.dataset.spool import Spool
 from workbench.job import parse_job
 from workbench.plan.expand import Plan
 from workbench.plan.models import PlannedModel
-from workbench.run.queue import Queue
+from workbench.run.queue import Queue, Turn
 
 MakePlan = Callable[..., Plan]
 
@@ -31,7 +32,8 @@ def plan_of(tmp_path: Path) -> Iterator[MakePlan]:
 
 def test_models_take_turns(plan_of: MakePlan) -> None:
     queue = Queue(plan_of(3, 8, 8, 8))
-    assert [queue.take() for _ in range(6)] == [(0, 0), (1, 1), (2, 2), (0, 3), (1, 4), (2, 5)]
+    turns = [queue.take() for _ in range(6)]
+    assert turns == [Turn(0, 0, 1), Turn(1, 1, 1), Turn(2, 2, 1), Turn(0, 3, 1), Turn(1, 4, 1), Turn(2, 5, 1)]
 
 
 def test_a_slow_model_never_starves_a_fast_one(plan_of: MakePlan) -> None:
@@ -51,7 +53,7 @@ def test_a_models_own_limit_holds_and_the_rest_goes_on(plan_of: MakePlan) -> Non
     assert queue.take() is None
     assert not queue.exhausted
     queue.give_back(0)
-    assert queue.take() == (0, 2)
+    assert queue.take() == Turn(0, 2, 1)
 
 
 def test_everything_is_handed_out_once(plan_of: MakePlan) -> None:
@@ -63,3 +65,30 @@ def test_everything_is_handed_out_once(plan_of: MakePlan) -> None:
         seen.append(taken[1])
         queue.give_back(taken[0])
     assert sorted(seen) == list(range(21))
+
+
+def test_what_is_sent_again_follows_what_was_never_sent_and_waits(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(2, 8))
+    first = queue.take()
+    assert first is not None
+    queue.again(first, 0.05)
+    queue.give_back(0)
+    assert queue.take() == Turn(0, 1, 1)
+    assert queue.take() is None, "not yet"
+    assert not queue.exhausted
+    queue.give_back(0)
+    assert not queue.exhausted
+    anyio.run(queue.changed)
+    assert queue.take() == Turn(0, 0, 2)
+    queue.give_back(0)
+    assert queue.exhausted
+
+
+def test_a_queue_is_not_exhausted_while_a_call_may_come_back(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(1, 8))
+    turn = queue.take()
+    assert turn is not None
+    assert not queue.exhausted
+    queue.again(turn, 0)
+    queue.give_back(0)
+    assert queue.take() == Turn(0, 0, 2)

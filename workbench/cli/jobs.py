@@ -48,7 +48,8 @@ def plan(job: Path, as_json: bool, **given: Any) -> None:
         return
     click.echo(
         f"{described['planned']} requests: {described['samples']} samples × {len(described['models'])} models × "
-        f"{described['epochs']} epochs; {described['reused']} answered already, {described['to_send']} to send"
+        f"{described['epochs']} epochs; {described['reused']} answered already, {described['to_send']} to send "
+        f"in at most {described['most_attempts']} attempts"
     )
     for model in described["models"]:
         limits = f"at most {model['max_in_flight']} in flight, up to {model['timeout_s']:g} s a call"
@@ -160,7 +161,7 @@ def _plan_object(planned: Planned) -> dict[str, Any]:
         "samples": plan.samples,
         "epochs": plan.job.run.epochs,
         "max_in_flight": plan.job.run.max_in_flight,
-        "most_attempts": len(plan) - plan.reused,
+        "most_attempts": (len(plan) - plan.reused) * plan.job.run.passes,
         "models": [
             {
                 "model": model.id,

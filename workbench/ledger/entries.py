@@ -93,6 +93,8 @@ class Intent(Entry, frozen=True, tag="intent"):
     occurrence: int
     sent_at: datetime
     tools: str | None = None
+    attempt: int = 1
+    """More than 1 where the run sends the request again."""
 
 
 class Reuse(Entry, frozen=True, tag="reuse"):

@@ -181,9 +181,17 @@ def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
         live = f"SELECT * FROM live.{table}"  # noqa: S608 - names from our own schema
         if attached and (key := _CONTENT_ADDRESSED.get(table)):
             live += f" WHERE {key} NOT IN (SELECT {key} FROM ledger.{table})"  # noqa: S608
-        both = f"SELECT * FROM ledger.{table} UNION ALL BY NAME {live}" if attached else live  # noqa: S608
+        ours = f"SELECT * FROM ledger.{table}"  # noqa: S608
+        if table == "run_items" and attached and _has_rows(db, "live.run_items"):
+            # what is journalled of a request that was sent again is newer
+            ours += " WHERE (run_id, request_key) NOT IN (SELECT (run_id, request_key) FROM live.run_items)"
+        both = f"{ours} UNION ALL BY NAME {live}" if attached else live
         db.execute(f"CREATE VIEW {table} AS {both}")
     create_views(db)
+
+
+def _has_rows(db: duckdb.DuckDBPyConnection, table: str) -> bool:
+    return db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - a name of ours
 
 
 def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:

@@ -7,8 +7,7 @@ from typing import Self
 
 from tqdm import tqdm
 
-from workbench.records import CallRecord
-from workbench.run.tally import Tally
+from workbench.run.tally import Ended, Tally
 
 _SECONDS_BETWEEN_DRAWS = 0.1
 
@@ -26,7 +25,7 @@ class Progress:
         self.in_flight = 0
         self._tally = tally
         self._limit = limit
-        self._waiting: deque[tuple[int, CallRecord]] = deque()
+        self._waiting: deque[tuple[int, Ended]] = deque()
         tqdm.monitor_interval = 0  # its monitor is a thread that we have no use for
         self._bar = tqdm(
             total=tally.planned - tally.reused,
@@ -40,20 +39,21 @@ class Progress:
         )
         self._draw()
 
-    def ended(self, number: int, record: CallRecord) -> None:
+    def ended(self, number: int, ended: Ended) -> None:
         """Note that a call ended as the journal's entry `number`; it counts once that is durable."""
-        self._waiting.append((number, record))
+        self._waiting.append((number, ended))
 
     def acknowledge(self, durable: int) -> None:
         """Count every call whose entry is durable by now."""
-        counted = 0
+        counted, through = 0, 0
         while self._waiting and self._waiting[0][0] <= durable:
-            _, record = self._waiting.popleft()
+            _, ended = self._waiting.popleft()
             counted += 1
-            self._tally.count(record)
+            through += not ended.will_go_on
+            self._tally.count(ended)
         if counted and not self._bar.disable:
             self._draw()
-            self._bar.update(counted)
+            self._bar.update(through)
 
     def note(self, text: str) -> None:
         """Write a line for people above the bar."""

@@ -1,56 +1,88 @@
 """Which request goes next: the models take turns, so that a slow route never starves a fast one."""
 
+import heapq
+import time
+from typing import NamedTuple
+
 import anyio
 
 from workbench.plan.expand import Plan
+
+
+class Turn(NamedTuple):
+    """One request whose turn it is."""
+
+    model: int
+    item: int
+    attempt: int
+    """1, or more in a later pass."""
 
 
 class Queue:
     """Hands out the items of a plan, one at a time.
 
     The next item is of the model with the fewest requests in flight among those that have items left and are below
-    their own limit; among equals, of the one that waited longest.
+    their own limit; among equals, of the one that waited longest. What is to be sent again follows what was never sent.
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._items = [plan.to_send(number) for number in range(len(plan.models))]
+        models = range(len(plan.models))
+        self._items = [plan.to_send(number) for number in models]
         self._limits = [model.max_in_flight for model in plan.models]
-        self._flying = [0] * len(plan.models)
-        self._last_turn = [0] * len(plan.models)
+        self._flying = [0 for _ in models]
+        self._last_turn = [0 for _ in models]
         self._turn = 0
         self._ahead: list[int | None] = [next(items, None) for items in self._items]
-        self._freed = anyio.Event()
+        self._again: list[list[tuple[float, int, int]]] = [[] for _ in models]  # heaps of (ready at, item, attempt)
+        self._changed = anyio.Event()
 
     @property
     def exhausted(self) -> bool:
-        """Whether every item was handed out."""
-        return all(item is None for item in self._ahead)
+        """Whether every item was handed out and none can come back."""
+        return not any(self._flying) and not any(self._again) and all(item is None for item in self._ahead)
 
-    def take(self) -> tuple[int, int] | None:
-        """The next item as (model number, item); None when none may go now."""
+    def take(self) -> Turn | None:
+        """The next item; None when none may go now."""
+        now = time.monotonic()
         open_models = [
-            (self._flying[number], self._last_turn[number], number)
-            for number, item in enumerate(self._ahead)
-            if item is not None and self._flying[number] < self._limits[number]
+            (self._flying[model], self._last_turn[model], model)
+            for model in range(len(self._ahead))
+            if self._flying[model] < self._limits[model] and self._is_ready(model, now)
         ]
         if not open_models:
             return None
-        _, _, model = min(open_models)
-        item = self._ahead[model]
-        assert item is not None
-        self._ahead[model] = next(self._items[model], None)
+        model = min(open_models)[2]
+        item, attempt = self._ahead[model], 1
+        if item is None:
+            _, item, attempt = heapq.heappop(self._again[model])
+        else:
+            self._ahead[model] = next(self._items[model], None)
         self._turn += 1
         self._last_turn[model] = self._turn
         self._flying[model] += 1
-        return model, item
+        return Turn(model, item, attempt)
+
+    def again(self, turn: Turn, wait_s: float) -> None:
+        """Let a request be sent once more, after a wait that holds no slot."""
+        heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, turn.item, turn.attempt + 1))
 
     def give_back(self, model: int) -> None:
         """Say that a request of a model ended."""
         self._flying[model] -= 1
-        self._freed.set()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let everyone who waits look again."""
+        self._changed.set()
 
     async def changed(self) -> None:
-        """Wait until some request ends."""
-        if self._freed.is_set():
-            self._freed = anyio.Event()
-        await self._freed.wait()
+        """Wait until some request ends, or may be sent again."""
+        if self._changed.is_set():
+            self._changed = anyio.Event()
+        ready = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]
+        now = time.monotonic()
+        with anyio.move_on_after(min((moment - now for moment in ready if moment > now), default=float("inf"))):
+            await self._changed.wait()
+
+    def _is_ready(self, model: int, now: float) -> bool:
+        return self._ahead[model] is not None or (bool(self._again[model]) and self._again[model][0][0] <= now)

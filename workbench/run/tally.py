@@ -1,9 +1,18 @@
 """The numbers of a run as its own process counts them; they equal the query `run_summary`."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.records import CallRecord, Outcome, Usage
+
+
+class Ended(NamedTuple):
+    """A call that ended, within the story of its request."""
+
+    record: CallRecord
+    attempt: int = 1
+    will_go_on: bool = False
+    """Whether the request is to be sent again in this run."""
 
 
 class Tally:
@@ -17,13 +26,19 @@ class Tally:
     def __init__(self, planned: int, reused: int) -> None:
         self.planned, self.reused = planned, reused
         self.completed = 0
-        self.failed = 0
         self.mendable = 0
-        """Failed calls that a rerun sends again."""
+        """Failed requests that a rerun sends again."""
+        self._failed = 0
+        self._waiting = 0
         self.outcomes: Counter[str] = Counter()
         self.served: Counter[str] = Counter()
         self.calls_without_usage = 0
         self._tokens: dict[str, int | None] = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"))
+
+    @property
+    def failed(self) -> int:
+        """Requests that ended without acceptance, also where they are to be sent again."""
+        return self._failed + self._waiting
 
     @property
     def pending(self) -> int:
@@ -35,13 +50,17 @@ class Tally:
         """As reported; None while nothing was."""
         return self._tokens["total_tokens"]
 
-    def count(self, record: CallRecord) -> None:
+    def count(self, ended: Ended) -> None:
         """Take in one call whose record is durable."""
+        record = ended.record
         attempt = record.attempt
         self.outcomes[attempt.outcome] += 1
         self.completed += attempt.accepted
-        if not attempt.accepted and attempt.outcome is not Outcome.CANCELLED:
-            self.failed += 1
+        self._waiting -= ended.attempt > 1
+        if ended.will_go_on:
+            self._waiting += 1
+        elif not attempt.accepted and (attempt.outcome is not Outcome.CANCELLED or ended.attempt > 1):
+            self._failed += 1
             self.mendable += attempt.rerun
         usage = record.completion.usage if record.completion else Usage()
         for name in self._tokens:

@@ -13,9 +13,11 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.entries import Intent, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.plan.expand import Plan
-from workbench.records import CallRecord, Outcome
+from workbench.records import LOCAL, CallRecord, Outcome
+from workbench.run.passes import Passes
 from workbench.run.progress import Progress
-from workbench.run.queue import Queue
+from workbench.run.queue import Queue, Turn
+from workbench.run.tally import Ended
 
 
 class Stop(msgspec.Struct):
@@ -45,10 +47,11 @@ class Work:
         self._plan, self._client, self._journal = plan, client, journal
         self._run_id, self._generation = run_id, generation
         self._queue = Queue(plan)
+        self._passes = Passes(plan.job.run.passes, local=plan.identity == LOCAL)
         self._calls = 0
         self._signals = 0
         self.ended = 0
-        """Calls that ended by themselves, accepted or not."""
+        """Requests that are through: accepted, or not to be sent again in this run."""
         self.mendable = 0
         """Those of them that a rerun sends again."""
 
@@ -74,26 +77,26 @@ class Work:
         """Send nothing more; what is in flight is waited for. The first reason stays."""
         if not self.stop:
             self.stop = Stop(reason, exit_code, error)
+            self._queue.wake()
 
     async def _worker(self) -> None:
         while not self.stop:
-            taken = self._queue.take()
-            if taken is None:
+            turn = self._queue.take()
+            if turn is None:
                 self._write()
                 if self._queue.exhausted:
                     return
                 await self._queue.changed()
                 continue
-            model, item = taken
             try:
-                await self._call(item)
+                await self._call(turn)
             finally:
-                self._queue.give_back(model)
+                self._queue.give_back(turn.model)
         self._write()
 
-    async def _call(self, number: int) -> None:
-        item = self._plan.item(number)
-        sample = self._plan.sample_of(number)
+    async def _call(self, turn: Turn) -> None:
+        item = self._plan.item(turn.item)
+        sample = self._plan.sample_of(turn.item)
         request = item.request
         call_no = self._calls = self._calls + 1
         if self._plan.unknown_samples[sample]:
@@ -114,6 +117,7 @@ class Work:
                 occurrence=request.occurrence,
                 sent_at=datetime.now(UTC),
                 tools=item.tools,
+                attempt=turn.attempt,
             )
         )
         if not self._write():
@@ -123,17 +127,20 @@ class Work:
         try:
             record = await self._client.complete(request, sending)
         except anyio.get_cancelled_exc_class():
-            self._record(call_no, cancelled(request, sending))
+            self._record(call_no, turn, cancelled(request, sending))
             raise
         finally:
             self._progress.in_flight -= 1
-        self._record(call_no, record)
+        self._record(call_no, turn, record)
 
-    def _record(self, call_no: int, record: CallRecord) -> None:
+    def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
         number = self._journal.append(answer_entry(self._run_id, call_no, self._generation, record))
-        self._progress.ended(number, record)
-        if record.attempt.outcome is not Outcome.CANCELLED:
+        wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt)
+        self._progress.ended(number, Ended(record, turn.attempt, will_go_on=wait_s is not None))
+        if wait_s is not None:
+            self._queue.again(turn, wait_s)
+        elif record.attempt.outcome is not Outcome.CANCELLED:
             self.ended += 1
             self.mendable += record.attempt.rerun and not record.attempt.accepted
         if record.attempt.outcome is Outcome.KEY_REJECTED:

@@ -28,10 +28,14 @@ INSERT INTO requests BY NAME
 SELECT run_id, call_no, request_key, generation, body_key, model, sample_key, epoch, occurrence, tools, sent_at
 FROM staged WHERE kind = 'intent';
 
+-- a request that a run sends again has one row, of its last attempt
+DELETE FROM run_items WHERE (run_id, request_key) IN (SELECT (run_id, request_key) FROM staged WHERE kind = 'intent' AND attempt > 1);
 INSERT INTO run_items BY NAME
 SELECT run_id, request_key, generation, model, sample_id, sample_key, epoch, kind = 'reuse' AS reused,
     coalesce(answer_run_id, run_id) AS answer_run_id, coalesce(answer_call_no, call_no) AS answer_call_no
-FROM staged WHERE kind IN ('intent', 'reuse');
+FROM staged AS line WHERE kind = 'reuse' OR (kind = 'intent' AND call_no = (
+    SELECT max(call_no) FROM staged WHERE kind = 'intent' AND run_id = line.run_id AND request_key = line.request_key
+));
 
 INSERT INTO attempts BY NAME
 SELECT run_id, call_no, request_key, generation, model, served_model, sample_key, epoch, outcome, accepted, rerun,

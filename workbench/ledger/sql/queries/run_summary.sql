@@ -3,7 +3,7 @@
 -- mendable: failed ones that a rerun sends again. Tokens cover this run's calls only.
 -- Parameters: run_id
 WITH own AS (
-    SELECT request_key, bool_or(accepted) AS accepted, bool_or(rerun) AS rerun, bool_and(outcome = 'cancelled') AS cancelled
+    SELECT request_key, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun, bool_and(outcome = 'cancelled') AS cancelled
     FROM attempts WHERE run_id = $run_id GROUP BY request_key
 ),
 counted AS (

@@ -1,0 +1,148 @@
+"""Further passes: what may pass is asked again, as often as the job says and never more, counted at the server."""
+
+import json
+import signal
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Workbench, job, one_route, sums
+from tests.contract.asking import platform_of
+from workbench.client.outcome import CONSEQUENCES
+from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.server import ThreadedServer
+from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
+from workbench.run.passes import Passes
+
+
+def passes(count: int) -> str:
+    return job("m").replace("passes = 1", f"passes = {count}")
+
+
+def run(folder: Path, config: PlatformConfig, count: int, samples: int = 20) -> tuple[dict[str, Any], int, Workbench]:
+    with ThreadedServer(config) as server:
+        bench = Workbench(folder, server)
+        bench.write("sums.jsonl", sums(samples))
+        bench.write("job.toml", passes(count))
+        result = bench.json("run", "job.toml", "--no-report", code=None)
+        return result, server.platform.statistics.requests["m"], bench
+
+
+def fault(**fields: Any) -> PlatformConfig:
+    """The fault meets every request once: the platform draws anew when the same request comes again."""
+    return platform_of({"id": "m", "skill": "arithmetic", "faults": [fields]}, limits={"retries": 0})
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_never_more_attempts_than_the_job_allows(tmp_path: Path, count: int) -> None:
+    result, requests, bench = run(tmp_path, fault(status=502), count, samples=3)
+    assert requests == 3 * count
+    assert result["outcomes"] == {"route_down": 3 * count}
+    assert (result["failed"], result["completed"], result["pending"]) == (3, 0, 0)
+    assert result["status"] == "incomplete"
+    assert [row["attempts"] for row in bench.lines("show", result["run_id"], "--calls")] == [count] * 3
+
+
+def test_what_passes_is_completed_in_the_same_run(tmp_path: Path) -> None:
+    result, requests, bench = run(tmp_path, fault(share=0.4, status=503), 6)
+    assert (result["completed"], result["failed"], result["status"]) == (20, 0, "complete")
+    assert requests == sum(result["outcomes"].values()) > 20
+    calls = bench.lines("show", result["run_id"], "--calls")
+    assert len(calls) == 20
+    assert sum(call["attempts"] for call in calls) == requests
+    assert {call["outcome"] for call in calls} == {"ok"}
+    assert {call["scores"]["numeric"] for call in calls} == {1.0}, "what is shown is the attempt that answered"
+    again = bench.json("show", result["run_id"])
+    assert {name: again[name] for name in ("planned", "completed", "failed", "pending", "outcomes")} == {
+        name: result[name] for name in ("planned", "completed", "failed", "pending", "outcomes")
+    }
+    assert bench.json("ledger", "check")["sound"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome"), [({"status": 400}, "bad_request"), ({"status": 401}, "route_unauthorised")]
+)
+def test_what_cannot_pass_is_not_asked_again(tmp_path: Path, fields: dict[str, Any], outcome: str) -> None:
+    result, requests, _ = run(tmp_path, fault(**fields), 5, samples=4)
+    assert requests == 4
+    assert result["outcomes"] == {outcome: 4}
+
+
+def test_plan_prints_the_cap(tmp_path: Path) -> None:
+    with ThreadedServer(one_route()) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(7))
+        bench.write("job.toml", passes(3))
+        assert bench.json("plan", "job.toml")["most_attempts"] == 21
+        assert "in at most 21 attempts" in bench("plan", "job.toml").stdout
+
+
+def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:
+    now = datetime.now(UTC)
+    request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0)
+    consequence = CONSEQUENCES[outcome]
+    attempt = Attempt(
+        outcome,
+        consequence.accepted,
+        consequence.rerun,
+        False,
+        "no",
+        "",
+        "answered",
+        now,
+        now,
+        1.0,
+        None,
+        retry_after_s,
+    )
+    return CallRecord(request, attempt, None)
+
+
+def test_waits() -> None:
+    rule = Passes(4, local=False)
+    assert rule.wait_s(ended(Outcome.OK), 1) is None
+    assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 1) == 10
+    assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 3) == 40
+    assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 4) is None
+    assert rule.wait_s(ended(Outcome.RATE_LIMITED, 16.649005), 1) == 16.649005
+    assert rule.wait_s(ended(Outcome.RATE_LIMITED, 1e9), 1) == 900
+    assert rule.wait_s(ended(Outcome.KEY_REJECTED), 1) is None
+    assert Passes(4, local=True).wait_s(ended(Outcome.ROUTE_COOLING, 0.3), 1) == 0.3
+
+
+def test_a_retry_after_is_honoured(tmp_path: Path) -> None:
+    config = platform_of(
+        {"id": "m", "skill": "arithmetic", "faults": [{"status": 429, "until_s": 0.7}]},
+        limits={"retries": 0}, silent={"cooldown_s": 1.0},
+    )  # fmt: skip
+    result, requests, _ = run(tmp_path, config, 2, samples=1)
+    assert result["completed"] in (0, 1)
+    assert requests == 2
+
+
+def test_an_interrupted_run_counts_what_waited_as_failed(tmp_path: Path) -> None:
+    config = platform_of(
+        {"id": "m", "faults": [{"status": 503}]},
+        limits={"retries": 0},
+        silent={"cooldown_s": 30, "cooldown_after": [503]},
+    )
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", passes(3).replace("max_in_flight = 8", "max_in_flight = 1"))
+        process = bench.start("run", "job.toml", "--no-report", "--json")
+        deadline = time.monotonic() + 20
+        while server.platform.statistics.requests["m"] < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert time.monotonic() - begin < 5, "it does not wait for the 30 s"
+    result = json.loads(out)
+    assert process.returncode == 130
+    assert result["planned"] == 3 == result["failed"] + result["pending"]
+    assert result["failed"] == 3
