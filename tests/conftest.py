@@ -59,7 +59,7 @@ class Workbench:
         self.folder = folder
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("WORKBENCH", "OPENAI"))
-        }
+        } | {"XDG_STATE_HOME": str(folder / "state")}
         if server is not None:
             self.environment |= {"WORKBENCH_BASE_URL": server.base_url, "WORKBENCH_API_KEY": server.key}
 

@@ -127,7 +127,7 @@ def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
             found.append(Problem((name,), "not built yet: this version refuses the table rather than ignore it"))
     run = data.get("run")
     if isinstance(run, dict):
-        for name in ("ghost_s", "deadline_s"):
+        for name in ("deadline_s",):
             if run.pop(name, None) is not None:
                 found.append(
                     Problem(("run", name), "not built yet: this version refuses the key rather than ignore it")

@@ -93,6 +93,8 @@ class RunTable(Table, frozen=True):
     max_in_flight: InFlight = 8
     reuse: Literal["always"] = "always"
     on_fallback: Literal["accept", "exclude", "fail"] | None = None
+    ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
+    """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""
     passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2
     """How many attempts a request may have in a run; 1 never sends again."""
     gateway_limit_s: Seconds | None = None

@@ -20,7 +20,8 @@ from workbench.plan.lint import Finding, ToolExperience, lint_plan
 from workbench.plan.models import planned_models
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
-from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing
+from workbench.run.slots import Slots
+from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
 
 BASE_GENERATION = "base"
 
@@ -108,7 +109,11 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=session.simulated)
             started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
             conductor = Conductor(plan, session.client, ledger, started, session.models)
-            ending = await conductor.run(show_progress=options.show_progress)
+            with (
+                slots_folder(where, session.endpoint) as folder,
+                Slots(folder, job.run.max_in_flight, job.name) as slots,
+            ):
+                ending = await conductor.run(slots, show_progress=options.show_progress)
             return _finished(ledger, job, run_id, ending, options.reports)
 
 

@@ -1,8 +1,11 @@
 """The only wiring: settings become an endpoint, a client and a ledger."""
 
 import contextlib
+import hashlib
+import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.records import LOCAL, Model
-from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment
+from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment, state_folder
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
@@ -138,6 +141,19 @@ def ledger_to_read(where: Where) -> Ledger:
             )
         )
     return found[0]
+
+
+@contextmanager
+def slots_folder(where: Where, endpoint: Endpoint) -> Iterator[Path]:
+    """Where the slots of an endpoint are kept for all of this machine, whatever the key; an embedded platform is asked
+    by nobody else.
+    """
+    if where.local:
+        with tempfile.TemporaryDirectory(prefix="workbench-slots-") as folder:
+            yield Path(folder)
+        return
+    name = re.sub(r"[^a-z0-9]+", "-", endpoint.base_url.split("://")[-1])[:40]
+    yield state_folder() / "slots" / f"{name}-{hashlib.sha256(endpoint.base_url.encode()).hexdigest()[:8]}"
 
 
 def pages_folder(where: Where, ledger: Ledger) -> Path:

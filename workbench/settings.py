@@ -227,5 +227,14 @@ def _proxy_for(url: str) -> str | None:
 
 def cache_folder() -> Path:
     """Where what can be made again is kept (XDG Base Directory Specification)."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(named if Path(named).is_absolute() else os.path.expanduser("~/.cache")) / "workbench"
+    return _xdg("XDG_CACHE_HOME", "~/.cache")
+
+
+def state_folder() -> Path:
+    """Where what outlives a command and belongs to this machine is kept (XDG Base Directory Specification)."""
+    return _xdg("XDG_STATE_HOME", "~/.local/state")
+
+
+def _xdg(variable: str, default: str) -> Path:
+    named = os.environ.get(variable, "")
+    return Path(named if Path(named).is_absolute() else os.path.expanduser(default)) / "workbench"

@@ -19,6 +19,7 @@ from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.records import Model
 from workbench.run.progress import Progress
+from workbench.run.slots import Slots
 from workbench.run.tally import Tally
 from workbench.run.work import Work
 
@@ -65,8 +66,12 @@ class Conductor:
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
-    async def run(self, *, show_progress: bool) -> Ending:
+    async def run(self, slots: Slots, *, show_progress: bool) -> Ending:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
+
+        Args:
+            slots: Who may be in flight.
+            show_progress: Draw a bar.
 
         Raises:
             JournalFullError: The disk takes nothing from the start.
@@ -74,7 +79,7 @@ class Conductor:
         began = time.perf_counter()
         tally = Tally(len(self._plan), self._plan.reused)
         show = show_progress and tally.pending > 0
-        work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation)
+        work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation, slots)
         with Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress:
             try:
                 self._open()

@@ -17,6 +17,7 @@ from workbench.records import LOCAL, CallRecord, Outcome
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
+from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
 
 
@@ -40,12 +41,20 @@ class Work:
         journal: Where every intent and answer goes first.
         run_id: The run that pays.
         generation: Of the answers.
+        slots: Who may be in flight.
     """
 
-    def __init__(self, plan: Plan, client: ChatClient, journal: JournalWriter, run_id: str, generation: str) -> None:
+    def __init__(
+        self, plan: Plan, client: ChatClient, journal: JournalWriter, run_id: str, generation: str, slots: Slots
+    ) -> None:
         self.stop = Stop()
         self._plan, self._client, self._journal = plan, client, journal
-        self._run_id, self._generation = run_id, generation
+        self._run_id, self._generation, self._slots = run_id, generation, slots
+        ghost_s = plan.job.run.ghost_s
+        if ghost_s is None and plan.identity == LOCAL:
+            ghost_s = 0.0  # it ends with us, or soon after
+        self._hold_s = [model.timeout_s if ghost_s is None else ghost_s for model in plan.models]
+        self._told_of_ghosts = False
         self._queue = Queue(plan)
         self._passes = Passes(plan.job.run.passes, local=plan.identity == LOCAL)
         self._calls = 0
@@ -81,20 +90,29 @@ class Work:
 
     async def _worker(self) -> None:
         while not self.stop:
+            slot = self._slots.take()
+            if slot is None:
+                self._write()
+                self._tell_of_ghosts()
+                await self._slots.changed()
+                continue
             turn = self._queue.take()
             if turn is None:
+                self._slots.give_back(slot)
                 self._write()
                 if self._queue.exhausted:
+                    self._queue.wake()
                     return
                 await self._queue.changed()
                 continue
             try:
-                await self._call(turn)
+                await self._call(turn, slot)
             finally:
+                self._slots.give_back(slot)
                 self._queue.give_back(turn.model)
         self._write()
 
-    async def _call(self, turn: Turn) -> None:
+    async def _call(self, turn: Turn, slot: Slot) -> None:
         item = self._plan.item(turn.item)
         sample = self._plan.sample_of(turn.item)
         request = item.request
@@ -124,13 +142,18 @@ class Work:
             return  # an intent that is not on record must not be sent
         sending = Sending()
         self._progress.in_flight += 1
+        slot.begin(request.model, self._hold_s[turn.model])
         try:
             record = await self._client.complete(request, sending)
         except anyio.get_cancelled_exc_class():
+            if sending.sent != "never":
+                slot.leave_ghost()
             self._record(call_no, turn, cancelled(request, sending))
             raise
         finally:
             self._progress.in_flight -= 1
+        if record.attempt.sent == "maybe":
+            slot.leave_ghost()
         self._record(call_no, turn, record)
 
     def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
@@ -146,6 +169,17 @@ class Work:
         if record.attempt.outcome is Outcome.KEY_REJECTED:
             self.halt("the platform does not accept the API key any more", 4)
         self._after_call()
+
+    def _tell_of_ghosts(self) -> None:
+        """Say once that calls which nobody answered are still in the way."""
+        until = None if self._told_of_ghosts else self._slots.waits_for_ghosts_until()
+        if until is not None:
+            self._told_of_ghosts = True
+            when = datetime.fromtimestamp(until, UTC)
+            self._progress.note(
+                f"waiting until {when:%H:%M:%S} UTC: every slot is kept by a call that was given up or killed, and that "
+                "the platform may still be at work on (run.ghost_s)"
+            )
 
     def _write(self) -> bool:
         try:

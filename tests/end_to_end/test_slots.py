@@ -1,0 +1,219 @@
+"""The limit holds for all of this machine: over processes, over kills, and for calls that nobody waits for any more."""
+
+import asyncio
+import json
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from tests.conftest import Workbench, job, sums
+from workbench.errors import InputError
+from workbench.run.slots import Slots, slots_in
+
+ANSWER = msgspec.json.encode(
+    {
+        "id": "c", "object": "chat.completion", "created": 1, "model": "sim/instant",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "4"}}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+)  # fmt: skip
+
+
+class Stubborn:
+    """A platform that works on to the end, whoever left, and counts what it is at work on."""
+
+    def __init__(self, latency_s: float) -> None:
+        self.latency_s = latency_s
+        self.busy = self.most = self.requests = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    async def _complete(self, request: web.Request) -> web.Response:
+        self.busy += 1
+        self.requests += 1
+        self.most = max(self.most, self.busy)
+        try:
+            await asyncio.sleep(self.latency_s)
+        finally:
+            self.busy -= 1
+        return web.Response(body=ANSWER, content_type="application/json")
+
+    async def _models(self, request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "sim/instant", "object": "model", "owned_by": "tests"}]})
+
+    async def _start(self) -> str:
+        app = web.Application()
+        app.router.add_post("/api/chat/completions", self._complete)
+        app.router.add_get("/api/models", self._models)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+
+    def __enter__(self) -> "Stubborn":
+        self._thread.start()
+        self.base_url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+
+@pytest.fixture
+def stubborn() -> Iterator[Stubborn]:
+    with Stubborn(0.12) as server:
+        yield server
+
+
+def bench_for(folder: Path, server: Stubborn) -> Workbench:
+    bench = Workbench(folder, None)
+    bench.environment |= {"WORKBENCH_BASE_URL": server.base_url, "WORKBENCH_API_KEY": "sk-" + "5" * 32}
+    return bench
+
+
+def write_job(bench: Workbench, name: str, samples: int, limit: int, ghost_s: float) -> str:
+    rows = "".join(json.dumps({"input": f"{name} {n}"}) + "\n" for n in range(samples))
+    bench.write(f"{name}.jsonl", rows)
+    text = job(name=name, dataset=f"{name}.jsonl", limit=limit).replace(
+        "passes = 1", f"passes = 1\nghost_s = {ghost_s}"
+    )
+    bench.write(f"{name}.toml", text)
+    return f"{name}.toml"
+
+
+def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stubborn: Stubborn) -> None:
+    bench = bench_for(tmp_path, stubborn)
+    names = [f"job{number}" for number in range(4)]
+    jobs = {name: write_job(bench, name, 100, 12, ghost_s=0.3) for name in names}
+    chosen = random.Random(3)
+
+    def start(name: str) -> Any:
+        return bench.start("run", jobs[name], "--no-report", "--ledger", f"{name}.duckdb")
+
+    running = {name: start(name) for name in names}
+    for _ in range(4):
+        time.sleep(chosen.uniform(0.5, 1.0))
+        name = chosen.choice(names)
+        if running[name].poll() is None:
+            running[name].kill()
+            running[name].communicate()
+            running[name] = start(name)
+    for process in running.values():
+        out, error = process.communicate(timeout=90)
+        assert process.returncode == 0, out + error
+    assert stubborn.most <= 12
+    assert stubborn.most >= 11, "and it is used"
+    assert stubborn.requests >= 400
+    time.sleep(0.4)
+    rows = bench.json("slots", "--all")
+    assert {row["state"] for row in rows} == {"free"}
+    assert "no request of this machine is in flight" in bench("slots").stderr
+
+
+def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
+    bench = bench_for(tmp_path, stubborn)
+    first = bench.start("run", write_job(bench, "first", 150, 4, 0.3), "--no-report", "--ledger", "a.duckdb")
+    while stubborn.requests < 8:
+        time.sleep(0.02)
+    begin = time.monotonic()
+    bench("run", write_job(bench, "second", 20, 4, 0.3), "--no-report", "--ledger", "b.duckdb")
+    took = time.monotonic() - begin
+    assert first.poll() is None, "the second run did not wait for the end of the first"
+    assert took < 5, "20 calls on two of four slots take 1.2 s and the start of a command"
+    first.communicate(timeout=60)
+    assert stubborn.most <= 4
+
+
+def test_a_killed_run_leaves_ghosts_that_the_next_waits_for(tmp_path: Path, stubborn: Stubborn) -> None:
+    stubborn.latency_s = 1.5
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "ghosts", 6, 2, ghost_s=2.0)
+    process = bench.start("run", file, "--no-report")
+    while stubborn.busy < 2:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+    states = [(row["state"], row["job"], row["model"]) for row in bench.json("slots")]
+    assert states == [("ghost", "ghosts", "sim/instant")] * 2
+    done = bench("run", file, "--no-report")
+    assert "waiting until" in done.stderr
+    assert stubborn.most == 2
+    assert stubborn.requests == 8
+
+
+def test_a_call_that_was_given_up_keeps_its_slot_beyond_the_process(tmp_path: Path, stubborn: Stubborn) -> None:
+    stubborn.latency_s = 3
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "hasty", 3, 2, ghost_s=30)
+    process = bench.start("run", file, "--no-report")
+    while stubborn.busy < 2:
+        time.sleep(0.02)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    process.communicate(timeout=20)
+    assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
+
+
+def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -> None:
+    with Slots(tmp_path / "slots", 2, "job") as slots:
+        first, second = slots.take(), slots.take()
+        assert first is not None
+        assert second is not None
+        assert slots.take() is None
+        first.begin("m", 60)
+        assert [row["state"] for row in slots_in(tmp_path / "slots")] == ["in flight", "in flight"]
+        slots.give_back(first)
+        third = slots.take()
+        assert third is not None
+        third.begin("m", 0.1)
+        third.leave_ghost()
+        slots.give_back(third)
+        slots.give_back(second)
+        assert sorted(str(row["state"]) for row in slots_in(tmp_path / "slots")) == ["free", "ghost"]
+        again = slots.take()
+        assert again is not None
+        assert again.number == second.number
+        assert slots.take() is None
+        slots.give_back(again)
+        time.sleep(0.11)
+        assert [slots.take() is not None for _ in range(3)] == [True, True, False]
+    assert not list((tmp_path / "slots").glob("*.process"))
+
+
+def test_a_run_with_a_higher_limit_leaves_the_low_slots_to_others(tmp_path: Path) -> None:
+    with Slots(tmp_path, 8, "large") as large, Slots(tmp_path, 2, "small") as small:
+        taken = [large.take() for _ in range(6)]
+        assert [slot.number for slot in taken if slot] == [7, 6, 5, 4, 3, 2]
+        assert small.take() is not None
+
+
+def test_a_cut_file_is_a_free_slot(tmp_path: Path) -> None:
+    (tmp_path / "00.slot").write_bytes(b'{"busy_until": 99999')
+    with Slots(tmp_path, 1, "job") as slots:
+        assert slots.take() is not None
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="XDG_STATE_HOME"):
+        Slots(tmp_path / "file" / "slots", 1, "job")
+
+
+def test_the_embedded_platforms_slots_are_its_own(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--local", "--no-report")
+    assert not (tmp_path / "state").exists()

@@ -1,0 +1,229 @@
+"""Who on this machine may have a request in flight on a platform: one file a slot, held by flock while a call goes on.
+
+    <state folder>/slots/<endpoint>/00.slot … 62.slot   `busy_until` and who holds it
+    <state folder>/slots/<endpoint>/<pid>-….process     held by a run for as long as it lives; says whether it waits
+
+A run with limit N takes from slots 0 to N-1, so that any number of processes together never exceed the largest limit
+among them. The kernel frees a dead process's locks, but its calls may go on at the platform: a slot that was not given
+back by an answer stays taken, as a ghost, until `busy_until` has passed.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import anyio
+import msgspec
+
+from workbench.errors import Fault, InputError
+
+_POLL_S = 0.02
+_LOOK_EVERY_S = 0.05
+_RECORD_BYTES = 1024
+_WAITING, _CONTENT = b"1", b"0"
+
+
+class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a slot's file says."""
+
+    busy_until: float = 0.0
+    """Unix time until which the platform may still be at work on the call; 0 when it answered."""
+    since: float = 0.0
+    pid: int = 0
+    job: str = ""
+    model: str = ""
+
+
+class Slot:
+    """Permission to have one request in flight; to be begun before sending and given back by `Slots`."""
+
+    def __init__(self, number: int, fd: int, job: str) -> None:
+        self.number = number
+        self._fd, self._job = fd, job
+        self._is_ghost = False
+
+    def begin(self, model: str, hold_s: float) -> None:
+        """Say, before a request is sent, for how long the platform may be at work on it should we die."""
+        now = time.time()
+        self._is_ghost = False
+        _write(self._fd, Holding(now + hold_s, now, os.getpid(), self._job[:100], model[:100]))
+
+    def leave_ghost(self) -> None:
+        """The call ended without an answer: the platform may go on with it."""
+        self._is_ghost = True
+
+    def release(self) -> None:
+        """Free the file for others; a ghost keeps its time."""
+        if not self._is_ghost:
+            _write(self._fd, Holding())
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+
+class Slots:
+    """The slots of one endpoint, as one run uses them.
+
+    Args:
+        folder: Of the endpoint; made if it is not there.
+        limit: How many this run may take.
+        job: Named in the files.
+
+    Raises:
+        InputError: The folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, limit: int, job: str) -> None:
+        self._folder, self._limit, self._job = folder, limit, job
+        self._free = list(range(limit))  # from its end: high numbers, which a run with a lower limit cannot take
+        self._held = 0
+        self._given_back = anyio.Event()
+        self._waits = False
+        self._looked_at, self._others, self._others_wait = 0.0, 0, False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._own_path = folder / f"{os.getpid()}-{secrets.token_hex(3)}.process"
+            self._own = _opened(self._own_path)
+            fcntl.flock(self._own, fcntl.LOCK_EX)
+            os.pwrite(self._own, _CONTENT, 0)
+            self._files = [_opened(folder / f"{number:02}.slot") for number in range(limit)]
+        except OSError as error:
+            problem = f"{error.filename or folder}: {error.strerror}"
+            raise InputError(Fault("slots", problem, "XDG_STATE_HOME names another folder for them")) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._own_path.unlink()
+        for fd in (self._own, *self._files):
+            os.close(fd)
+
+    def take(self) -> Slot | None:
+        """A slot, if there is one and this run may have it now."""
+        if self._must_share():
+            return None
+        now = time.time()
+        for place in range(len(self._free) - 1, -1, -1):
+            number = self._free[place]
+            fd = self._files[number]
+            if not _locked(fd):
+                continue
+            if _read(fd).busy_until > now:
+                fcntl.flock(fd, fcntl.LOCK_UN)
+                continue
+            del self._free[place]
+            self._held += 1
+            self._say_whether_waiting(False)
+            return Slot(number, fd, self._job)
+        return None
+
+    def give_back(self, slot: Slot) -> None:
+        """Let others have a slot."""
+        slot.release()
+        self._free.append(slot.number)
+        self._held -= 1
+        self._given_back.set()
+
+    async def changed(self) -> None:
+        """Wait until a slot may be free."""
+        self._say_whether_waiting(True)
+        if self._given_back.is_set():
+            self._given_back = anyio.Event()
+        with anyio.move_on_after(_POLL_S):
+            await self._given_back.wait()
+
+    def waits_for_ghosts_until(self) -> float | None:
+        """The Unix time at which the first ghost expires, where nothing but ghosts is in the way."""
+        if self._held:
+            return None
+        ghosts = []
+        for number in range(self._limit):
+            if not _locked(self._files[number]):
+                return None
+            ghosts.append(_read(self._files[number]).busy_until)
+            fcntl.flock(self._files[number], fcntl.LOCK_UN)
+        return min(ghosts) if min(ghosts) > time.time() else None
+
+    def _must_share(self) -> bool:
+        """Whether others wait and this run has its share."""
+        now = time.monotonic()
+        if now - self._looked_at > _LOOK_EVERY_S:
+            self._looked_at = now
+            self._others, self._others_wait = self._look_around()
+        return self._others_wait and self._held >= max(1, self._limit // (self._others + 1))
+
+    def _look_around(self) -> tuple[int, bool]:
+        """How many other runs there are, and whether one of them waits."""
+        others, waiting = 0, False
+        for path in self._folder.glob("*.process"):
+            if path == self._own_path:
+                continue
+            with _looked_into(path) as fd:
+                if fd is None:
+                    continue
+                if _locked(fd):  # its process is dead
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+                    continue
+                others += 1
+                waiting = waiting or os.pread(fd, 1, 0) == _WAITING
+        return others, waiting
+
+    def _say_whether_waiting(self, waits: bool) -> None:
+        if waits is not self._waits:
+            self._waits = waits
+            os.pwrite(self._own, _WAITING if waits else _CONTENT, 0)
+
+
+def slots_in(folder: Path) -> list[dict[str, object]]:
+    """What every slot of an endpoint is at: `in flight`, a `ghost`, or `free`."""
+    found: list[dict[str, object]] = []
+    for path in sorted(folder.glob("*.slot")):
+        with _looked_into(path) as fd:
+            if fd is None:
+                continue
+            holding, free = _read(fd), _locked(fd)
+        state = "in flight" if not free else "ghost" if holding.busy_until > time.time() else "free"
+        found.append({"slot": int(path.stem), "state": state, **msgspec.structs.asdict(holding)})
+    return found
+
+
+@contextlib.contextmanager
+def _looked_into(path: Path) -> Iterator[int | None]:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def _locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write(fd: int, holding: Holding) -> None:
+    os.pwrite(fd, msgspec.json.encode(holding).ljust(_RECORD_BYTES)[:_RECORD_BYTES], 0)
+
+
+def _read(fd: int) -> Holding:
+    try:
+        return msgspec.json.decode(os.pread(fd, _RECORD_BYTES, 0) or b"{}", type=Holding)
+    except msgspec.DecodeError:  # cut, by a full disk for one
+        return Holding()
