@@ -36,14 +36,15 @@ def fault(**fields: Any) -> PlatformConfig:
     return platform_of({"id": "m", "skill": "arithmetic", "faults": [fields]}, limits={"retries": 0})
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("count", [1, 2, 4])  # 4 x 1 stays below what opens the breaker
 def test_never_more_attempts_than_the_job_allows(tmp_path: Path, count: int) -> None:
-    result, requests, bench = run(tmp_path, fault(status=502), count, samples=3)
-    assert requests == 3 * count
-    assert result["outcomes"] == {"route_down": 3 * count}
-    assert (result["failed"], result["completed"], result["pending"]) == (3, 0, 0)
+    samples = 4 // count
+    result, requests, bench = run(tmp_path, fault(status=502), count, samples=samples)
+    assert requests == samples * count
+    assert result["outcomes"] == {"route_down": samples * count}
+    assert (result["failed"], result["completed"], result["pending"]) == (samples, 0, 0)
     assert result["status"] == "incomplete"
-    assert [row["attempts"] for row in bench.lines("show", result["run_id"], "--calls")] == [count] * 3
+    assert [row["attempts"] for row in bench.lines("show", result["run_id"], "--calls")] == [count] * samples
 
 
 def test_what_passes_is_completed_in_the_same_run(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ requests = 3
         (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "no regular expression"),
         (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "a label of its own"),
         (LEAST + '[run]\nreuse = "occasion"', "not built yet"),
-        (LEAST + "[run]\nghost_s = 1", "not built yet"),
+        (LEAST + "[run]\ndeadline_s = 1", "not built yet"),
         (LEAST + "[gates]\nmax_failed_share = 0.1", "not built yet"),
         ("models = [", "no TOML"),
     ],

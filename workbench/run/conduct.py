@@ -141,7 +141,8 @@ class Conductor:
             status, code = "incomplete", stop.exit_code or 3
         else:
             status, code = "complete", 0
-        return Ending(status, code, stop.reason, duration_s, tally, stop.error, ())
+        reason = stop.reason or "; ".join(work.given_up)
+        return Ending(status, code, reason, duration_s, tally, stop.error, ())
 
     def _close(self) -> WorkbenchError | None:
         try:

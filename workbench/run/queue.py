@@ -7,6 +7,8 @@ from typing import NamedTuple
 import anyio
 
 from workbench.plan.expand import Plan
+from workbench.records import LOCAL, Outcome
+from workbench.run.breaker import Breaker
 
 
 class Turn(NamedTuple):
@@ -34,12 +36,13 @@ class Queue:
         self._turn = 0
         self._ahead: list[int | None] = [next(items, None) for items in self._items]
         self._again: list[list[tuple[float, int, int]]] = [[] for _ in models]  # heaps of (ready at, item, attempt)
+        self._breakers = [Breaker(local=plan.identity == LOCAL) for _ in models]
         self._changed = anyio.Event()
 
     @property
     def exhausted(self) -> bool:
-        """Whether every item was handed out and none can come back."""
-        return not any(self._flying) and not any(self._again) and all(item is None for item in self._ahead)
+        """Whether every item was handed out, but for those of routes that were given up, and none can come back."""
+        return not any(self._flying) and not any(map(self._has_more, range(len(self._ahead))))
 
     def take(self) -> Turn | None:
         """The next item; None when none may go now."""
@@ -71,6 +74,11 @@ class Queue:
         self._flying[model] -= 1
         self.wake()
 
+    def ended(self, model: int, outcome: Outcome) -> Breaker | None:
+        """Take in how a model's call ended; its breaker, where that was opened, closed or given up by it."""
+        breaker = self._breakers[model]
+        return breaker if breaker.ended(outcome, time.monotonic()) else None
+
     def wake(self) -> None:
         """Let everyone who waits look again."""
         self._changed.set()
@@ -80,9 +88,16 @@ class Queue:
         if self._changed.is_set():
             self._changed = anyio.Event()
         ready = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]
+        ready += [breaker.again_at for breaker in self._breakers if breaker.state == "open"]
         now = time.monotonic()
         with anyio.move_on_after(min((moment - now for moment in ready if moment > now), default=float("inf"))):
             await self._changed.wait()
 
+    def _has_more(self, model: int) -> bool:
+        left = self._ahead[model] is not None or bool(self._again[model])
+        return left and self._breakers[model].state != "given up"
+
     def _is_ready(self, model: int, now: float) -> bool:
+        if not self._breakers[model].lets_through(self._flying[model], now):
+            return False
         return self._ahead[model] is not None or (bool(self._again[model]) and self._again[model][0][0] <= now)

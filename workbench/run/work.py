@@ -14,6 +14,7 @@ from workbench.ledger.entries import Intent, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.plan.expand import Plan
 from workbench.records import LOCAL, CallRecord, Outcome
+from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
@@ -55,6 +56,8 @@ class Work:
             ghost_s = 0.0  # it ends with us, or soon after
         self._hold_s = [model.timeout_s if ghost_s is None else ghost_s for model in plan.models]
         self._told_of_ghosts = False
+        self.given_up: list[str] = []
+        """What is to be said of routes that were given up."""
         self._queue = Queue(plan)
         self._passes = Passes(plan.job.run.passes, local=plan.identity == LOCAL)
         self._calls = 0
@@ -166,9 +169,23 @@ class Work:
         elif record.attempt.outcome is not Outcome.CANCELLED:
             self.ended += 1
             self.mendable += record.attempt.rerun and not record.attempt.accepted
+        if breaker := self._queue.ended(turn.model, record.attempt.outcome):
+            self._tell_of_route(self._plan.models[turn.model].id, breaker)
         if record.attempt.outcome is Outcome.KEY_REJECTED:
             self.halt("the platform does not accept the API key any more", 4)
         self._after_call()
+
+    def _tell_of_route(self, model: str, breaker: Breaker) -> None:
+        if breaker.state == "closed":
+            self._progress.note(f"{model}: it answers again")
+        elif breaker.state == "open":
+            self._progress.note(f"{model}: paused after {IN_A_ROW} times {breaker.outcome} in a row; others go on")
+        else:
+            since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+            self.given_up.append(
+                f"{model} was given up at {since}: {breaker.outcome} {IN_A_ROW} times in a row and in {MOST_TRIALS} trials"
+            )
+            self._progress.note(self.given_up[-1])
 
     def _tell_of_ghosts(self) -> None:
         """Say once that calls which nobody answered are still in the way."""

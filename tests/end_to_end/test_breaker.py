@@ -1,0 +1,44 @@
+"""A route that is down costs a few calls, and the others go on."""
+
+from pathlib import Path
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.local_platform.server import ThreadedServer
+from workbench.run.breaker import IN_A_ROW, MOST_TRIALS
+
+GOOD = {"id": "good", "skill": "arithmetic"}
+
+
+def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> None:
+    config = platform_of({"id": "dead", "unavailable": True}, GOOD, limits={"retries": 0})
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(100))
+        bench.write("job.toml", job("dead", "good", limit=4))
+        done = bench("run", "job.toml", "--no-report", code=3)
+        run = bench.json("runs")[0]["run_id"]
+        shown = bench.json("show", run)
+        asked = server.platform.statistics.requests
+    assert asked["good"] == 100
+    assert IN_A_ROW + MOST_TRIALS <= asked["dead"] <= IN_A_ROW + MOST_TRIALS + 4
+    assert "dead was given up at" in done.stdout
+    assert "route_down 5 times in a row and in 3 trials" in done.stdout
+    assert "dead: paused after 5 times route_down" in done.stderr
+    assert (shown["completed"], shown["failed"], shown["pending"]) == (100, asked["dead"], 100 - asked["dead"])
+    assert shown["status"] == "incomplete"
+
+
+def test_a_route_that_comes_back_is_asked_to_the_end(tmp_path: Path) -> None:
+    outage = {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 10}, "faults": [{"from_s": 0, "until_s": 2.5}]}
+    with ThreadedServer(platform_of(outage, limits={"retries": 0})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(60))
+        bench.write("job.toml", job("m", limit=2).replace("passes = 1", "passes = 4"))
+        done = bench("run", "job.toml", "--no-report", code=None)
+        for _ in range(3):
+            if done.returncode == 0:
+                break
+            done = bench("run", "job.toml", "--no-report", code=None)
+        assert done.returncode == 0
+        assert server.platform.statistics.requests["m"] < 60 + 3 * (IN_A_ROW + MOST_TRIALS + 2)

@@ -1,0 +1,67 @@
+import pytest
+
+from workbench.records import Outcome
+from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
+
+
+def opened() -> Breaker:
+    breaker = Breaker(local=False)
+    for number in range(IN_A_ROW):
+        assert breaker.lets_through(7, 0)
+        assert breaker.ended(Outcome.ROUTE_DOWN, 0) is (number == IN_A_ROW - 1)
+    return breaker
+
+
+def test_equal_failures_in_a_row_open_it() -> None:
+    breaker = opened()
+    assert breaker.state == "open"
+    assert not breaker.lets_through(0, 29.9)
+    assert breaker.lets_through(0, 30)
+    assert not breaker.lets_through(1, 30), "one trial at a time"
+
+
+@pytest.mark.parametrize("other", [Outcome.OK, Outcome.BAD_REQUEST, Outcome.GATEWAY_TIMEOUT, Outcome.EMPTY])
+def test_another_end_in_between_begins_the_count_anew(other: Outcome) -> None:
+    breaker = Breaker(local=False)
+    for _ in range(3):
+        for _ in range(IN_A_ROW - 1):
+            breaker.ended(Outcome.ROUTE_DOWN, 0)
+        breaker.ended(other, 0)
+    assert breaker.state == "closed"
+
+
+def test_refusals_of_the_account_say_nothing_of_the_route() -> None:
+    breaker = Breaker(local=False)
+    for _ in range(20):
+        breaker.ended(Outcome.RATE_LIMITED, 0)
+    assert breaker.state == "closed"
+
+
+def test_a_trial_that_succeeds_closes_it_and_the_next_rest_is_short_again() -> None:
+    breaker = opened()
+    assert breaker.ended(Outcome.ROUTE_DOWN, 31) is False
+    assert not breaker.lets_through(0, 31 + 59)
+    assert breaker.lets_through(0, 31 + 60)
+    assert breaker.ended(Outcome.OK, 100) is True
+    assert breaker.state == "closed"
+    for _ in range(IN_A_ROW):
+        breaker.ended(Outcome.ROUTE_DOWN, 200)
+    assert breaker.again_at == 230
+
+
+def test_what_was_in_flight_when_it_opened_is_no_trial() -> None:
+    breaker = opened()
+    for _ in range(10):
+        assert breaker.ended(Outcome.ROUTE_DOWN, 1) is False
+    assert (breaker.state, breaker.again_at) == ("open", 30)
+
+
+def test_after_some_failed_trials_it_is_given_up() -> None:
+    breaker = opened()
+    now = 0.0
+    for number in range(MOST_TRIALS):
+        now = breaker.again_at
+        assert breaker.lets_through(0, now)
+        assert breaker.ended(Outcome.ROUTE_DOWN, now) is (number == MOST_TRIALS - 1)
+    assert breaker.state == "given up"
+    assert not breaker.lets_through(0, now + 1e9)

@@ -1,0 +1,67 @@
+"""A route that fails the same way again and again is paused while others go on, and tried with one call at a time."""
+
+from typing import Literal
+
+from workbench.records import Outcome
+
+IN_A_ROW = 5
+"""Equal failures after which a route is paused."""
+MOST_TRIALS = 3
+"""Failed trials after which it is given up for the run."""
+_PAUSE_S = 30.0
+_LOCAL_PAUSE_S = 0.2
+_BREAKING = frozenset(
+    {
+        Outcome.ROUTE_UNAUTHORISED, Outcome.ROUTE_DOWN, Outcome.ROUTE_COOLING, Outcome.GATEWAY_UNREACHABLE,
+        Outcome.GATEWAY_TIMEOUT, Outcome.NULL_BODY, Outcome.HTML_BODY, Outcome.MALFORMED_BODY, Outcome.KEY_NOT_ALLOWED,
+        Outcome.MODEL_NOT_VISIBLE, Outcome.CONNECT_FAILED, Outcome.CONNECTION_LOST, Outcome.CLIENT_TIMEOUT, Outcome.UNKNOWN,
+    }
+)  # fmt: skip
+_SAYS_NOTHING = frozenset({Outcome.RATE_LIMITED, Outcome.CANCELLED, Outcome.ALLOWANCE_SUSPECTED, Outcome.KEY_REJECTED})
+
+
+class Breaker:
+    """Watches one route.
+
+    Args:
+        local: Whether it is the embedded platform's, which needs no long rest.
+    """
+
+    def __init__(self, *, local: bool) -> None:
+        self.state: Literal["closed", "open", "given up"] = "closed"
+        self.outcome: Outcome | None = None
+        """The failure that it opened for."""
+        self.again_at = 0.0
+        """On the clock of the caller: when the next trial may be sent."""
+        self._pause_s = _LOCAL_PAUSE_S if local else _PAUSE_S
+        self._in_a_row = 0
+        self._trials = 0
+
+    def lets_through(self, flying: int, now: float) -> bool:
+        """Whether a request may be sent: one at a time, after a rest, while the route is paused.
+
+        Args:
+            flying: The route's requests in flight.
+            now: On any steady clock, in s.
+        """
+        return self.state == "closed" or (self.state == "open" and not flying and now >= self.again_at)
+
+    def ended(self, outcome: Outcome, now: float) -> bool:
+        """Take in how a call ended; whether the state changed by it."""
+        if outcome in _SAYS_NOTHING:
+            return False
+        before = self.state
+        if outcome not in _BREAKING:
+            self.state, self._in_a_row, self._trials = "closed", 0, 0
+            return before != self.state
+        if self.state == "closed":
+            self._in_a_row = self._in_a_row + 1 if outcome is self.outcome else 1
+            self.outcome = outcome
+            if self._in_a_row >= IN_A_ROW:
+                self.state, self.again_at = "open", now + self._pause_s
+        elif self.state == "open" and now >= self.again_at:
+            self._trials += 1
+            self.again_at = now + self._pause_s * 2.0**self._trials
+            if self._trials >= MOST_TRIALS:
+                self.state = "given up"
+        return before != self.state
