@@ -11,6 +11,7 @@ import msgspec
 from workbench.errors import Fault, InputError, nearest
 from workbench.job_file import (
     UNSET,
+    BudgetTable,
     DatasetTable,
     JobFile,
     ModelTable,
@@ -60,6 +61,7 @@ class Job(msgspec.Struct, frozen=True):
     models: tuple[ModelSpec, ...] | None
     """None asks every visible model."""
     run: RunTable
+    budget: BudgetTable
     scorers: tuple[ScorerTable, ...]
 
     @property
@@ -110,6 +112,7 @@ def parse_job(text: str, path: Path) -> Job:
         request_fields=_fields(written.request, path.parent),
         models=None if written.models == "visible" else tuple(_spec(entry, path.parent) for entry in written.models),
         run=written.run,
+        budget=written.budget,
         scorers=tuple(written.scorers),
     )
 
@@ -122,19 +125,21 @@ def job_schema() -> dict[str, Any]:
 def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
     """Name, and take out, what a later version will understand."""
     found: list[Problem] = []
-    for name in ("budget", "gates", "schedule"):
+    for name in ("gates", "schedule"):
         if data.pop(name, None) is not None:
             found.append(Problem((name,), "not built yet: this version refuses the table rather than ignore it"))
     run = data.get("run")
     if isinstance(run, dict):
-        for name in ("deadline_s",):
-            if run.pop(name, None) is not None:
-                found.append(
-                    Problem(("run", name), "not built yet: this version refuses the key rather than ignore it")
-                )
         if run.get("reuse") == "occasion":
             del run["reuse"]
             found.append(Problem(("run", "reuse"), '"occasion" is not built yet: this version knows "always" only'))
+    budget = data.get("budget")
+    if isinstance(budget, dict):
+        for name in ("allowance_units", "window_share"):
+            if budget.pop(name, None) is not None:
+                found.append(
+                    Problem(("budget", name), "not built yet: this version refuses the key rather than ignore it")
+                )
     return found
 
 
@@ -154,7 +159,18 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
     found += _request_faults(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
     found += _scorer_faults(job.scorers)
+    if job.budget.total_tokens is not None and not _all_capped(job):
+        text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
+        found.append(Problem(("budget", "total_tokens"), text))
     return found
+
+
+def _all_capped(job: JobFile) -> bool:
+    if isinstance(job.request.max_tokens, int) or isinstance(job.request.max_completion_tokens, int):
+        return True
+    return isinstance(job.models, list) and all(
+        isinstance(model, ModelTable) and isinstance(model.max_tokens, int) for model in job.models
+    )
 
 
 def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:

@@ -98,6 +98,17 @@ class RunTable(Table, frozen=True):
     passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2
     """How many attempts a request may have in a run; 1 never sends again."""
     gateway_limit_s: Seconds | None = None
+    deadline_s: Seconds | None = None
+    """After so long a run sends nothing more, and waits for what is in flight."""
+    max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    """A run whose calls fail more often than this sends nothing more."""
+
+
+class BudgetTable(Table, frozen=True):
+    """`[budget]`: what a run may send and draw; tokens are reserved before a request is sent and settled to its usage."""
+
+    requests: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 class Exact(Table, frozen=True, tag_field="name", tag="exact"):
@@ -167,6 +178,7 @@ class JobFile(Table, frozen=True):
     prompt: PromptTable = PromptTable()
     request: RequestFields = RequestFields()
     run: RunTable = RunTable()
+    budget: BudgetTable = BudgetTable()
     scorers: list[ScorerTable] = []
 
 

@@ -33,14 +33,14 @@ path = "x.jsonl"
 limt = 3
 [run]
 max_in_flight = 64
-deadline_s = 2
+deadline_s = -2
 [[scorers]]
 name = "numerik"
 [[scorers]]
 name = "numeric"
 tolerance = -1
-[budget]
-requests = 3
+[gates]
+max_failed_share = 0.1
 """
     )
     assert [line.split(" ")[0] for line in found] == [
@@ -76,7 +76,8 @@ requests = 3
         (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "no regular expression"),
         (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "a label of its own"),
         (LEAST + '[run]\nreuse = "occasion"', "not built yet"),
-        (LEAST + "[run]\ndeadline_s = 1", "not built yet"),
+        (LEAST + "[budget]\nwindow_share = 1", "not built yet"),
+        (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
         (LEAST + "[gates]\nmax_failed_share = 0.1", "not built yet"),
         ("models = [", "no TOML"),
     ],

@@ -34,7 +34,7 @@ class Ending:
     """How a run ended, as far as the fan-out knows."""
 
     status: str
-    """complete, incomplete or interrupted."""
+    """complete, incomplete, stopped or interrupted."""
     exit_code: int
     reason: str
     duration_s: float
@@ -88,6 +88,8 @@ class Conductor:
                     housekeeping.start_soon(self._ingest_when_due)
                     await work.run(progress, self._count_call)
                     housekeeping.cancel_scope.cancel()
+                if work.overrun:
+                    self._notes.append(work.overrun)
                 ending = self._ending(work, tally, time.perf_counter() - began)
                 self._journal.append(_run_ended(self._started.run_id, ending))
             finally:
@@ -137,6 +139,8 @@ class Conductor:
         stop = work.stop
         if stop.exit_code in (130, 143):
             status, code = "interrupted", stop.exit_code
+        elif stop.exit_code == 7:
+            status, code = "stopped", 7
         elif stop or work.mendable or work.ended < tally.planned - tally.reused:
             status, code = "incomplete", stop.exit_code or 3
         else:

@@ -69,6 +69,10 @@ class Queue:
         """Let a request be sent once more, after a wait that holds no slot."""
         heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, turn.item, turn.attempt + 1))
 
+    def postpone(self, turn: Turn) -> None:
+        """Keep a request that could not be sent now for later."""
+        heapq.heappush(self._again[turn.model], (0.0, turn.item, turn.attempt))
+
     def give_back(self, model: int) -> None:
         """Say that a request of a model ended."""
         self._flying[model] -= 1

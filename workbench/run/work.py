@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import anyio
 import msgspec
@@ -15,6 +16,7 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.plan.expand import Plan
 from workbench.records import LOCAL, CallRecord, Outcome
 from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
+from workbench.run.guard import Guard
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
@@ -56,8 +58,12 @@ class Work:
             ghost_s = 0.0  # it ends with us, or soon after
         self._hold_s = [model.timeout_s if ghost_s is None else ghost_s for model in plan.models]
         self._told_of_ghosts = False
+        self._guard = Guard(plan.job.budget, plan.job.run)
+        self._caps = [_cap(model.fields) for model in plan.models]
         self.given_up: list[str] = []
         """What is to be said of routes that were given up."""
+        self.overrun: str | None = None
+        """By how much the budget was overrun, if it was."""
         self._queue = Queue(plan)
         self._passes = Passes(plan.job.run.passes, local=plan.identity == LOCAL)
         self._calls = 0
@@ -78,12 +84,14 @@ class Work:
         self._progress, self._after_call = progress, after_call
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_signals)
+            watching.start_soon(self._watch_deadline)
             with anyio.CancelScope() as self._flying:
                 async with anyio.create_task_group() as workers:
                     for _ in range(limit):
                         workers.start_soon(self._worker)
             watching.cancel_scope.cancel()
         self._write()
+        self.overrun = self._guard.overrun()
 
     def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
         """Send nothing more; what is in flight is waited for. The first reason stays."""
@@ -109,16 +117,24 @@ class Work:
                 await self._queue.changed()
                 continue
             try:
-                await self._call(turn, slot)
+                used = await self._call(turn, slot)
             finally:
                 self._slots.give_back(slot)
                 self._queue.give_back(turn.model)
+            if not used and not self.stop:
+                await self._queue.changed()
         self._write()
 
-    async def _call(self, turn: Turn, slot: Slot) -> None:
+    async def _call(self, turn: Turn, slot: Slot) -> bool:
+        """Send one request, if the budget has room for it; whether it was."""
         item = self._plan.item(turn.item)
         sample = self._plan.sample_of(turn.item)
         request = item.request
+        if full := self._guard.reserve(request, self._caps[turn.model]):
+            self._queue.postpone(turn)
+            if not self._guard.has_reserves:
+                self.halt(full, 7)
+            return False
         call_no = self._calls = self._calls + 1
         if self._plan.unknown_samples[sample]:
             self._plan.unknown_samples[sample] = 0
@@ -142,7 +158,7 @@ class Work:
             )
         )
         if not self._write():
-            return  # an intent that is not on record must not be sent
+            return True  # an intent that is not on record must not be sent
         sending = Sending()
         self._progress.in_flight += 1
         slot.begin(request.model, self._hold_s[turn.model])
@@ -158,10 +174,13 @@ class Work:
         if record.attempt.sent == "maybe":
             slot.leave_ghost()
         self._record(call_no, turn, record)
+        return True
 
     def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
         number = self._journal.append(answer_entry(self._run_id, call_no, self._generation, record))
+        if too_much := self._guard.settle(record, self._caps[turn.model]):
+            self.halt(too_much, 7)
         wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt)
         self._progress.ended(number, Ended(record, turn.attempt, will_go_on=wait_s is not None))
         if wait_s is not None:
@@ -208,6 +227,12 @@ class Work:
             self.halt("the disk is full", 3)
         return True
 
+    async def _watch_deadline(self) -> None:
+        deadline_s = self._plan.job.run.deadline_s
+        if deadline_s is not None:
+            await anyio.sleep(deadline_s)
+            self.halt(f"the deadline of {deadline_s:g} s is over", 7)
+
     async def _watch_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for number in signals:
@@ -223,3 +248,9 @@ class Work:
                     f"{name}: sending nothing more, waiting for {self._progress.in_flight} in flight (again to cancel them)"
                 )
                 self.halt("interrupted", 130 if number == signal.SIGINT else 143)
+
+
+def _cap(fields: dict[str, Any]) -> int | None:
+    """The cap on generated tokens that a model's requests carry."""
+    cap = fields.get("max_tokens", fields.get("max_completion_tokens"))
+    return cap if isinstance(cap, int) else None

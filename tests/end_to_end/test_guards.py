@@ -1,0 +1,110 @@
+"""What stops a run before its end keeps what arrived, exits 7, and goes on where it is told to."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.state import State
+
+M = {"id": "m", "skill": "arithmetic"}
+
+
+def run(
+    folder: Path, config: PlatformConfig, more: str, *, samples: int = 30, limit: int = 4, state: State | None = None
+) -> tuple[dict[str, Any], str, int]:
+    with ThreadedServer(config, state) as server:
+        bench = Workbench(folder, server)
+        bench.write("sums.jsonl", sums(samples))
+        bench.write("job.toml", job("m", limit=limit).replace("passes = 1", f"passes = 1\n{more}"))
+        result = bench.json("run", "job.toml", "--no-report", code=None)
+        told = bench("show", result["run_id"]).stderr
+        return result, told, server.platform.statistics.requests["m"]
+
+
+def balanced(result: dict[str, Any]) -> bool:
+    parts = ("reused", "completed", "failed", "pending")
+    return bool(result["planned"] == sum(result[name] for name in parts))
+
+
+def test_a_budget_of_requests(tmp_path: Path) -> None:
+    result, told, requests = run(tmp_path, platform_of(M), "[budget]\nrequests = 7")
+    assert (result["status"], result["completed"], result["pending"], requests) == ("stopped", 7, 23, 7)
+    assert balanced(result)
+    assert "go on with: workbench run" in told
+
+
+def test_a_rerun_goes_on_where_the_budget_ended(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(10))
+        bench.write("job.toml", job("m").replace("passes = 1", "passes = 1\n[budget]\nrequests = 4"))
+        codes = [bench("run", "job.toml", "--no-report", code=None).returncode for _ in range(3)]
+        assert codes == [7, 7, 0]
+        assert server.platform.statistics.requests["m"] == 10
+        assert (
+            "the budget of 4 requests is used up" in bench("run", "job.toml", "--no-report", "--fresh", code=7).stdout
+        )
+
+
+def test_a_budget_of_tokens_is_never_overrun_and_nearly_used(tmp_path: Path) -> None:
+    result, _, _ = run(tmp_path, platform_of(M), "[budget]\ntotal_tokens = 500")
+    drawn = result["usage"]["total_tokens"]
+    assert result["status"] == "stopped"
+    assert 250 < drawn <= 500, "what is left is less than one request may draw"
+    assert result["pending"] > 0
+    assert balanced(result)
+
+
+def test_a_route_that_reports_nothing_draws_its_reserve(tmp_path: Path) -> None:
+    result, _, requests = run(tmp_path, platform_of(M | {"reports_usage": False}), "[budget]\ntotal_tokens = 900")
+    assert result["status"] == "stopped"
+    assert requests <= 6
+
+
+def test_a_token_budget_needs_caps(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job("m").replace("max_tokens = 64", "").replace("passes = 1", "[budget]\ntotal_tokens = 9"))
+    assert "budget.total_tokens: needs request.max_tokens" in bench("run", "job.toml", code=2).stderr
+
+
+def test_a_deadline_lets_what_is_in_flight_end(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    result, _, requests = run(tmp_path, platform_of(M | {"latency_ms": {"median": 400}}), "deadline_s = 1.0")
+    assert time.monotonic() - begin < 8
+    assert (result["status"], result["failed"]) == ("stopped", 0)
+    assert result["completed"] == requests
+    assert 4 <= requests <= 16
+    assert balanced(result)
+
+
+def test_too_many_failures(tmp_path: Path) -> None:
+    faults = [{"share": 0.5, "status": 400}]
+    result, _, requests = run(tmp_path, platform_of(M | {"faults": faults}), "max_failed_share = 0.1", samples=200)
+    assert result["status"] == "stopped"
+    assert 20 <= requests <= 30
+    assert balanced(result)
+
+
+def test_an_exhausted_allowance_stops_the_run_and_keeps_everything(tmp_path: Path) -> None:
+    config, state = platform_of(M, allowance={"units": 400}), State()
+    result, _, requests = run(tmp_path, config, "", state=state)
+    assert result["status"] == "stopped"
+    assert result["outcomes"]["allowance_suspected"] <= 4
+    assert result["completed"] > 3
+    assert requests == sum(result["outcomes"].values()) < 30
+    assert balanced(result)
+
+
+@pytest.mark.parametrize("name", ["allowance_units", "window_share"])
+def test_what_is_not_built_yet_is_refused(tmp_path: Path, name: str) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job("m").replace("passes = 1", f"[budget]\n{name} = 1"))
+    assert f"budget.{name}: not built yet" in bench("run", "job.toml", code=2).stderr

@@ -1,0 +1,76 @@
+"""What stops a run before its end: a budget, a deadline, too many failures, or an allowance that seems to be used up."""
+
+from workbench.job_file import BudgetTable, RunTable
+from workbench.records import CallRecord, ChatRequest, Outcome, Usage
+
+_FAILURES_JUDGED = 20
+"""Requests that must have ended before their share of failures says anything."""
+
+
+class Guard:
+    """Reserves what a request may draw before it is sent, and settles it to what was reported.
+
+    Args:
+        budget: Of this run.
+        rules: The share of failures that is too much.
+    """
+
+    def __init__(self, budget: BudgetTable, rules: RunTable) -> None:
+        self._requests, self._tokens = budget.requests, budget.total_tokens
+        self._most_failed = rules.max_failed_share
+        self._sent = self._ended = self._failed = 0
+        self._drawn = self._reserved = 0
+
+    def reserve(self, request: ChatRequest, max_tokens: int | None) -> str | None:
+        """Reserve for one request about to be sent; why it may not be, where the budget has no room for it.
+
+        The reserve is an upper bound: a token of the prompt is at least one byte, and an answer is capped.
+
+        Args:
+            request: Which.
+            max_tokens: The cap on generated tokens.
+        """
+        if self._requests is not None and self._sent >= self._requests:
+            return f"the budget of {self._requests} requests is used up"
+        needed = reserve_of(request, max_tokens)
+        if self._tokens is not None and self._drawn + self._reserved + needed > self._tokens:
+            held = f", {self._reserved} reserved" if self._reserved else ""
+            return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} drawn{held})"
+        self._sent += 1
+        self._reserved += needed
+        return None
+
+    @property
+    def has_reserves(self) -> bool:
+        """Whether calls in flight may still turn out cheaper than reserved."""
+        return self._reserved > 0
+
+    def settle(self, record: CallRecord, max_tokens: int | None) -> str | None:
+        """Take in how a call ended; why the run should stop, where it should."""
+        attempt = record.attempt
+        needed = reserve_of(record.request, max_tokens)
+        self._reserved -= needed
+        usage = record.completion.usage if record.completion else Usage()
+        if usage.total_tokens is not None:
+            self._drawn += usage.total_tokens
+        elif attempt.drew != "no":  # nobody said how much: the reserve stands for it
+            self._drawn += needed
+        self._ended += 1
+        self._failed += not attempt.accepted
+        if attempt.outcome is Outcome.ALLOWANCE_SUSPECTED:
+            return "the platform says that the allowance is used up"
+        share = self._failed / self._ended
+        if self._most_failed is not None and self._ended >= _FAILURES_JUDGED and share > self._most_failed:
+            return f"{share:.0%} of {self._ended} calls failed, more than run.max_failed_share allows"
+        return None
+
+    def overrun(self) -> str | None:
+        """By how much the budget was overrun, where a route drew more than its cap."""
+        if self._tokens is None or self._drawn <= self._tokens:
+            return None
+        return f"the budget of {self._tokens} tokens is overrun by {self._drawn - self._tokens}"
+
+
+def reserve_of(request: ChatRequest, max_tokens: int | None) -> int:
+    """The most tokens that a request can draw, if its route keeps to the cap."""
+    return len(request.body) + (max_tokens or 0)
