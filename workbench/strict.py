@@ -54,7 +54,14 @@ def convert(data: dict[str, Any], to: type[T]) -> tuple[T | None, list[Problem]]
     try:
         return msgspec.convert(data, to), []
     except msgspec.ValidationError as error:
-        return None, list(dict.fromkeys(_problems(data, to))) or [Problem((), str(error))]
+        return None, list(dict.fromkeys(_problems(data, to))) or [_as_problem(str(error))]
+
+
+def _as_problem(message: str) -> Problem:
+    """A message of msgspec, which names its place at its end, for what a JSON Schema cannot see (nan, for one)."""
+    text, _, place = message.partition(" - at `$")
+    parts = re.findall(r"\.([^.\[`]+)|\[(\d+)\]", place)
+    return Problem(tuple(name or int(number) for name, number in parts), text.replace("`", ""))
 
 
 def faults(problems: Iterable[Problem], text: str, source: str) -> list[Fault]:

@@ -19,6 +19,35 @@ def delta(text: str, finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
+def usage(total: int, **chunk: Any) -> bytes:
+    told = {"prompt_tokens": 1, "completion_tokens": total - 1, "total_tokens": total}
+    return b"data: " + json.dumps(CHUNK | {"choices": [], "usage": told} | chunk).encode() + b"\n\n"
+
+
+_END = b"data: [DONE]\n\n"
+_LAST = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+_SOME = {"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}]}
+RAW = {
+    "late end": delta("Yes", "stop") + usage(7) + _END,
+    "first and last usage": usage(2) + delta("Yes") + delta("", "stop") + usage(9) + _END,
+    "usage in the finish": delta("Yes") + usage(4, **_LAST) + usage(9) + _END,
+    "running usage": usage(2, **_SOME) + usage(3, **_SOME) + usage(9, **_LAST) + _END,
+    "no last blank line": (delta("Yes") + delta("", "stop") + usage(9))[:-2],
+    "null error": delta("Yes").replace(b'"id": "c"', b'"id": "c", "error": null') + delta("", "stop") + usage(9) + _END,
+    "padded done": delta("Yes", "stop") + usage(9) + b"data: [DONE] \n\n",
+    "byte order mark": b"\xef\xbb\xbf" + delta("Yes", "stop") + usage(9) + _END,
+    "only done": _END,
+    "refuses": b'data: {"error": {"message": "too long", "code": 400}}\n\n',
+    "escaped secret": delta("x").replace(b'"x"', b'"\\u0073k-of-the-model-server-itself"') + delta("", "stop") + _END,
+    "secret in two": delta("SECRET-1") + delta("SECRET-2") + delta("", "stop") + _END,
+    "endless event": b"data: " + b"x" * 9_000_000,
+    "many lines": b"data: xxxxxxxxxxxxxxxx\n" * 600_000,
+    "arguments": b"data: " + json.dumps(
+        CHUNK | {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "x" * 4000}}]}}]}
+    ).encode() + b"\n\n",
+}  # fmt: skip
+
+
 class Lying:
     """The server, and what it was sent."""
 
@@ -83,7 +112,7 @@ class Lying:
 
     async def streamed(self, request: web.Request, model: str) -> web.StreamResponse:  # noqa: C901
         assert request.transport is not None
-        if model == "page" or model.isdigit():
+        if model in ("page", "tells") or model.isdigit():
             return await self.whole(request, model)
         if model == "reset":
             request.transport.abort()
@@ -91,6 +120,13 @@ class Lying:
         await reply.prepare(request)
         if model == "hang":
             await asyncio.sleep(3600)
+        if model in RAW:
+            secret = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            await reply.write(
+                RAW[model].replace(b"SECRET-1", secret[:9].encode()).replace(b"SECRET-2", secret[9:].encode())
+            )
+            await asyncio.sleep(0.02)  # a server that ends late
+            return reply
         await reply.write(b": a comment\n\n")
         await reply.write(delta("Yes")[:20])
         await asyncio.sleep(0.01)

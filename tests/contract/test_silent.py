@@ -192,7 +192,7 @@ def test_an_exhausted_allowance_is_refused() -> None:
 
 def test_an_exhausted_allowance_falls_back() -> None:
     with exhausted_platform(exhausted="fallback") as server, Caller(server) as caller:
-        assert caller.ask("rescued").json()["model"] == "plain"
+        assert caller.ask("rescued").json()["model"] == "lab/plain"
         assert server.platform.statistics.as_object()["routes"].keys() == {"plain"}
         assert caller.ask("plain").status_code == 400, "it has no fallback"
 

@@ -1,6 +1,8 @@
 """Forwarding to real model servers: one that is another platform, and one that is killed, hangs and lies."""
 
 import asyncio
+import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,14 +14,14 @@ import pytest
 from aiohttp import web
 
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
-from tests.contract.lying_server import Lying
+from tests.contract.lying_server import RAW, Lying
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
 SECRET = "sk-of-the-model-server-itself"
 BEHAVIOURS = [
     "ok", "page", "cut json", "no choices", "hang", "reset", "cut body", "tells", "tells in an answer", "no usage",
-    "odd usage", "headers", "dies", "error", "no chunk", "no end", "drips", "500", "503", "530", "400", "301",
+    "odd usage", "headers", *RAW, "dies", "error", "no chunk", "no end", "drips", "500", "503", "530", "400", "301",
 ]  # fmt: skip
 
 
@@ -132,7 +134,7 @@ def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, s
         assert reply.json()["error"]["code"] == str(status)
         assert len(served.lying.bodies) == attempts
         open_draws = len(server.platform.state.draws(unsettled_only=True))
-    nobody_knows = model in ("page", "cut json", "no choices", "hang", "reset", "cut body", "301")
+    nobody_knows = model != "400"
     assert open_draws == (3 if nobody_knows else 0), "a plain refusal drew nothing; of the rest nobody knows"
 
 
@@ -156,6 +158,118 @@ def test_a_stream_that_is_cut_is_reported_in_it_and_its_draw_stays_open(served: 
     assert not draw.settled
     assert draw.estimated_tokens
     assert draw.estimated_tokens < 500
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "first and last usage",
+        "usage in the finish",
+        "running usage",
+        "no last blank line",
+        "null error",
+        "padded done",
+        "byte order mark",
+    ],
+)
+def test_streams_as_servers_send_them_are_whole_and_settled_by_their_last_usage(served: Served, model: str) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        events = caller.events(model, stream_options={"include_usage": True})
+        assert joined(events) in ("Yes", "aa")
+        assert events[-1] == "[DONE]"
+        assert events[-2]["usage"]["total_tokens"] == 9
+        assert [event for event in events[:-2] if event.get("error")] == []
+        (draw,) = server.platform.state.draws()
+        assert (draw.settled, draw.total_tokens) == (True, 9)
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "attempts"),
+    [("only done", 500, 3), ("refuses", 400, 1), ("endless event", 500, 3), ("many lines", 500, 3)],
+)
+def test_streams_that_never_begin(served: Served, model: str, status: int, attempts: int) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        assert caller.ask(model, stream=True).status_code == status
+        assert len(served.lying.bodies) == attempts
+
+
+@pytest.mark.parametrize("model", ["escaped secret", "secret in two"])
+def test_a_secret_never_comes_back_in_a_stream_however_it_is_written(served: Served, model: str) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        events = caller.events(model)
+        assert SECRET not in joined(events)
+        assert SECRET not in str(events)
+
+
+def test_what_came_of_a_tool_call_counts_in_the_estimate(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        caller.events("arguments")
+        (draw,) = server.platform.state.draws()
+        assert draw.estimated_tokens is not None
+        assert draw.estimated_tokens > 1000
+
+
+def test_an_answer_without_usage_is_estimated_by_what_came_not_by_its_cap(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        caller.ask("no usage", max_tokens=1_000_000)
+        (draw,) = server.platform.state.draws()
+        assert draw.estimated_tokens is not None
+        assert draw.estimated_tokens < 100
+
+
+def test_a_broken_stream_is_counted(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        caller.events("dies")
+        assert server.platform.statistics.as_object()["routes"]["dies"]["failures"] == {"500": 1}
+
+
+@pytest.mark.parametrize("secret", ["sk-with-a-newline\n", "sk-ümlaut-in-it"])
+def test_a_secret_that_no_header_can_carry(served: Served, monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
+    monkeypatch.setenv("LYING_KEY", secret)
+    with front(served.url) as server, Caller(server) as caller:
+        assert caller.ask("ok").status_code == (200 if secret.isascii() else 401)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_fallback_answers_for_a_route_that_hangs_until_its_limit(served: Served, streamed: bool) -> None:
+    hanging = {"id": "hang", "base_url": served.url, "upstream": "hang", "fallback": "spare", "limit_s": 5}
+    spare = {"id": "spare", "token_ms": 100}
+    with ThreadedServer(platform_of(hanging, spare, clock_speed=20)) as server, Caller(server) as caller:
+        if streamed:
+            events = caller.events("hang")
+            assert events[-1] == "[DONE]"
+            assert joined(events)
+        else:
+            assert caller.ask("hang").json()["model"] == "lab/spare"
+    assert len(served.lying.bodies) == 3
+
+
+def test_a_fallback_does_not_answer_for_a_fault_of_the_caller(served: Served) -> None:
+    route = {"id": "400", "base_url": served.url, "upstream": "400", "fallback": "spare"}
+    with ThreadedServer(platform_of(route, {"id": "spare"})) as server, Caller(server) as caller:
+        assert caller.ask("400").status_code == 400
+
+
+def test_a_caller_that_does_not_read_keeps_neither_slot_nor_server(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.local_platform.app._PATIENCE_S", 0.5)
+    long = {"id": "long", "skill": "echo"}
+    with ThreadedServer(platform_of(long, limits={"in_flight": 1, "body_bytes": 2**26})) as server:
+        host, port = server.base_url.removeprefix("http://").split(":")
+        body = json.dumps(
+            {"model": "long", "stream": True, "messages": [{"role": "user", "content": "x y " * 3_000_000}]}
+        )
+        head = f"POST /api/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.key}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall((head + body).encode())
+            deadline = time.monotonic() + 20
+            while not server.platform.statistics.most_in_flight and time.monotonic() < deadline:
+                time.sleep(0.05)
+            while server.platform.statistics.in_flight and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert server.platform.statistics.in_flight == 0
+        assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize(("choice", "status"), [("error", 500), ("empty", 200)])
@@ -198,7 +312,8 @@ def test_a_stream_is_passed_on_as_it_comes_and_a_leaving_caller_cancels_it(serve
 def test_connections_are_pooled(served: Served) -> None:
     with front(served.url) as server, Caller(server) as caller:
         for number in range(20):
-            assert caller.ask("ok", str(number), stream=number % 2 == 0).status_code == 200
+            model = "late end" if number % 2 else "ok"
+            assert caller.ask(model, str(number), stream=model == "late end").status_code == 200
     assert len(served.lying.connections) == 1
 
 

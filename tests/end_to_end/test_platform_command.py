@@ -4,9 +4,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +93,7 @@ def test_keys_change_while_it_serves(desk: Workbench) -> None:
         next(row["id"] for row in desk.json("platform", "keys", "list") if not row["revoked_at"]),
     )
     assert sorted([status(second), status(third)]) == [200, 401]
-    assert "no living key begins with 'zzz'" in desk("platform", "keys", "revoke", "zzz", code=2).stderr
+    assert "no living key has the id 'zzz'" in desk("platform", "keys", "revoke", "zzz", code=2).stderr
     assert len(desk("platform", "keys").stdout.splitlines()) == 4
     stopped(server)
 
@@ -177,8 +179,9 @@ def test_statistics_are_for_those_who_may_read_them(desk: Workbench) -> None:
         f"{said['base_url']}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": []}
     )
     found = get("lab").json()
-    assert found["accounts"] == {"ben": {"requests": 1, "in_flight": 0}}
+    assert found["accounts"] == {"ben": {"requests": 1, "in_flight": 0, "most_in_flight": 1}}
     assert found["routes"]["slow [one]"]["attempts"] == found["most_in_flight"] == 1
+    assert found["routes"]["slow [one]"]["most_in_flight"] == 1
     assert get("ben").status_code == 403
     assert httpx.get(f"{said['base_url']}/statistics").status_code == 401
     stopped(server)
@@ -204,15 +207,47 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         (
             'fallback = "Rehearsal"',
             'fallback = "Rehearsel"',
-            "platform.toml:19: routes[0].fallback: 'Rehearsel' is no other route",
+            "platform.toml:19: routes[0].fallback: 'Rehearsel' is no other route (did you mean 'Rehearsal'?)",
         ),
         ('skill = "arithmetic"', 'skill = "arithmetics"', "did you mean 'arithmetic'?"),
-        ('name = "ben"', 'name = "ada"', "at least one account is needed, and every name once"),
+        ('name = "ben"', 'name = "ada"', "platform.toml:11: accounts[1].name: 'ada' is given twice"),
         ('base = "Llama 3.2 [local]"', 'base = "Llama"', "presets[0].base: 'Llama' is no route"),
         ("in_flight = 64", "in_flight = 0", "expected at least 1, found 0"),
         ('errors = "error"', 'errors = "eror"', "silent.errors: expected one of"),
         ('base_url = "http://127.0.0.1:11434/v1"', "", "routes[0].skill: give either skill"),
         ("[limits]", "[limits", "no TOML"),
+        ("units = 1_000_000", "units = nan", "platform.toml:47: allowance.units: Expected float"),
+        ('statistics_for = ["ada"]', 'statistics_for = ["adda"]', "'adda' is no account (did you mean 'ada'?)"),
+        (
+            'base_url = "http://127',
+            'unavailable = true\nlatency_ms = { median = 5 }\nbase_url = "http://127',
+            "latency_ms: only a simulated model",
+        ),
+        ("http://127.0.0.1:11434/v1", "http://u:p@h/v1?k=1", "must not carry a query"),
+        ("http://127.0.0.1:11434/v1", "http://h:99999/v1", "expected an http or https URL"),
+        ("http://127.0.0.1:11434/v1", "http://h/v1/chat/completions", "/chat/completions is added"),
+        ('skill = "arithmetic"', 'skill = "arithmetic"\nsecret_env = "X"', "a simulated model has no secret"),
+        ('skill = "arithmetic"', 'skill = "arithmetic"\noptions = { carefull = true }', "did you mean 'careful'?"),
+        (
+            'skill = "arithmetic"',
+            'skill = "arithmetic"\nfaults = [{ kind = "slow" }]',
+            "delay_s: goes with kind 'slow'",
+        ),
+        ('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ every_s = 5 }]', "bursts need both"),
+        ('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ from_s = 5, until_s = 2 }]', "later than from_s"),
+        (
+            'skill = "arithmetic"',
+            'skill = "arithmetic"\nfaults = [{ kind = "hang", status = 500 }]',
+            "goes with kind 'status'",
+        ),
+        (
+            'skill = "arithmetic"',
+            'skill = "arithmetic"\nfaults = [{ share = 0.6 }, { share = 0.6 }]',
+            "add up to more than 1",
+        ),
+        ("temperature = 0.2", 'model = "x"', "parameters.model: a caller or the platform sets this field"),
+        ("window_s = 2_592_000", "window_s = inf", "allowance.window_s: expected at most"),
+        ("[silent]", "[silent]\ncooldown_after = [999]", "999 is no status of a failure"),
     ],
 )
 def test_faults_of_a_configuration_are_named_by_line(desk: Workbench, old: str, new: str, expected: str) -> None:
@@ -230,6 +265,93 @@ def test_a_missing_secret_is_told_at_the_start(desk: Workbench) -> None:
     key_for(desk, "ada")
     server, _ = serve(desk.folder)
     assert "LAB_SERVER_KEY is not set" in stopped(server)
+
+
+def test_keys_of_accounts_that_are_gone_are_no_keys(desk: Workbench) -> None:
+    desk("platform", "init")
+    key_for(desk, "ada")
+    path = desk.folder / "platform.toml"
+    path.write_text(path.read_text().replace('"ada"', '"zoe"'))
+    assert "no account of the configuration has a key" in desk("platform", "serve", code=2).stderr
+    assert "keys of 'ada' are refused" in desk("platform", "accounts").stderr
+
+
+def test_it_is_not_exposed_with_a_key_for_once(desk: Workbench) -> None:
+    said = desk("platform", "serve", "--host", "0.0.0.0", "--ephemeral", "--port", "0", code=2).stderr
+    assert "takes keys that are kept" in said
+
+
+def test_a_drain_ends(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "60000"))
+    key = key_for(desk)
+    server, said = serve(desk.folder, "--drain", "1", "--access-log")
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(slow_answer, said["base_url"], key)
+        time.sleep(0.4)
+        begin = time.monotonic()
+        told = stopped(server)
+        assert time.monotonic() - begin < 6
+        with pytest.raises(httpx.HTTPError):
+            asking.result()
+    assert [json.loads(line)["status"] for line in told.splitlines() if line.startswith("{")] == [503]
+
+
+def test_a_log_that_nobody_reads_costs_no_answer(desk: Workbench) -> None:
+    desk.write("platform.toml", SLOW.replace("700", "0"))
+    key = key_for(desk)
+    server, said = serve(desk.folder, "--access-log")
+    assert server.stderr is not None
+    server.stderr.close()
+    assert [slow_answer(said["base_url"], key).status_code for _ in range(3)] == [200] * 3
+    server.terminate()
+    server.wait(20)
+    assert server.stdout is not None
+    server.stdout.close()
+
+
+def test_a_mistyped_draw_is_taken_back_and_a_real_one_is_not(desk: Workbench) -> None:
+    assert "draws remove 1" in desk("platform", "draws", "add", "lab", "500").stderr
+    desk("platform", "draws", "remove", "1")
+    assert desk.json("platform", "draws") == []
+    assert "no draw 1 was added by hand" in desk("platform", "draws", "remove", "1", code=2).stderr
+    assert "not in the range" in desk("platform", "draws", "add", "lab", "9" * 20, code=2).stderr
+
+
+def test_a_file_of_another_program_is_left_alone(desk: Workbench) -> None:
+    with closing(sqlite3.connect(desk.folder / "theirs.db")) as db:
+        db.execute("CREATE TABLE customers (name TEXT)")
+        db.commit()
+    before = (desk.folder / "theirs.db").read_bytes()
+    assert "of another program" in desk("platform", "draws", "--state", "theirs.db", code=2).stderr
+    assert (desk.folder / "theirs.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling link"])
+def test_a_configuration_that_is_no_file_is_not_ignored(desk: Workbench, kind: str) -> None:
+    path = desk.folder / "platform.toml"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("nowhere.toml")
+    assert "cannot be read" in desk("platform", "serve", "--ephemeral", code=2).stderr
+
+
+def test_a_secret_may_stand_in_the_env_file(desk: Workbench) -> None:
+    desk("platform", "init")
+    path = desk.folder / "platform.toml"
+    path.write_text(path.read_text().replace("# secret_env", "secret_env"))
+    desk.write(".env", "LAB_SERVER_KEY=sk-something\n")
+    key_for(desk, "ada")
+    server, _ = serve(desk.folder)
+    assert "is not set" not in stopped(server)
+
+
+def test_files_may_be_named_with_either_command(desk: Workbench) -> None:
+    first = desk("platform", "keys", "--state", "x.sqlite", "create", "lab", "--json")
+    assert json.loads(first.stdout)["key"].startswith("sk-")
+    desk("platform", "keys", "create", "lab", "--state", "x.sqlite")
+    assert len(desk.json("platform", "keys", "list", "--state", "x.sqlite")) == 2
+    assert len(json.loads(desk("platform", "keys", "--json", "--state", "x.sqlite", "list").stdout)) == 2
 
 
 def test_wrong_names_and_files(desk: Workbench) -> None:

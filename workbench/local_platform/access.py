@@ -1,5 +1,6 @@
 """The access log: one JSON object a line, with neither keys nor prompts."""
 
+import contextlib
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,13 +20,16 @@ class Access:
     account: str | None = None
     model: str | None = None
     """Only one that the account sees: what else stands in a request is not logged."""
+    route: str | None = None
+    """Which route answered."""
+    streamed: bool = False
     error: str | None = None
-    """A fault of the platform's own."""
+    """A stream that broke off, or a fault of the platform's own."""
     began_s: float = field(default_factory=time.perf_counter)
 
 
 class AccessLog:
-    """Writes a line for every request.
+    """Writes a line for every request that is HTTP.
 
     Args:
         stream: Where to.
@@ -44,8 +48,11 @@ class AccessLog:
             "status": access.status,
             "account": access.account,
             "model": access.model,
+            "route": access.route,
+            "streamed": access.streamed,
             "error": access.error,
             "duration_ms": round((time.perf_counter() - access.began_s) * 1000, 2),
         }
-        self._stream.write(msgspec.json.encode(line).decode() + "\n")
-        self._stream.flush()
+        with contextlib.suppress(OSError, ValueError):  # a log that nobody can read costs no answer
+            self._stream.write(msgspec.json.encode(line).decode() + "\n")
+            self._stream.flush()

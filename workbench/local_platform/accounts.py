@@ -1,11 +1,18 @@
 """Who calls, and what they have left: keys and the shared allowance, as the running platform sees them."""
 
 import asyncio
+import contextlib
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from workbench.local_platform.config import PlatformConfig, Route
-from workbench.local_platform.state import State, StateError, hashed
+from workbench.local_platform.state import State, StateBusyError, StateError, hashed
+
+Change = Callable[[State], None]
+_PATIENCE_S, _RETRY_S = 5.0, 0.02
+_REREAD_SHARE = 20
+"""Sums over a window are made anew at most for a twentieth of the time."""
 
 
 class Accounts:
@@ -29,7 +36,9 @@ class Accounts:
         self._version = (-1, -1)
         self._keys: dict[bytes, str] = {}
         self._window = -1
-        self._group, self._failed_group = 0, -1
+        self._group: _Group | None = None
+        self._unwritten: list[Change] = []
+        self._reread_at, self._reread_cost_s = 0.0, 0.0
         self._drawn: dict[str, float] = {}
 
     def owner_of(self, key: str) -> str | None:
@@ -49,11 +58,11 @@ class Accounts:
 
     def drawn_units(self, account: str) -> float:
         """What an account drew in the window that goes on."""
-        window = int(time.time() // self._window_s)
-        if window != self._window:
-            self._window, self._drawn = window, {}
+        window = self.window()
         if account not in self._drawn:
+            begin = time.monotonic()
             self._drawn[account] = self._state.drawn_units(account, window * self._window_s)
+            self._reread_at, self._reread_cost_s = time.monotonic(), time.monotonic() - begin
         return self._drawn[account]
 
     async def open_draw(self, account: str, requested: str, route: Route, estimated_tokens: int) -> "OpenDraw":
@@ -62,76 +71,145 @@ class Accounts:
         Raises:
             StateError: It cannot be written down.
         """
-        self.drawn_units(account)
-        group = self.begin_change()
-        number = self._state.open_draw(account, requested, route.id, route.weight, estimated_tokens)
-        self._drawn[account] += route.weight * estimated_tokens
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                group = self._begin()
+                break
+            except StateBusyError:  # another process writes: nothing else is to wait for that
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(_RETRY_S)
+        with self._failing(group):
+            number = self._state.open_draw(account, requested, route.id, route.weight, estimated_tokens)
         draw = OpenDraw(self, number, account, route.weight, estimated_tokens)
+        self.count(draw, route.weight * estimated_tokens)
         try:
             await asyncio.sleep(0)  # the commit runs first
         except asyncio.CancelledError:
-            draw.release()
+            if not group.failed:
+                draw.release()
             raise
-        if group == self._failed_group:
+        if group.failed:
             raise StateError("a draw could not be written down")
         return draw
 
-    def begin_change(self) -> int:
-        """Let what is written now be committed with all else that the event loop does in this turn; the group's number."""
-        if not self._state.has_begun:
-            self._group += 1
+    def write(self, change: "Change") -> None:
+        """Write something that must not be lost and that nobody waits for; what fails is written again later."""
+        try:
+            group = self._begin()
+            with self._failing(group):
+                change(self._state)
+        except StateError:
+            self._unwritten.append(change)
+            asyncio.get_running_loop().call_later(_RETRY_S, self._write_again)
+        else:
+            group.changes.append(change)
+
+    def count(self, draw: "OpenDraw", units: float) -> None:
+        """Count what a draw is, or turned out to be, in the window in which it was begun."""
+        if draw.window == self.window() and draw.account in self._drawn:
+            self._drawn[draw.account] += units
+
+    def window(self) -> int:
+        """The number of the window that goes on; what is counted begins anew with each."""
+        window = int(time.time() // self._window_s)
+        if window != self._window:
+            self._window, self._drawn = window, {}
+        return window
+
+    def close(self) -> None:
+        """Write what is still to be written, and let the state go."""
+        if self._group is not None:
+            self._commit(self._group)
+        self._write_again()
+        if self._group is not None:
+            self._commit(self._group)
+        self._state.close()
+
+    def _begin(self) -> "_Group":
+        """The group of changes that is committed with all else that the event loop does in this turn."""
+        if self._group is None:
             self._state.begin()
-            asyncio.get_running_loop().call_soon(self._commit, self._group)
+            self._group = _Group()
+            with contextlib.suppress(RuntimeError):  # no loop any more: `close` commits
+                asyncio.get_running_loop().call_soon(self._commit, self._group)
         return self._group
 
-    def _commit(self, group: int) -> None:
+    @contextmanager
+    def _failing(self, group: "_Group") -> Iterator[None]:
+        """A statement that fails may take the whole transaction with it: then all of its group is undone."""
+        try:
+            yield
+        except StateError:
+            self._abandon(group)
+            raise
+
+    def _abandon(self, group: "_Group") -> None:
+        self._state.undo()
+        group.failed = True
+        self._group = None
+        self._unwritten += group.changes
+        self._drawn = {}
+
+    def _commit(self, group: "_Group") -> None:
+        if group is not self._group:
+            return
         try:
             self._state.commit()
         except StateError:
-            self._failed_group = group
+            self._abandon(group)
+        else:
+            self._group = None
 
-    def change(self, account: str, units: float) -> None:
-        """Count what a draw turned out to be, against its estimate."""
-        if account in self._drawn:
-            self._drawn[account] += units
-
-    @property
-    def state(self) -> State:
-        """Where keys and draws are kept."""
-        return self._state
+    def _write_again(self) -> None:
+        todo, self._unwritten = self._unwritten, []
+        for change in todo:
+            self.write(change)
+        if todo:
+            self._drawn = {}
 
     def _refresh(self) -> None:
+        """Take in what other processes changed: keys at once, sums as often as they are cheap to make."""
         version = self._state.version()
-        if version != self._version:
+        if version == self._version:
+            return
+        self._keys = self._state.living_keys() | self._own_keys
+        if time.monotonic() - self._reread_at > _REREAD_SHARE * self._reread_cost_s:
             self._version, self._drawn = version, {}
-            self._keys = self._state.living_keys() | self._own_keys
+
+
+class _Group:
+    """Changes that are committed together."""
+
+    def __init__(self) -> None:
+        self.failed = False
+        self.changes: list[Change] = []
+        """Those to be written again should the group fail."""
 
 
 class OpenDraw:
     """A draw whose size is not known yet; left alone it stays unsettled, with its estimate."""
 
     def __init__(self, accounts: Accounts, number: int, account: str, weight: float, estimated_tokens: int) -> None:
-        self._accounts, self._number, self._account = accounts, number, account
+        self.account, self.window = account, accounts.window()
+        self._accounts, self._number = accounts, number
         self._weight, self._estimated = weight, estimated_tokens
 
     def settle(self, prompt_tokens: int, completion_tokens: int, total_tokens: int) -> None:
         """The route said what it drew."""
-        with suppress(StateError):  # the answer is worth more than its receipt: the draw stays unsettled
-            self._accounts.begin_change()
-            self._accounts.state.settle_draw(self._number, prompt_tokens, completion_tokens, total_tokens)
-        self._accounts.change(self._account, self._weight * (total_tokens - self._estimated))
+        self._accounts.write(
+            lambda state: state.settle_draw(self._number, prompt_tokens, completion_tokens, total_tokens)
+        )
+        self._accounts.count(self, self._weight * (total_tokens - self._estimated))
 
     def release(self) -> None:
         """The request certainly drew nothing."""
-        with suppress(StateError):
-            self._accounts.begin_change()
-            self._accounts.state.release_draw(self._number)
-        self._accounts.change(self._account, -self._weight * self._estimated)
+        self._accounts.write(lambda state: state.release_draw(self._number))
+        self._accounts.count(self, -self._weight * self._estimated)
 
     def estimate(self, tokens: int) -> None:
         """More is known than before, but not all."""
-        with suppress(StateError):
-            self._accounts.begin_change()
-            self._accounts.state.estimate_draw(self._number, tokens)
-        self._accounts.change(self._account, self._weight * (tokens - self._estimated))
+        self._accounts.write(lambda state: state.estimate_draw(self._number, tokens))
+        self._accounts.count(self, self._weight * (tokens - self._estimated))
         self._estimated = tokens

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 
 from aiohttp import web
@@ -13,7 +13,7 @@ from workbench.local_platform.access import Access, AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.backend import Backend, Failure
 from workbench.local_platform.calls import Call, Catalogue, RefusedError
-from workbench.local_platform.chance import Chance
+from workbench.local_platform.chance import Chance, Repeats
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route, RouteFault
 from workbench.local_platform.gateway import FullError, Gateway, Stream
@@ -24,6 +24,9 @@ from workbench.local_platform.upstream import Upstream
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _REQUEST_ID = "X-Request-Id"
+_PATIENCE_S = 30.0
+"""How long a caller may not read before its stream is given up."""
+_BEGINNING_EVENTS = 2
 _ACCESS = web.RequestKey("access", Access)
 
 
@@ -35,6 +38,7 @@ class Platform:
         state: Keys and draws; by default in memory.
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
         log: Told of every request; by default nobody is.
+        environment: Where the model servers' secrets are; by default the process's.
     """
 
     def __init__(
@@ -43,17 +47,22 @@ class Platform:
         state: State | None = None,
         keys: dict[str, str] | None = None,
         log: AccessLog | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.config = config
-        self.state = state or State()
-        self.draining = False
+        self.stopping = False
+        """Whether requests in flight are cut off now."""
+        self.state = state or State(busy_s=0.0)
         self._log = log
         self._catalogue = Catalogue(config)
         self._accounts = Accounts(config, self.state, keys or {})
         self._clock, self._chance = Clock(config.clock_speed), Chance(config.seed)
+        self._repeats, self._has_faults = Repeats(), any(route.faults for route in config.routes)
         silent_streams = config.silent.garbled_stream == "empty"
         self._simulated: Backend = Simulated(self._clock, config.seed, silent_streams=silent_streams)
-        self._upstream: Backend = Upstream(os.environ, config.limits.in_flight, silent_streams=silent_streams)
+        self._upstream: Backend = Upstream(
+            environment or os.environ, config.limits.in_flight, silent_streams=silent_streams
+        )
         self._gateway = Gateway(config, self._catalogue, self._accounts, self._clock, self._backend_of)
 
     @property
@@ -66,16 +75,14 @@ class Platform:
         app = web.Application(client_max_size=self.config.limits.body_bytes, middlewares=[self._around])
         for prefix in ("/api", "/api/v1"):  # the second was seen to be the same
             app.router.add_get(f"{prefix}/models", self.list_models)
-            app.router.add_post(f"{prefix}/chat/completions", self.complete)
+            app.router.add_post(f"{prefix}/chat/completions", self.complete, expect_handler=_expected)
         app.router.add_get("/health", self.health)
         app.router.add_get("/statistics", self.show_statistics)
         app.on_cleanup.append(self._close)
         return app
 
     async def health(self, request: web.Request) -> web.Response:
-        """`GET /health`: whether requests are taken; without a key."""
-        if self.draining:
-            return replies.json_reply({"status": "draining"}, 503)
+        """`GET /health`: that requests are taken; without a key."""
         return replies.json_reply({"status": "ok"})
 
     async def show_statistics(self, request: web.Request) -> web.Response:
@@ -97,15 +104,17 @@ class Platform:
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """`POST /api/chat/completions`, streamed and not."""
         account = self._account_of(request)
-        call = self._catalogue.call(account, request.content_type, await _body_of(request))
+        raw = await _body_of(request)
+        repeat = self._repeats.count(raw) if self._has_faults else 0
+        call = self._catalogue.call(account, request.content_type, raw, repeat)
         request[_ACCESS].model = call.requested
         self.statistics.received(account, call.requested)
-        fault = self._chance.fault(call.route, call.raw, self._clock.now_s(), front=True)
+        fault = self._chance.fault(call.route, call, self._clock.now_s(), front=True)
         if fault is not None and fault.kind == "gateway":
             raise RefusedError(500, "Server Connection Error: the gateway cannot be reached.")
         try:
             async with self._gateway.slot():
-                with self.statistics.flight(account):
+                with self.statistics.flight(account, call.route.id):
                     call = await self._within_allowance(call)
                     return await (self._stream if call.streamed else self._whole)(request, call, fault)
         except FullError:
@@ -115,41 +124,39 @@ class Platform:
 
     async def _whole(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
         route, answer = await self._gateway.complete(call)
+        request[_ACCESS].route = route.id
         reply = replies.completion(answer, self._served_name(call, route), self.config.silent)
         return reply if fault is None else await _spoilt(request, reply, fault)
 
     async def _stream(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
-        begin_s = self._clock.now_s()
         stream = await self._gateway.open_stream(call)
+        request[_ACCESS].route, request[_ACCESS].streamed = stream.route.id, True
         headers = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
         reply = web.StreamResponse(headers=headers | {_REQUEST_ID: request[_ACCESS].request_id})
-        async with aclosing(stream.chunks):  # type: ignore[type-var]  # a generator
-            await reply.prepare(request)
-            left_s = self._gateway.limit_s(stream.route) - (self._clock.now_s() - begin_s)
-            end = await self._relay(reply, stream, call, max(left_s, 0.0))
-            if fault is not None and request.transport is not None:  # what came last is lost, or all of it
-                request.transport.abort()
-                return reply
-            await reply.write(end)
-        await reply.write_eof()
+        async with aclosing(stream):
+            writer = _Writer(request, reply, fault)
+            await self._relay(request[_ACCESS], writer, stream, call)
+        await writer.end()
         return reply
 
-    async def _relay(self, reply: web.StreamResponse, stream: Stream, call: Call, left_s: float) -> bytes:
-        """Pass a stream on; what is left to say when it ends."""
+    async def _relay(self, access: Access, writer: "_Writer", stream: Stream, call: Call) -> None:
+        """Pass a stream on until it ends, breaks off, or its time is over."""
         silent, name = self.config.silent, self._streamed_name(call, stream.route)
-        written = 0
         try:
-            async with self._clock.limit(left_s):
-                async for event in streaming.events(stream.chunks, name, silent, wants_usage=call.wants_usage):
-                    if event is streaming.DONE and not written:  # a model server that said nothing
-                        return streaming.empty_end(name) + event
-                    await reply.write(event)
-                    written += 1
+            async with self._clock.limit(max(stream.end_s - self._clock.now_s(), 0.0)):
+                async for event in streaming.events(stream.chunks(), name, silent, wants_usage=call.wants_usage):
+                    if event is streaming.DONE and not writer.events:  # a model server that said nothing
+                        await writer.write(streaming.empty_end(name))
+                    await writer.write(event)
+            return
         except TimeoutError:
-            return streaming.broken(Failure(408, "the time limit is over"), silent.time_limit_status, silent)
-        except Failure as failure:
-            return streaming.broken(failure, self._gateway.status_of(failure), silent)
-        return b""
+            failure = Failure(silent.time_limit_status, "the time limit is over", drew=None)
+        except Failure as found:
+            failure = found
+        status = self._gateway.status_of(failure)
+        self._gateway.broke(stream.route, failure)
+        access.error = f"the stream broke off: {failure.text}"[:200]
+        await writer.write(streaming.broken(failure, status, silent))
 
     async def _within_allowance(self, call: Call) -> Call:
         if not self._accounts.is_exhausted(call.account):
@@ -168,7 +175,7 @@ class Platform:
         match self.config.silent.served_name:
             case "upstream":
                 return route.upstream
-            case "requested" if route is not call.route:
+            case "requested" if route is not call.meant:
                 return route.upstream
             case _:
                 return route.id
@@ -201,7 +208,7 @@ class Platform:
         try:
             reply = await self._answered(request, handler)
         except asyncio.CancelledError:
-            access.status = 499  # as web servers log a caller that left
+            access.status = 503 if self.stopping else 499  # 499: as web servers log a caller that left
             raise
         else:
             access.status = reply.status
@@ -224,12 +231,14 @@ class Platform:
         except web.HTTPException as error:
             return replies.refusal(error.status, error.reason)
         except Exception as error:  # a fault of this program: told of, and no end of the server
+            if request.writer.output_size:
+                raise
             request[_ACCESS].error = f"{type(error).__name__}: {error}"[:200]
             return replies.refusal(500, "The platform failed.")
 
     async def _close(self, _: web.Application) -> None:
         await self._upstream.close()
-        self.state.close()
+        self._accounts.close()
 
 
 async def _body_of(request: web.Request) -> bytes:
@@ -241,6 +250,60 @@ async def _body_of(request: web.Request) -> bytes:
         raise
     except Exception as error:  # cut off, and whatever else a socket brings
         raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error
+
+
+async def _expected(request: web.Request) -> web.Response | None:
+    """Go on where a caller waits for that, and refuse what else it expects (RFC 9110, 10.1.1)."""
+    if request.headers.get("Expect", "").lower() != "100-continue":
+        return replies.refusal(417, "Expectation Failed")
+    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    request.writer.output_size = 0
+    return None
+
+
+class _Writer:
+    """Writes a stream to a caller, or loses it on the way; one who does not read is not waited for.
+
+    Args:
+        request: The caller's.
+        reply: Not prepared yet.
+        fault: One in front of the model server: `reset` loses everything, `truncate` all but the beginning.
+    """
+
+    def __init__(self, request: web.Request, reply: web.StreamResponse, fault: RouteFault | None) -> None:
+        self.events = 0
+        self._request, self._reply = request, reply
+        self._gone = False
+        self._most = None if fault is None else 0 if fault.kind == "reset" else _BEGINNING_EVENTS
+
+    async def write(self, event: bytes) -> None:
+        """Write one event."""
+        self.events += 1
+        if self._gone or not event or (self._most is not None and self.events > self._most):
+            return
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                if not self._reply.prepared:
+                    await self._reply.prepare(self._request)
+                await self._reply.write(event)
+        except TimeoutError:
+            self._abort()
+
+    async def end(self) -> None:
+        """Write the end."""
+        if self._most is not None:
+            self._abort()
+        elif not self._gone:
+            try:
+                async with asyncio.timeout(_PATIENCE_S):
+                    await self._reply.write_eof()
+            except TimeoutError:
+                self._abort()
+
+    def _abort(self) -> None:
+        self._gone = True
+        if self._request.transport is not None:
+            self._request.transport.abort()
 
 
 async def _spoilt(request: web.Request, reply: web.Response, fault: RouteFault) -> web.StreamResponse:

@@ -1,6 +1,6 @@
 """What a route's model server is to the gateway, and how it can fail."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, Protocol
 
 from workbench.local_platform.calls import Call
@@ -19,15 +19,19 @@ CLASSES = {
 }
 """The names under which a gateway of the kind was seen to tell of failures."""
 _PASSING = frozenset({408, 429})
+_CALLERS = frozenset({400, 413, 422})
+UNREACHABLE = 0
+"""In place of a status: a server that cannot be reached or breaks off; its status is a choice."""
 
 
 class Failure(Exception):
     """A route did not answer.
 
     Args:
-        status: What the failure comes to as an HTTP status.
+        status: What the failure comes to as an HTTP status; UNREACHABLE where no server said one.
         text: What happened, for people.
         drew: False where the request certainly drew nothing; None where nobody knows.
+        retry_after_s: When to ask again, where that is known.
     """
 
     def __init__(
@@ -39,7 +43,12 @@ class Failure(Exception):
     @property
     def may_pass(self) -> bool:
         """Whether the gateway tries again."""
-        return self.status >= 500 or self.status in _PASSING
+        return self.status >= 500 or self.status in _PASSING or self.status == UNREACHABLE
+
+    @property
+    def is_the_callers(self) -> bool:
+        """Whether the request itself is at fault, so that no other route is to be asked."""
+        return self.status in _CALLERS
 
 
 class Usage(NamedTuple):
@@ -66,7 +75,7 @@ class Backend(Protocol):
         """
         ...
 
-    def stream(self, route: Route, call: Call, attempt: int) -> AsyncIterator[dict[str, Any]]:
+    def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
         """The same in chunks, the last one with `usage` where the server reports it.
 
         Raises:
@@ -79,11 +88,34 @@ class Backend(Protocol):
         ...
 
 
-def first_choice(answer: dict[str, Any]) -> dict[str, Any]:
-    """The first choice of a completion or a chunk; empty where there is none."""
+def choices_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The choices of a completion or a chunk, as far as they are objects."""
     choices = answer.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else {}
+    return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+
+
+def finishes(chunk: dict[str, Any]) -> bool:
+    """Whether a chunk ends an answer."""
+    return any(choice.get("finish_reason") is not None for choice in choices_of(chunk))
+
+
+def generated_chars(answer: dict[str, Any]) -> int:
+    """How many characters of text, thinking and arguments a completion or a chunk brings."""
+    count = 0
+    for choice in choices_of(answer):
+        said = choice.get("message") or choice.get("delta")
+        count += _chars_in(said) if isinstance(said, dict) else 0
+    return count
+
+
+def _chars_in(said: dict[str, Any]) -> int:
+    count = sum(len(said[name]) for name in ("content", "reasoning_content") if isinstance(said.get(name), str))
+    calls = said.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        count += len(arguments) if isinstance(arguments, str) else 0
+    return count
 
 
 def usage_of(answer: dict[str, Any]) -> Usage | None:

@@ -5,13 +5,9 @@ from typing import Any
 
 import msgspec
 
-from workbench.local_platform.config import PlatformConfig, Preset, Route
+from workbench.local_platform.config import OWN_FIELDS, PlatformConfig, Preset, Route
 
-_OWN_FIELDS = frozenset(
-    "user metadata params files variables features tool_ids chat_id id parent_id folder_id filter_ids background_tasks "
-    "session_id model_item extra_body".split()
-)
-_BYTES_A_TOKEN = 4
+BYTES_A_TOKEN = 4
 
 
 class RefusedError(Exception):
@@ -35,6 +31,11 @@ class Call:
     requested: str
     """The id that was asked for: a route's or a preset's."""
     route: Route
+    """The route to ask first."""
+    meant: Route
+    """The route that the id stands for."""
+    repeat: int
+    """How many equal requests came before: chance is drawn anew for each."""
     body: dict[str, Any]
     """What the model gets, but for `model`, the route's own defaults and `stream_options`."""
     raw: bytes
@@ -58,7 +59,12 @@ class Call:
         """What the call may draw, judged by its length and its cap on generated tokens."""
         cap = self.body.get("max_tokens")
         capped = isinstance(cap, int) and not isinstance(cap, bool) and 0 < cap < 2**31
-        return len(self.raw) // _BYTES_A_TOKEN + (cap if capped else assumed_completion_tokens)  # type: ignore[operator]
+        return self.prompt_tokens + (cap if capped else assumed_completion_tokens)  # type: ignore[operator]
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The length of the prompt, estimated from its bytes."""
+        return len(self.raw) // BYTES_A_TOKEN
 
 
 class Catalogue:
@@ -78,8 +84,14 @@ class Catalogue:
         """The route that may answer in a route's place."""
         return self._routes[route.fallback] if route.fallback else None
 
-    def call(self, account: str, content_type: str, raw: bytes) -> Call:
+    def call(self, account: str, content_type: str, raw: bytes, repeat: int) -> Call:
         """Understand the body of a POST.
+
+        Args:
+            account: Who asks.
+            content_type: Of the body.
+            raw: The body.
+            repeat: How many equal requests came before.
 
         Raises:
             RefusedError: It is none of a chat completion, or names no model that the account sees.
@@ -88,21 +100,24 @@ class Catalogue:
         requested = given.pop("model", None)
         preset = self._presets.get(requested) if isinstance(requested, str) else None
         route = self._route(requested, preset, account)
-        body = {name: value for name, value in given.items() if name not in _OWN_FIELDS}
+        body = {name: value for name, value in given.items() if name not in OWN_FIELDS}
         for name in ("params", "extra_body"):  # as seen: what stands in them is lifted out
             if isinstance(given.get(name), dict):
-                body = {key: value for key, value in given[name].items() if key not in _OWN_FIELDS} | body
+                body = {key: value for key, value in given[name].items() if key not in OWN_FIELDS} | body
         body.pop("model", None)
         if isinstance(body.get("max_completion_tokens"), int) and "max_tokens" not in body:
             body["max_tokens"] = body.pop("max_completion_tokens")
+        for name in ("messages", "tools"):
+            if not isinstance(body.get(name) or [], list):
+                raise RefusedError(400, f"{name} is not a list")
         body["messages"] = body.get("messages") or []
         options = body.pop("stream_options", None)
-        streamed = bool(body.pop("stream", False))
+        streamed = body.pop("stream", False) not in (None, False, 0, "", "false", "False")
         if preset is not None:
             body = self._with_preset(preset, body)
         asked = isinstance(options, dict) and options.get("include_usage") is True
         wanted = {"asked": asked, "always": True, "never": False}[self._config.silent.stream_usage]
-        return Call(account, str(requested), route, body, raw, streamed, wanted)
+        return Call(account, str(requested), route, route, repeat, body, raw, streamed, wanted)
 
     def _route(self, requested: Any, preset: Preset | None, account: str) -> Route:
         if preset is not None and self._usable(preset, account):
@@ -139,9 +154,6 @@ def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
         raise _invalid("json_invalid", f"JSON decode error: {error}") from error
     if not isinstance(body, dict):
         raise _invalid("dict_type", "Input should be a valid dictionary")
-    for name in ("messages", "tools"):
-        if not isinstance(body.get(name) or [], list):
-            raise RefusedError(400, f"{name} is not a list")
     return body
 
 

@@ -5,6 +5,7 @@ import math
 from collections import OrderedDict
 from statistics import NormalDist
 
+from workbench.local_platform.calls import Call
 from workbench.local_platform.config import FRONT_FAULTS, Route, RouteFault
 
 _REMEMBERED = 100_000
@@ -16,7 +17,6 @@ class Chance:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def latency_s(self, route: Route, body: bytes) -> float:
         """The time a route takes for a request, in s, from its lognormal distribution."""
@@ -26,28 +26,19 @@ class Chance:
         normal = _NORMAL.inv_cdf(self._uniform("latency", route.id, body, 0))
         return latency.median / 1000 * math.exp(latency.sigma * normal)
 
-    def fault(
-        self, route: Route, body: bytes, now_s: float, *, front: bool = False, first: bool = True
-    ) -> RouteFault | None:
-        """The fault that meets this request on this route, or None.
+    def fault(self, route: Route, call: Call, now_s: float, *, front: bool = False) -> RouteFault | None:
+        """The fault that meets a call on a route, the same at each of its attempts; or None.
 
         Args:
             route: With its faults.
-            body: Of the request.
+            call: Which.
             now_s: On the platform's clock.
             front: Of those in front of the model server; else of its own.
-            first: Whether this is a request's first attempt; a further one meets what the first one met.
         """
         faults = [fault for fault in route.faults if (fault.kind in FRONT_FAULTS) is front]
         if not faults:
             return None
-        purpose = "front" if front else "fault"
-        key = hashlib.blake2b(purpose.encode() + route.id.encode() + b"\0" + body, digest_size=16).digest()
-        repeat = self._seen.pop(key, 0) if first else self._seen.pop(key, 1) - 1
-        self._seen[key] = repeat + 1
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
-        point = self._uniform(purpose, route.id, body, repeat)
+        point = self._uniform("front" if front else "fault", route.id, call.raw, call.repeat)
         for fault in faults:
             if not _is_its_time(fault, now_s):
                 continue
@@ -60,6 +51,22 @@ class Chance:
         head = f"{self._seed}\0{purpose}\0{route_id}\0{repeat}\0".encode()
         digest = hashlib.blake2b(head + body, digest_size=8).digest()
         return (int.from_bytes(digest, "big") + 0.5) / 2**64
+
+
+class Repeats:
+    """Counts equal requests."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[bytes, int] = OrderedDict()
+
+    def count(self, body: bytes) -> int:
+        """How many requests with this body came before; of very many, those of long ago are forgotten."""
+        key = hashlib.blake2b(body, digest_size=16).digest()
+        before = self._seen.pop(key, 0)
+        self._seen[key] = before + 1
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return before
 
 
 def _is_its_time(fault: RouteFault, now_s: float) -> bool:

@@ -1,7 +1,6 @@
 """What a platform serves, as strict values read from `platform.toml`."""
 
 import tomllib
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,14 +9,22 @@ import msgspec
 
 from workbench.local_platform.silent import Silent
 
+Units = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+Name = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\s\x00-\x1f](.*[^\s\x00-\x1f])?$")]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
-PositiveSeconds = Annotated[float, msgspec.Meta(gt=0)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+PositiveSeconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Skill = Literal["arithmetic", "extraction", "tools", "reasoning", "prose", "echo"]
 FaultKind = Literal["status", "hang", "slow", "html", "cut", "gateway", "reset", "truncate"]
 FRONT_FAULTS = frozenset({"gateway", "reset", "truncate"})
-Place = tuple[str | int, ...]
 GATEWAY_REQUESTS = 64
+OWN_FIELDS = frozenset(
+    "user metadata params files variables features tool_ids chat_id id parent_id folder_id filter_ids background_tasks "
+    "session_id model_item extra_body".split()
+)
+"""Body fields that the platform takes for itself, so that no model sees them; not shown, as was seen."""
+SIMULATED_ONLY = ("options", "latency_ms", "token_ms", "calls_tools", "reports_usage")
+"""What only a simulated route can be told."""
 
 
 class ConfigError(Exception):
@@ -42,8 +49,8 @@ class RouteFault(_Table, frozen=True):
 
     share: Share = 1.0
     """Of the requests, drawn from the seed."""
-    status: Literal[400, 401, 404, 408, 429, 500, 502, 503, 530] = 502
-    """What the model server answers, for kind `status`."""
+    status: Literal[400, 401, 404, 408, 429, 500, 502, 503, 530] | None = None
+    """What the model server answers, for kind `status`; 502 where it is not said."""
     kind: FaultKind = "status"
     """`status`, `hang` (never answers), `slow` (waits `delay_s` before its first byte), `html` (200 and a page) and `cut`
     (breaks off in its answer) are faults of the model server; `gateway` (the platform cannot reach its gateway), `reset`
@@ -62,19 +69,26 @@ class RouteFault(_Table, frozen=True):
     """…and how long the fault lasts in it."""
 
 
+class SkillOptions(_Table, frozen=True):
+    """How well a simulated model does its work."""
+
+    careful: bool = True
+    """Whether it minds precedence, factors and shares; for `arithmetic` and multiple choice."""
+
+
 class Route(_Table, frozen=True):
     """One route: to a model server, or to a simulated one."""
 
-    id: str
-    upstream: str
+    id: Name
+    upstream: Name
     """The model's name at its server; seen in `model` when the route answers as a fallback."""
     skill: Skill | None = None
     """Of a simulated model; give either this or `base_url`."""
     base_url: str | None = None
     """Of an OpenAI-compatible model server, up to and including `/v1`."""
-    secret_env: str | None = None
+    secret_env: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     """The environment variable that holds the model server's own key."""
-    options: dict[str, bool] = {}
+    options: SkillOptions = SkillOptions()
     latency_ms: Latency = Latency(median=0)
     """Until the answer, or until the first token of a stream; simulated routes only."""
     token_ms: Annotated[float, msgspec.Meta(ge=0)] = 0.0
@@ -94,14 +108,14 @@ class Route(_Table, frozen=True):
     """Default `chat_template_kwargs`; a caller's own object replaces it whole."""
     visible_to: tuple[str, ...] | None = None
     """Names of the accounts that see it; None means all."""
-    weight: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    weight: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 1.0
     """How many units of the allowance a token of this route draws."""
 
 
 class Preset(_Table, frozen=True):
     """A named system prompt over a route; its server-side tools never run through the API."""
 
-    id: str
+    id: Name
     base: str
     system: str = ""
     visible_to: tuple[str, ...] | None = None
@@ -112,8 +126,8 @@ class Preset(_Table, frozen=True):
 class Account(_Table, frozen=True):
     """Whoever owns keys and an allowance."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    allowance_units: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    name: Name
+    allowance_units: Units | None = None
     """Its own size, in place of `allowance.units`."""
 
 
@@ -128,17 +142,17 @@ class Limits(_Table, frozen=True):
     """Automatic ones, after a failure that may pass."""
     retry_pause_s: Seconds = 0.5
     """Before the first retry; doubled before each further one."""
-    body_bytes: Annotated[int, msgspec.Meta(ge=1024)] = 32 * 2**20
-    header_bytes: Annotated[int, msgspec.Meta(ge=1024)] = 16 * 2**10
+    body_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**30)] = 32 * 2**20
+    header_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**20)] = 16 * 2**10
     """Of one header line."""
 
 
 class Allowance(_Table, frozen=True):
     """`[allowance]`: what every account may draw, through the API and elsewhere together."""
 
-    units: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    units: Units | None = None
     """In a window; None is without end. A token draws its route's `weight`."""
-    window_s: PositiveSeconds = 30 * 86400.0
+    window_s: Annotated[float, msgspec.Meta(ge=1, le=1e9)] = 30 * 86400.0
     """Windows follow each other from 1970-01-01 UTC on."""
     assumed_completion_tokens: Annotated[int, msgspec.Meta(ge=0)] = 500
     """What an answer is taken for until its usage is known, where the request does not cap it."""
@@ -152,7 +166,7 @@ class PlatformConfig(_Table, frozen=True):
     accounts: tuple[Account, ...] = (Account("lab"),)
     seed: int = 0
     """Of every latency and fault."""
-    clock_speed: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    clock_speed: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 1.0
     """How many seconds of this platform pass in one: 100 tries a limit of 120 s in 1.2 s."""
     statistics_for: tuple[str, ...] = ()
     """The accounts that may read `GET /statistics`; without any it is off."""
@@ -165,14 +179,13 @@ def load_config(path: Path | None = None) -> PlatformConfig:
     """Read a platform configuration, or the built-in catalogue when no path is given.
 
     Raises:
-        ConfigError: The file is missing, is no TOML, has unknown or mistyped keys, or names routes that do not exist.
+        ConfigError: The file is missing, is no TOML, or has unknown or mistyped keys.
     """
     source = str(path or "the built-in catalogue")
     try:
         config = msgspec.convert(tomllib.loads(read_text(path)), PlatformConfig)
     except (OSError, ValueError) as error:  # tomllib's and msgspec's errors are ValueErrors
         raise ConfigError(f"{source}: {error}") from error
-    check(config, source)
     return config
 
 
@@ -181,59 +194,3 @@ def read_text(path: Path | None) -> str:
     if path is not None:
         return path.read_text("utf-8-sig")
     return resources.files(__package__).joinpath("catalogue.toml").read_text("utf-8")
-
-
-def check(config: PlatformConfig, source: str) -> None:
-    """Refuse what each key allows by itself and the keys together do not.
-
-    Raises:
-        ConfigError: For the first such fault.
-    """
-    for place, text in contradictions(config):
-        raise ConfigError(f"{source}: {'.'.join(map(str, place))}: {text}")
-
-
-def contradictions(config: PlatformConfig) -> Iterator[tuple[Place, str]]:
-    """What the keys together do not allow, with its place."""
-    routes = {route.id for route in config.routes}
-    accounts = {account.name for account in config.accounts}
-    if not config.routes:
-        yield ("routes",), "at least one route is needed"
-    if not config.accounts or len(accounts) < len(config.accounts):
-        yield ("accounts",), "at least one account is needed, and every name once"
-    yield from _name_faults(config, accounts)
-    for number, route in enumerate(config.routes):
-        yield from ((("routes", number, *place), text) for place, text in _route_faults(route, routes))
-    for number, preset in enumerate(config.presets):
-        if preset.base not in routes:
-            yield ("presets", number, "base"), f"{preset.base!r} is no route"
-
-
-def _name_faults(config: PlatformConfig, accounts: set[str]) -> Iterator[tuple[Place, str]]:
-    places: list[tuple[Place, Route | Preset]] = [(("routes", n), route) for n, route in enumerate(config.routes)]
-    places += [(("presets", n), preset) for n, preset in enumerate(config.presets)]
-    seen: set[str] = set()
-    for place, entry in places:
-        if entry.id in seen:
-            yield (*place, "id"), f"{entry.id!r} is given twice"
-        seen.add(entry.id)
-        for name in set(entry.visible_to or ()) - accounts:
-            yield (*place, "visible_to"), f"{name!r} is no account"
-    for name in set(config.statistics_for) - accounts:
-        yield ("statistics_for",), f"{name!r} is no account"
-
-
-def _route_faults(route: Route, routes: set[str]) -> Iterator[tuple[Place, str]]:
-    if (route.skill is None) == (route.base_url is None):
-        yield ("skill",), "give either skill, for a simulated model, or base_url, for a model server"
-    if route.base_url is not None and not route.base_url.startswith(("http://", "https://")):
-        yield ("base_url",), f"expected an http or https URL, found {route.base_url!r}"
-    if route.base_url is not None and any(fault.kind not in FRONT_FAULTS for fault in route.faults):
-        yield (
-            ("faults",),
-            "a real model server makes its own faults; only gateway, reset and truncate are in front of it",
-        )
-    if route.fallback is not None and (route.fallback not in routes or route.fallback == route.id):
-        yield ("fallback",), f"{route.fallback!r} is no other route"
-    if sum(fault.share for fault in route.faults if fault.until_s is None and fault.every_s is None) > 1 + 1e-9:
-        yield ("faults",), "the shares add up to more than 1"

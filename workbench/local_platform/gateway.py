@@ -1,33 +1,50 @@
 """The gateway in front of the routes: slots, time limits, retries, cooldowns, fallbacks, and a draw for every attempt."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from workbench.local_platform.accounts import Accounts, OpenDraw
-from workbench.local_platform.backend import Backend, Failure, first_choice, usage_of
-from workbench.local_platform.calls import Call, Catalogue
+from workbench.local_platform.backend import Backend, Failure, Usage, finishes, generated_chars, usage_of
+from workbench.local_platform.calls import BYTES_A_TOKEN, Call, Catalogue
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route
 from workbench.local_platform.statistics import Statistics
 
 T = TypeVar("T")
-_CHARS_A_TOKEN = 4
 
 
 class FullError(Exception):
     """Every slot of the platform is taken."""
 
 
-@dataclass
 class Stream:
-    """A streamed answer that has begun."""
+    """A streamed answer that has begun; to be closed.
 
-    route: Route
-    chunks: AsyncIterator[dict[str, Any]]
-    """From the first one on; raises Failure where it breaks off. To be closed."""
+    Args:
+        route: Who gives it.
+        end_s: On the platform's clock: when its time is over.
+        first: Its first chunk, if there is one.
+        rest: The others; raises Failure where it breaks off.
+    """
+
+    def __init__(
+        self, route: Route, end_s: float, first: dict[str, Any] | None, rest: AsyncGenerator[dict[str, Any]]
+    ) -> None:
+        self.route, self.end_s = route, end_s
+        self._first, self._rest = first, rest
+
+    async def chunks(self) -> AsyncIterator[dict[str, Any]]:
+        """All of it."""
+        if self._first is not None:
+            yield self._first
+            async for chunk in self._rest:
+                yield chunk
+
+    async def aclose(self) -> None:
+        """Let the model server go; a draw whose size is not known stays open."""
+        await self._rest.aclose()
 
 
 class Gateway:
@@ -77,13 +94,10 @@ class Gateway:
 
         async def once(route: Route, attempt: int) -> dict[str, Any]:
             draw = await self._open_draw(call, route)
-            try:
+            with _released_if_certain(draw):
+                _refuse_unusable(route)
                 answer = await self._backends(route).complete(route, call, attempt)
-            except Failure as failure:
-                if failure.drew is False:
-                    draw.release()
-                raise
-            self._settle(draw, route, answer)
+            self._close_draw(draw, call, route, usage_of(answer), generated_chars(answer))
             return answer
 
         return await self._routes_in_turn(call, once)
@@ -94,20 +108,23 @@ class Gateway:
         Raises:
             Failure: Neither the route nor its fallback begins one.
         """
+        begin_s = self._clock.now_s()
 
-        async def once(route: Route, attempt: int) -> AsyncIterator[dict[str, Any]]:
+        async def once(route: Route, attempt: int) -> Stream:
+            attempt_s = begin_s if self._silent.time_limit_per == "request" else self._clock.now_s()
             draw = await self._open_draw(call, route)
-            chunks = self._drawing(self._backends(route).stream(route, call, attempt), draw, route, call)
-            try:
+            with _released_if_certain(draw):
+                _refuse_unusable(route)
+                chunks = self._drawing(self._backends(route).stream(route, call, attempt), draw, route, call)
                 first = await anext(chunks, None)
-            except Failure as failure:
-                if failure.drew is False:
-                    draw.release()
-                raise
-            return _with_first(first, chunks)
+            return Stream(route, attempt_s + self.limit_s(route), first, chunks)
 
-        route, chunks = await self._routes_in_turn(call, once)
-        return Stream(route, chunks)
+        _, stream = await self._routes_in_turn(call, once)
+        return stream
+
+    def broke(self, route: Route, failure: Failure) -> None:
+        """Count a stream that broke off."""
+        self.statistics.failed(route.id, self.status_of(failure))
 
     def limit_s(self, route: Route) -> float:
         """The time limit of a route, on the platform's clock."""
@@ -122,66 +139,71 @@ class Gateway:
         estimated_tokens = call.estimated_tokens(self._assumed)
         return await self._accounts.open_draw(call.account, call.requested, route, estimated_tokens)
 
-    def _settle(self, draw: OpenDraw, route: Route, answer: dict[str, Any]) -> bool:
-        usage = usage_of(answer)
-        if usage is None:
-            return False
-        draw.settle(*usage)
-        self.statistics.reported(route.id, usage.total)
-        return True
+    def _close_draw(self, draw: OpenDraw, call: Call, route: Route, usage: Usage | None, chars: int) -> None:
+        """Settle a draw; where nobody said its size, judge it by what came."""
+        if usage is not None:
+            draw.settle(*usage)
+            self.statistics.reported(route.id, usage.total)
+        elif chars:
+            draw.estimate(call.prompt_tokens + chars // BYTES_A_TOKEN + 1)
 
     async def _drawing(
-        self, chunks: AsyncIterator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
-    ) -> AsyncIterator[dict[str, Any]]:
-        """The same chunks; the draw is settled when usage comes, and estimated by what came when it does not."""
-        chars, finished, settled = 0, False, False
+        self, chunks: AsyncGenerator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """The same chunks, with a draw that is closed when they end, however they do."""
+        chars, ended = 0, False
+        usage: Usage | None = None
         try:
-            async with aclosing(chunks):  # type: ignore[type-var]  # every backend's stream is a generator
+            async with aclosing(chunks):
                 async for chunk in chunks:
-                    choice = first_choice(chunk)
-                    finished = finished or choice.get("finish_reason") is not None
-                    if not settled and (finished or not choice):  # some servers tell in every chunk what it is so far
-                        settled = self._settle(draw, route, chunk)
-                    chars += _generated_chars(choice)
+                    ended = ended or finishes(chunk)
+                    usage = usage_of(chunk) or usage
+                    chars += generated_chars(chunk)
                     yield chunk
+            ended = True
         finally:
-            if chars and not settled:
-                draw.estimate(len(call.raw) // _CHARS_A_TOKEN + chars // _CHARS_A_TOKEN + 1)
+            self._close_draw(draw, call, route, usage if ended else None, chars)
 
     async def _routes_in_turn(self, call: Call, once: Callable[[Route, int], Awaitable[T]]) -> tuple[Route, T]:
+        end_s = float("inf")
+        if self._silent.time_limit_per == "request":
+            end_s = self._clock.now_s() + self.limit_s(call.route)
         try:
-            return call.route, await self._attempts(call.route, once)
+            return call.route, await self._attempts(call.route, once, end_s)
         except Failure as failure:
             fallback = self._catalogue.fallback_of(call.route)
-            if fallback is None:
+            if fallback is None or failure.is_the_callers or self._clock.now_s() >= end_s:
                 raise
             first = failure
         try:
-            return fallback, await self._attempts(fallback, once)
+            return fallback, await self._attempts(fallback, once, end_s)
         except Failure:
             raise first from None
 
-    async def _attempts(self, route: Route, once: Callable[[Route, int], Awaitable[T]]) -> T:
-        begin_s, attempt = self._clock.now_s(), 0
+    async def _attempts(self, route: Route, once: Callable[[Route, int], Awaitable[T]], end_s: float) -> T:
+        attempt = 0
         while True:
             self._refuse_cold(route)
-            spent_s = self._clock.now_s() - begin_s if self._silent.time_limit_per == "request" else 0.0
+            left_s = end_s - self._clock.now_s()
             try:
-                async with self._clock.limit(self.limit_s(route) - spent_s):
+                async with self._clock.limit(min(self.limit_s(route), left_s)):
                     return await once(route, attempt)
             except TimeoutError:
                 text = f"the model server did not answer within {self.limit_s(route):g} s"
                 failure = Failure(self._silent.time_limit_status, text, drew=None)
-                last = self._silent.time_limit_per == "request"
             except Failure as found:
-                failure, last = found, not (found.may_pass or found.status == 0)
+                failure = found
             self.statistics.failed(route.id, self.status_of(failure))
-            if last or attempt >= self._limits.retries:
-                if self._silent.cooldown_s and failure.status in self._silent.cooldown_after:
-                    self._cold_until[route.id] = self._clock.now_s() + self._silent.cooldown_s
+            pause_s = self._limits.retry_pause_s * 2**attempt
+            if not failure.may_pass or attempt >= self._limits.retries or self._clock.now_s() + pause_s >= end_s:
+                self._cool(route, failure)
                 raise failure
-            await self._clock.sleep(self._limits.retry_pause_s * 2**attempt)
+            await self._clock.sleep(pause_s)
             attempt += 1
+
+    def _cool(self, route: Route, failure: Failure) -> None:
+        if self._silent.cooldown_s and self.status_of(failure) in self._silent.cooldown_after:
+            self._cold_until[route.id] = self._clock.now_s() + self._silent.cooldown_s
 
     def _refuse_cold(self, route: Route) -> None:
         left_s = self._cold_until.get(route.id, 0.0) - self._clock.now_s()
@@ -192,18 +214,20 @@ class Gateway:
             raise Failure(429, text, retry_after_s=left_s)
 
 
-async def _with_first(
-    first: dict[str, Any] | None, chunks: AsyncIterator[dict[str, Any]]
-) -> AsyncIterator[dict[str, Any]]:
-    async with aclosing(chunks):  # type: ignore[type-var]
-        if first is not None:
-            yield first
-        async for chunk in chunks:
-            yield chunk
+def _refuse_unusable(route: Route) -> None:
+    """Fail for what the configuration says of a route, without asking it."""
+    if route.unavailable:
+        raise Failure(502, "the model server is down")
+    if route.secret_missing:
+        raise Failure(401, "the model server rejects the platform's own secret")
 
 
-def _generated_chars(choice: dict[str, Any]) -> int:
-    delta = choice.get("delta")
-    if not isinstance(delta, dict):
-        return 0
-    return sum(len(delta[name]) for name in ("content", "reasoning_content") if isinstance(delta.get(name), str))
+@contextmanager
+def _released_if_certain(draw: OpenDraw) -> Iterator[None]:
+    """Take a draw back where the attempt certainly drew nothing."""
+    try:
+        yield
+    except Failure as failure:
+        if failure.drew is False:
+            draw.release()
+        raise

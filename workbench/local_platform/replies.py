@@ -75,16 +75,29 @@ def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Res
         call: What was asked.
         silent: The choice.
     """
+    text = f"litellm.{CLASSES.get(status, 'APIError')}: {failure.text} (route {call.route.id!r})"
+    kind = "all_deployments_in_cooldown" if failure.retry_after_s is not None else _TYPES.get(status)
+    return styled(text, status, kind or "internal_server_error", failure.retry_after_s, silent)
+
+
+def styled(text: str, status: int, kind: str, retry_after_s: float | None, silent: Silent) -> web.Response:
+    """An error of the gateway in the chosen style.
+
+    Args:
+        text: What it says.
+        status: Its own.
+        kind: Its `type`.
+        retry_after_s: When to ask again, if that is said.
+        silent: The choice.
+    """
     if silent.errors == "null_200":
         return json_reply(None)
-    text = f"litellm.{CLASSES.get(status, 'APIError')}: {failure.text} (route {call.route.id!r})"
-    headers = {} if failure.retry_after_s is None else {"Retry-After": f"{failure.retry_after_s:g}"}
+    headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
     if silent.errors == "detail_400":
         return refusal(400, text)
     if silent.errors == "detail":
         return json_reply({"detail": text}, status, headers)
-    kind = "all_deployments_in_cooldown" if failure.retry_after_s is not None else _TYPES.get(status)
-    return json_reply({"error": error_object(text, status, kind or "internal_server_error")}, status, headers)
+    return json_reply({"error": error_object(text, status, kind)}, status, headers)
 
 
 def error_object(text: str, status: int, kind: str | None = None) -> dict[str, Any]:
@@ -96,9 +109,7 @@ def full(silent: Silent) -> web.Response:
     """What meets a request that finds no slot."""
     if silent.past_limit == "503":
         return web.Response(text="Service Unavailable", status=503)
-    after = silent.past_limit_retry_after_s
-    headers = {} if after is None else {"Retry-After": f"{after:g}"}
-    return json_reply({"error": error_object("Max parallel request limit reached", 429, _TYPES[429])}, 429, headers)
+    return styled("Max parallel request limit reached", 429, _TYPES[429], silent.past_limit_retry_after_s, silent)
 
 
 def unknown_path(silent: Silent, method: str) -> web.Response:

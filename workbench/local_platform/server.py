@@ -38,6 +38,8 @@ class _Protocol(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """Answer once, and close the connection."""
+        if request.writer.output_size:  # an answer has begun
+            raise ConnectionError("the answer broke off")
         reply = refusal(status, HTTPStatus(status).phrase)
         reply.force_close()
         return reply
@@ -74,7 +76,7 @@ class Server:
     def __init__(
         self, platform: Platform, host: str = "127.0.0.1", port: int = 0, *, drain_s: float = _DRAIN_S
     ) -> None:
-        self.platform = platform
+        self.platform, self.drain_s = platform, drain_s
         self._host, self._port = host, port
         limits = platform.config.limits
         self._runner = _Runner(
@@ -97,15 +99,16 @@ class Server:
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self._host, self._port, backlog=_BACKLOG).start()
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             await self._runner.cleanup()
-            raise ConfigError(f"cannot listen on {self._host}:{self._port}: {error.strerror or error}") from error
+            raise ConfigError(
+                f"cannot listen on {self._host}:{self._port}: {getattr(error, 'strerror', None) or error}"
+            ) from error
         port = self._runner.addresses[0][1]
         return f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{port}"
 
     async def stop(self) -> None:
         """Stop listening, and give requests in flight some time to end."""
-        self.platform.draining = True
         await self._runner.cleanup()
 
 
@@ -136,7 +139,8 @@ async def serve(
     announce(await server.start(), key)
     await done.wait()
     stopping, hurried = asyncio.create_task(server.stop()), asyncio.create_task(at_once.wait())
-    await asyncio.wait((stopping, hurried), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((stopping, hurried), timeout=server.drain_s, return_when=asyncio.FIRST_COMPLETED)
+    server.platform.stopping = True  # what is in flight still is cut off
     stopping.cancel()
     hurried.cancel()
     await asyncio.gather(stopping, hurried, return_exceptions=True)

@@ -4,10 +4,10 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
-from workbench.local_platform.backend import Failure
+from workbench.local_platform.backend import UNREACHABLE, Failure
 from workbench.local_platform.calls import Call
 from workbench.local_platform.chance import Chance
 from workbench.local_platform.clock import Clock
@@ -16,6 +16,7 @@ from workbench.local_platform.skills.answering import Answer, answer
 
 _PIECE = re.compile(r"\s*\S+\s*?|\s+")
 _ARGUMENT_CHARS = 8
+_BREATH = 64
 _SAID = {
     400: "the model server rejects the request",
     401: "the model server rejects the platform's own secret",
@@ -45,9 +46,7 @@ class Simulated:
         """One chat completion."""
         fault = await self._before(route, call, attempt)
         if fault is not None:
-            raise (
-                _page() if fault.kind == "html" else Failure(500, "the model server broke off in its answer", drew=None)
-            )
+            raise (_page() if fault.kind == "html" else Failure(UNREACHABLE, "the model server broke off", drew=None))
         said = answer(route, call.body_for(route))
         message: dict[str, Any] = {"role": "assistant", "content": said.text}
         if said.reasoning is not None:
@@ -59,7 +58,7 @@ class Simulated:
         }
         return completion | ({"usage": _usage(said)} if route.reports_usage else {})
 
-    async def stream(self, route: Route, call: Call, attempt: int) -> AsyncIterator[dict[str, Any]]:
+    async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
         """The same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
         fault = await self._before(route, call, attempt)
         if fault is not None and fault.kind == "html":
@@ -71,9 +70,11 @@ class Simulated:
         deltas = _deltas(said)
         for number, delta in enumerate(deltas):
             if fault is not None and number >= max(1, len(deltas) // 2):
-                raise Failure(500, "the model server broke off in its stream", drew=None)
-            if number:
+                raise Failure(UNREACHABLE, "the model server broke off in its stream", drew=None)
+            if number and route.token_ms:
                 await self._clock.sleep(route.token_ms / 1000)
+            elif number % _BREATH == 0:
+                await asyncio.sleep(0)  # others want to be served too
             yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
         yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": said.finish_reason}]}
         if route.reports_usage:
@@ -84,11 +85,7 @@ class Simulated:
 
     async def _before(self, route: Route, call: Call, attempt: int) -> RouteFault | None:
         """Wait for the first byte; a fault that shows only in the answer is returned."""
-        if route.unavailable:
-            raise Failure(502, _SAID[502])
-        if route.secret_missing:
-            raise Failure(401, _SAID[401])
-        fault = self._chance.fault(route, call.raw, self._clock.now_s(), front=False, first=attempt == 0)
+        fault = self._chance.fault(route, call, self._clock.now_s())
         if fault is not None and attempt and not fault.lasting:
             fault = None
         await self._clock.sleep(self._chance.latency_s(route, call.raw))
@@ -96,7 +93,8 @@ class Simulated:
             return None
         match fault.kind:
             case "status":
-                raise Failure(fault.status, _SAID[fault.status])
+                status = fault.status or 502
+                raise Failure(status, _SAID[status])
             case "hang":
                 await asyncio.Event().wait()
             case "slow":
@@ -106,7 +104,7 @@ class Simulated:
 
 
 def _page() -> Failure:
-    return Failure(500, "the model server answered with a page in place of JSON")
+    return Failure(500, "the model server answered with a page in place of JSON", drew=None)
 
 
 def _head(kind: str, route: Route, raw: bytes) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What a platform remembers across restarts: hashed keys and draws, in a small SQLite file."""
 
+import contextlib
 import hashlib
 import secrets
 import sqlite3
@@ -18,15 +19,19 @@ CREATE TABLE IF NOT EXISTS draws (
     total_tokens INTEGER, estimated_tokens INTEGER, note TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS draws_by_account ON draws (account, at);
+PRAGMA application_id = 1463962196;
 PRAGMA user_version = 1;
 """
-_VERSION = 1
+_VERSION, _APPLICATION = 1, 1463962196
 _ID_DIGITS = 8
-_BUSY_S = 5.0
 
 
 class StateError(Exception):
     """The file cannot be used, or does not hold what was named; the message says which."""
+
+
+class StateBusyError(StateError):
+    """Another process is writing."""
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -76,55 +81,58 @@ class State:
 
     Args:
         path: Of the SQLite file; None keeps everything in memory.
+        busy_s: How long a change waits, with all of its thread, for another process that writes.
 
     Raises:
         StateError: The file is of another kind, or of a newer version.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, busy_s: float = 5.0) -> None:
         self.path = path
         self._changes = 0
         try:
             if path is not None and not path.exists():
                 path.touch(0o600)
             self._db = sqlite3.connect(
-                path or ":memory:", timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+                path or ":memory:", timeout=busy_s, isolation_level=None, check_same_thread=False
             )
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._adopt()
             self._db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version > _VERSION:
-                raise StateError(f"{path} is of version {version}, made by a newer workbench; upgrade this one")
-            self._db.executescript(_SCHEMA)
         except (sqlite3.Error, OSError) as error:
             raise StateError(f"{path} cannot be used as a platform's state: {error}") from error
 
     def close(self) -> None:
         """Let the file go."""
-        if self.has_begun:
-            self.commit()
         self._db.close()
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether changes wait for a commit."""
-        return self._db.in_transaction
+    def _adopt(self) -> None:
+        """Make the tables in a new file, and refuse one that is not ours."""
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        tables = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if tables and self._db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise StateError(f"{self.path} is an SQLite file of another program")
+        if version > _VERSION:
+            raise StateError(f"{self.path} is of version {version}, made by a newer workbench; upgrade this one")
+        if version < _VERSION:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.executescript(_SCHEMA)
 
     def begin(self) -> None:
-        """Gather changes for one commit."""
+        """Gather changes for one commit.
+
+        Raises:
+            StateBusyError: Another process is writing.
+        """
         self._execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Make what was gathered durable.
+        """Make what was gathered durable."""
+        self._execute("COMMIT")
 
-        Raises:
-            StateError: It cannot be, and nothing of it is kept.
-        """
-        try:
-            self._execute("COMMIT")
-        except StateError:
+    def undo(self) -> None:
+        """Drop what was gathered."""
+        with contextlib.suppress(sqlite3.Error):
             self._db.rollback()
-            raise
 
     def version(self) -> tuple[int, int]:
         """Changes with the keys, with draws made elsewhere, and with whatever another process changed in the file."""
@@ -133,8 +141,8 @@ class State:
     def create_key(self, account: str) -> str:
         """A new key for an account; nobody can read it again."""
         key = new_key()
-        self._changes += 1
         self._execute("INSERT INTO keys VALUES (?, ?, ?, NULL)", (hashed(key), account, time.time()))
+        self._changes += 1
         return key
 
     def regenerate_key(self, key_id: str) -> str:
@@ -143,24 +151,24 @@ class State:
         Raises:
             StateError: No living key has this id, or several do.
         """
-        old = self._living(key_id)
-        self._changes += 1
-        key, now = new_key(), time.time()
-        self._execute("SAVEPOINT regenerate")
-        self._execute("UPDATE keys SET revoked_at = ? WHERE hash = ?", (now, old))
-        self._execute("INSERT INTO keys SELECT ?, account, ?, NULL FROM keys WHERE hash = ?", (hashed(key), now, old))
-        self._execute("RELEASE regenerate")
-        return key
+        account = self.revoke_key(key_id)
+        return self.create_key(account)
 
-    def revoke_key(self, key_id: str) -> None:
-        """Let a key be refused from now on.
+    def revoke_key(self, key_id: str) -> str:
+        """Let a key be refused from now on; whose it was.
 
         Raises:
             StateError: No living key has this id, or several do.
         """
-        digest = self._living(key_id)
+        wanted, living = key_id.strip().lower(), self.living_keys()
+        found = [digest for digest in living if len(wanted) >= _ID_DIGITS and digest.hex().startswith(wanted)]
+        if len(found) > 1:
+            raise StateError(f"several living keys begin with {key_id!r}")
+        change = "UPDATE keys SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
+        if not found or not self._execute(change, (time.time(), found[0])).rowcount:  # another process may be first
+            raise StateError(f"no living key has the id {key_id!r}; `workbench platform keys` lists them")
         self._changes += 1
-        self._execute("UPDATE keys SET revoked_at = ? WHERE hash = ?", (time.time(), digest))
+        return living[found[0]]
 
     def keys(self) -> list[Key]:
         """Every key that was ever made, oldest first."""
@@ -198,13 +206,23 @@ class State:
 
     def add_draw(self, account: str, tokens: int, note: str) -> int:
         """Put down a draw made elsewhere, such as in the chat UI."""
-        self._changes += 1
         cursor = self._execute(
             "INSERT INTO draws (at, account, source, weight, settled, total_tokens, note) "
             "VALUES (?, ?, 'added', 1, 1, ?, ?)",
             (time.time(), account, tokens, note),
         )
+        self._changes += 1
         return cursor.lastrowid or 0
+
+    def remove_draw(self, draw: int) -> None:
+        """Take back a draw that was added by hand.
+
+        Raises:
+            StateError: There is no such draw.
+        """
+        if not self._execute("DELETE FROM draws WHERE id = ? AND source = 'added'", (draw,)).rowcount:
+            raise StateError(f"no draw {draw} was added by hand")
+        self._changes += 1
 
     def draws(self, account: str | None = None, *, unsettled_only: bool = False, most: int = -1) -> list[Draw]:
         """Draws, newest first.
@@ -232,14 +250,8 @@ class State:
         try:
             return self._db.execute(statement, parameters)
         except sqlite3.Error as error:
-            raise StateError(f"{self.path or 'the platform state'}: {error}") from error
+            kind = StateBusyError if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY") else StateError
+            raise kind(f"{self.path or 'the platform state'}: {error}") from error
 
     def _named(self, row: tuple[object, ...]) -> dict[str, object]:
         return dict(zip(Draw.__struct_fields__, row, strict=True))
-
-    def _living(self, key_id: str) -> bytes:
-        wanted = key_id.strip().lower()
-        found = [digest for digest in self.living_keys() if wanted and digest.hex().startswith(wanted)]
-        if len(found) != 1:
-            raise StateError(f"{'several living keys begin' if found else 'no living key begins'} with {key_id!r}")
-        return found[0]

@@ -11,11 +11,12 @@ class Statistics:
 
     def __init__(self) -> None:
         self.requests: Counter[str] = Counter()
-        """Chat requests accepted, by requested model."""
+        """Chat requests for models that the account sees, by requested model."""
         self.in_flight = 0
         self.most_in_flight = 0
         self._account_requests: Counter[str] = Counter()
-        self._account_in_flight: Counter[str] = Counter()
+        self._flying: Counter[tuple[str, str]] = Counter()
+        self._most_flying: Counter[tuple[str, str]] = Counter()
         self._attempts: Counter[str] = Counter()
         self._failures: Counter[tuple[str, int]] = Counter()
         self._tokens: Counter[str] = Counter()
@@ -26,16 +27,25 @@ class Statistics:
         self._account_requests[account] += 1
 
     @contextmanager
-    def flight(self, account: str) -> Iterator[None]:
-        """Count a request for as long as it holds a slot."""
-        self._account_in_flight[account] += 1
+    def flight(self, account: str, route: str) -> Iterator[None]:
+        """Count a request for as long as it holds a slot.
+
+        Args:
+            account: Whose.
+            route: The one that is asked first.
+        """
+        places = (("account", account), ("route", route))
+        for place in places:
+            self._flying[place] += 1
+            self._most_flying[place] = max(self._most_flying[place], self._flying[place])
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             yield
         finally:
             self.in_flight -= 1
-            self._account_in_flight[account] -= 1
+            for place in places:
+                self._flying[place] -= 1
 
     def attempted(self, route: str) -> None:
         """A route is asked."""
@@ -64,11 +74,19 @@ class Statistics:
             "most_in_flight": self.most_in_flight,
             "models": dict(self.requests),
             "accounts": {
-                name: {"requests": count, "in_flight": self._account_in_flight[name]}
+                name: {"requests": count, **self._flights("account", name)}
                 for name, count in self._account_requests.items()
             },
             "routes": {
-                name: {"attempts": count, "failures": failures.get(name, {}), "tokens": self._tokens[name]}
+                name: {
+                    "attempts": count,
+                    "failures": failures.get(name, {}),
+                    "tokens": self._tokens[name],
+                    **self._flights("route", name),
+                }
                 for name, count in self._attempts.items()
             },
         }
+
+    def _flights(self, kind: str, name: str) -> dict[str, int]:
+        return {"in_flight": self._flying[kind, name], "most_in_flight": self._most_flying[kind, name]}

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.local_platform.backend import CLASSES, Failure, first_choice, usage_of
+from workbench.local_platform.backend import CLASSES, Failure, choices_of, finishes, usage_of
 from workbench.local_platform.replies import error_object, usage_shown
 from workbench.local_platform.silent import Silent
 
@@ -26,23 +26,29 @@ async def events(
     Raises:
         Failure: The model server breaks off.
     """
-    calls_tools, last = False, None
+    calls_tools = False
+    newest: dict[str, Any] = {}
+    last: dict[str, Any] = {}
     async for chunk in chunks:
-        choice, usage = first_choice(chunk), usage_of(chunk)
+        newest, usage = chunk, usage_of(chunk)
         last = chunk if usage is not None else last
-        if usage is not None and not choice.get("delta") and not choice.get("finish_reason"):
+        if usage is not None and not any(choice.get("delta") for choice in choices_of(chunk)) and not finishes(chunk):
             continue  # it brings nothing else
         shown = {key: value for key, value in chunk.items() if key != "usage"} | {"model": name}
-        delta = choice.get("delta")
-        calls_tools = calls_tools or (isinstance(delta, dict) and bool(delta.get("tool_calls")))
-        if calls_tools and choice.get("finish_reason") and silent.stream_tool_finish == "stop":
-            shown["choices"] = [choice | {"finish_reason": "stop"}]
+        calls_tools = calls_tools or _calls_tools(chunk)
+        if calls_tools and finishes(chunk) and silent.stream_tool_finish == "stop":
+            shown["choices"] = [choice | {"finish_reason": "stop"} for choice in choices_of(chunk)]
         yield event(shown)
-    told = usage_shown(last, silent) if wants_usage and last is not None else None
-    if last is not None and told is not None:
+    told = usage_shown(last, silent) if wants_usage and newest else None
+    if told is not None:
         nothing = [] if silent.stream_usage_choices == "empty" else [{"index": 0, "delta": {}}]
-        yield event(last | {"model": name, "choices": nothing, "usage": told})
+        yield event(newest | {"model": name, "choices": nothing, "usage": told})
     yield DONE
+
+
+def _calls_tools(chunk: dict[str, Any]) -> bool:
+    deltas = [choice.get("delta") for choice in choices_of(chunk)]
+    return any(isinstance(delta, dict) and delta.get("tool_calls") for delta in deltas)
 
 
 def broken(failure: Failure, status: int, silent: Silent) -> bytes:

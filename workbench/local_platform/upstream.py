@@ -1,21 +1,25 @@
 """Forwarding to OpenAI-compatible model servers: pooled connections, streams passed on as they come."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
 import msgspec
 
-from workbench.local_platform.backend import Failure, first_choice
+from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, finishes
 from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Route
 
-_CONNECT_S = 10.0
-_EVENT_BYTES = 8 * 2**20
-_SHOWN_CHARS = 500
-_HIDDEN = "[secret]"
+MOST_EVENT_BYTES, MOST_ANSWER_BYTES = 8 * 2**20, 256 * 2**20
+_CONNECT_S, _END_S = 10.0, 1.0
+_KEEP_ALIVE_S = 4.0  # below the 5 s after which common servers close an idle connection
+_SHOWN_CHARS, _TAIL_CHARS = 500, 2_000
+_HIDDEN, _LEAST_SECRET_CHARS = b"[secret]", 8
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+_REFUSALS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
+"""Statuses of a model server that did nothing; behind any other it may have been at work."""
 
 
 class Upstream:
@@ -36,52 +40,54 @@ class Upstream:
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
         """One chat completion."""
         secret = self._secret(route)
-        try:
-            async with self._post(route, call.body_for(route), secret) as response:
-                raw = await response.read()
-        except (aiohttp.ClientError, OSError) as error:
-            raise _connection_failure(error) from error
-        if secret:
-            raw = raw.replace(secret.encode(), _HIDDEN.encode())
+        async with self._posted(route, call.body_for(route), secret) as response:
+            raw = await _read_all(response)
         if response.status != 200:
-            raise _refusal(response.status, raw)
-        completion = _json(raw)
+            raise _refusal(response.status, raw, secret)
+        completion = _without(secret, _json(raw))
         if not isinstance(completion, dict) or not isinstance(completion.get("choices"), list):
-            raise Failure(500, f"the model server answered with no chat completion: {_shown(raw)}", drew=None)
+            raise Failure(500, f"the model server answered with no chat completion: {_shown(raw, secret)}", drew=None)
         return completion
 
-    async def stream(self, route: Route, call: Call, attempt: int) -> AsyncIterator[dict[str, Any]]:
+    async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
         """The same in chunks."""
         secret = self._secret(route)
         body = call.body_for(route) | {"stream": True, "stream_options": {"include_usage": True}}
-        finished = False
-        try:
-            async with self._post(route, body, secret) as response:
-                if response.status != 200:
-                    raise _refusal(response.status, (await response.read()).replace((secret or "\0").encode(), b""))
-                if response.content_type != "text/event-stream":
-                    if self._silent_streams:
-                        return
-                    raise Failure(500, f"the model server sent {response.content_type} for a stream", drew=None)
-                async for event in _events(response.content):
-                    if event == b"[DONE]":
-                        return
-                    chunk = _chunk(event.replace(secret.encode(), _HIDDEN.encode()) if secret else event)
-                    finished = finished or first_choice(chunk).get("finish_reason") is not None
-                    yield chunk
-        except (aiohttp.ClientError, OSError) as error:
-            raise _connection_failure(error) from error
+        finished = begun = False
+        said = ""
+        async with self._posted(route, body, secret) as response:
+            if response.status != 200:
+                raise _refusal(response.status, await _read_all(response), secret)
+            if response.content_type != "text/event-stream":
+                if self._silent_streams:
+                    return
+                raise Failure(500, f"the model server sent {response.content_type} for a stream", drew=None)
+            async for event in events(response.content):
+                if event.strip() == b"[DONE]":
+                    finished = begun
+                    await _let_end(response)
+                    break
+                chunk = _chunk(event, secret, begun=begun)
+                begun, finished = True, finished or finishes(chunk)
+                if secret:  # also where it comes in pieces
+                    said = (said + _text_in(chunk))[-_TAIL_CHARS:]
+                    if secret in said:
+                        raise Failure(500, "the model server repeats a secret of the platform", drew=None)
+                yield chunk
         if not finished:
-            raise Failure(500, "the model server ended its stream before its answer", drew=None)
+            raise Failure(UNREACHABLE, "the model server ended its stream before its answer", drew=None)
 
     async def close(self) -> None:
         """Close the pool."""
         if self._session is not None:
             await self._session.close()
 
-    def _post(self, route: Route, body: dict[str, Any], secret: str | None) -> Any:
+    @asynccontextmanager
+    async def _posted(
+        self, route: Route, body: dict[str, Any], secret: str | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=self._connections, force_close=False)
+            connector = aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=_KEEP_ALIVE_S)
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)  # the gateway's limit covers the rest
             self._session = aiohttp.ClientSession(
                 connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
@@ -90,67 +96,127 @@ class Upstream:
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
         url = f"{str(route.base_url).rstrip('/')}/chat/completions"
-        return self._session.post(url, data=msgspec.json.encode(body), headers=headers, allow_redirects=False)
+        try:
+            data = msgspec.json.encode(body)
+            async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
+                yield response
+        except (aiohttp.ClientError, OSError) as error:
+            never_sent = isinstance(error, _NEVER_SENT)
+            text = "cannot be reached" if never_sent else "broke the connection off"
+            drew = False if never_sent else None
+            raise Failure(UNREACHABLE, f"the model server {text}: {type(error).__name__}", drew=drew) from error
 
     def _secret(self, route: Route) -> str | None:
         """The model server's own key.
 
         Raises:
-            Failure: The platform lacks it.
+            Failure: The platform lacks it, or has one that no header can carry.
         """
-        if route.secret_missing or (route.secret_env and not self._environment.get(route.secret_env)):
+        if route.secret_env is None:
+            return None
+        secret = self._environment.get(route.secret_env, "").strip()
+        if not secret or not secret.isascii() or not secret.isprintable():
             raise Failure(401, "the platform lacks the model server's secret")
-        return self._environment[route.secret_env] if route.secret_env else None
+        return secret
 
 
-async def _events(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """The data of server-sent events, as soon as each is whole; comments and other fields are skipped."""
+async def events(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """The data of server-sent events, as soon as each is whole; comments and other fields are skipped.
+
+    Args:
+        content: Of a response; lines end with LF or CR LF (HTML Standard, 9.2.6, but for a bare CR).
+    """
     pending = bytearray()
     data: list[bytes] = []
+    size, begun = 0, False
     async for piece in content.iter_any():
-        pending += piece
-        if len(pending) > _EVENT_BYTES:
-            raise Failure(500, "the model server sent an event without end", drew=None)
+        pending += piece if begun else piece.removeprefix(b"\xef\xbb\xbf")
+        begun = True
         *lines, rest = pending.split(b"\n")
         pending = bytearray(rest)
         for line in lines:
             line = line.rstrip(b"\r")
             if line.startswith(b"data:"):
                 data.append(bytes(line[5:].removeprefix(b" ")))
+                size += len(line)
             elif not line and data:
                 yield b"\n".join(data)
-                data = []
+                data, size = [], 0
+        if size + len(pending) > MOST_EVENT_BYTES:
+            raise Failure(500, "the model server sent an event without end", drew=None)
         await asyncio.sleep(0)  # a server that never pauses must not keep others waiting
+    last = bytes(pending).rstrip(b"\r")
+    if last.startswith(b"data:"):
+        data.append(last[5:].removeprefix(b" "))
+    if data:  # some servers leave the last blank line out
+        yield b"\n".join(data)
 
 
-def _chunk(event: bytes) -> dict[str, Any]:
-    chunk = _json(event)
+async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > MOST_ANSWER_BYTES:
+            raise Failure(500, "the model server sent an answer without end", drew=None)
+    return bytes(body)
+
+
+async def _let_end(response: aiohttp.ClientResponse) -> None:
+    """Read what follows the end of a stream, so that its connection can be used again; not for long."""
+    try:
+        async with asyncio.timeout(_END_S):
+            async for _ in response.content.iter_any():
+                pass
+    except (TimeoutError, aiohttp.ClientError, OSError):
+        response.close()
+
+
+def _chunk(event: bytes, secret: str | None, *, begun: bool) -> dict[str, Any]:
+    chunk = _without(secret, _json(event))
     if not isinstance(chunk, dict):
-        raise Failure(500, f"the model server sent an event that is no chunk: {_shown(event)}", drew=None)
-    if "error" in chunk:
-        raise Failure(500, f"the model server failed in its stream: {_message_in(chunk) or _shown(event)}", drew=None)
+        text = f"the model server sent an event that is no chunk: {_shown(event, secret)}"
+        raise Failure(UNREACHABLE, text, drew=None)
+    if error := chunk.get("error"):
+        code = error.get("code") if isinstance(error, dict) else None
+        known = str(code).isdigit() and 400 <= int(str(code)) <= 599
+        text = f"the model server failed in its stream: {_message_in(chunk) or _shown(event, secret)}"
+        status = int(str(code)) if known and not begun else UNREACHABLE
+        raise Failure(status, text, drew=False if status in _REFUSALS else None)
     return chunk
 
 
-def _connection_failure(error: Exception) -> Failure:
-    never_sent = isinstance(error, _NEVER_SENT)
-    text = "cannot be reached" if never_sent else "broke the connection off"
-    return Failure(0, f"the model server {text}: {type(error).__name__}", drew=False if never_sent else None)
-
-
-def _refusal(status: int, raw: bytes) -> Failure:
+def _refusal(status: int, raw: bytes, secret: str | None) -> Failure:
     """What a model server that answers with an error comes to: its status, and its own words where it has some."""
-    said = _json(raw)
+    said = _without(secret, _json(raw))
     text = _message_in(said) if isinstance(said, dict) else None
     if not 400 <= status < 600:
         return Failure(500, f"the model server answered with status {status}", drew=None)
-    return Failure(status, text or _shown(raw) or f"the model server answered with status {status}")
+    text = text or _shown(raw, secret) or f"the model server answered with status {status}"
+    return Failure(status, text, drew=False if status in _REFUSALS else None)
 
 
 def _message_in(said: dict[str, Any]) -> str | None:
     error = said.get("error")
     message = error.get("message") if isinstance(error, dict) else error
     return message[:_SHOWN_CHARS] if isinstance(message, str) else None
+
+
+def _without(secret: str | None, value: Any) -> Any:
+    """A decoded value without the secret, however it was written."""
+    if secret is None or len(secret) < _LEAST_SECRET_CHARS:  # a shorter one stands in texts by chance
+        return value
+    encoded, hidden = msgspec.json.encode(value), msgspec.json.encode(secret)[1:-1]
+    return msgspec.json.decode(encoded.replace(hidden, _HIDDEN)) if hidden in encoded else value
+
+
+def _text_in(chunk: dict[str, Any]) -> str:
+    """What a chunk adds to the texts of an answer, one after the other."""
+    texts: list[str] = []
+    for choice in choices_of(chunk):
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            texts += [delta[name] for name in ("content", "reasoning_content") if isinstance(delta.get(name), str)]
+    return "".join(texts)
 
 
 def _json(raw: bytes) -> Any:
@@ -160,5 +226,6 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def _shown(raw: bytes) -> str:
-    return raw[:_SHOWN_CHARS].decode("utf-8", "replace")
+def _shown(raw: bytes, secret: str | None) -> str:
+    text = raw[:_SHOWN_CHARS].decode("utf-8", "replace")
+    return "" if secret and secret[:_LEAST_SECRET_CHARS] in text else text

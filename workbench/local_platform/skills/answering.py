@@ -10,7 +10,10 @@ from workbench.local_platform.config import Route
 from workbench.local_platform.skills import arithmetic, choice, extraction, tool_arguments
 from workbench.local_platform.skills.numbers import written
 
-_READ_CHARS = 20_000  # of a prompt; a model has its limits too
+_READ_CHARS = 8_000  # of a prompt; a model has its limits too
+_COUNTED_CHARS = 100_000  # of a text; the rest is taken to be alike
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\n{3,}")
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
@@ -43,19 +46,26 @@ def answer(route: Route, body: dict[str, Any]) -> Answer:
     ):
         return _call(function, prompt, prompt_tokens)
     try:
-        text, reasoning = _prose(route, body, prompt[:_READ_CHARS], whole[:_READ_CHARS])
+        text, reasoning = _prose(route, body, _readable(prompt), _readable(whole))
     except (ValueError, ArithmeticError, LookupError, RecursionError):  # a number beyond all reason, for one
         text, reasoning = "I cannot make sense of the question.", None
     return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
 
 
+def _readable(text: str) -> str:
+    """As much of a text as a skill reads, without stretches of blanks, over which its patterns would take long."""
+    return _LINES.sub("\n\n", _BLANKS.sub(" ", text[: 4 * _READ_CHARS]))[:_READ_CHARS]
+
+
 def count_tokens(text: str) -> int:
     """Count tokens the simulated way: word pieces of at most six letters, and punctuation marks."""
+    if len(text) > _COUNTED_CHARS:
+        return count_tokens(text[:_COUNTED_CHARS]) * len(text) // _COUNTED_CHARS
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
 def _prose(route: Route, body: dict[str, Any], prompt: str, whole: str) -> tuple[str, str | None]:
-    careful = route.options.get("careful", True)
+    careful = route.options.careful
     if route.skill == "extraction":
         return extraction.extract(whole), None
     if route.skill == "arithmetic":
@@ -95,7 +105,7 @@ def _reasoned(prompt: str, effort: str) -> tuple[str, str]:
 
 def _call(function: dict[str, Any], prompt: str, prompt_tokens: int) -> Answer:
     try:
-        arguments = tool_arguments.arguments_for(prompt[:_READ_CHARS], function)
+        arguments = tool_arguments.arguments_for(_readable(prompt), function)
     except (ValueError, ArithmeticError, LookupError, RecursionError):
         arguments = "{}"
     call_id = "call_" + hashlib.sha256(f"{function['name']}{arguments}".encode()).hexdigest()[:16]

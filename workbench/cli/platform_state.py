@@ -1,0 +1,153 @@
+"""`workbench platform keys | draws`: who may call, and what was drawn."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from workbench.cli import options
+from workbench.cli.output import print_json, print_table, say
+from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
+
+_MOST_TOKENS = 10**15
+_DRAW_COLUMNS = ("id", "at", "account", "route", "settled", "total_tokens", "estimated_tokens", "note")
+
+
+@click.group(invoke_without_command=True)
+@with_files
+@options.as_json
+@click.pass_context
+def keys(ctx: click.Context, /, **_: Any) -> None:
+    """List the keys; `create`, `regenerate` and `revoke` change them, also while the platform serves."""
+    if ctx.invoked_subcommand is None:
+        _list_keys(ctx)
+
+
+@keys.command("list")
+@with_files
+@options.as_json
+@click.pass_context
+def list_keys(ctx: click.Context, /, **_: Any) -> None:
+    """List the keys, as `keys` alone does."""
+    _list_keys(ctx)
+
+
+@keys.command()
+@click.argument("account")
+@with_files
+@options.as_json
+@click.pass_context
+def create(ctx: click.Context, /, account: str, **_: Any) -> None:
+    """Make a key for ACCOUNT and show it this once."""
+    files = given_files(ctx)
+    known_account(files, account)
+    state = open_state(files, make=True)
+    with explained():
+        _show_key(ctx, state.create_key(account))
+
+
+@keys.command()
+@click.argument("key_id")
+@with_files
+@options.as_json
+@click.pass_context
+def regenerate(ctx: click.Context, /, key_id: str, **_: Any) -> None:
+    """Make a key in place of the one with KEY_ID (see `keys list`), which is dead from then on."""
+    state = open_state(given_files(ctx))
+    with explained():
+        _show_key(ctx, state.regenerate_key(key_id))
+
+
+@keys.command()
+@click.argument("key_id")
+@with_files
+@click.pass_context
+def revoke(ctx: click.Context, /, key_id: str, **_: Any) -> None:
+    """Refuse the key with KEY_ID (see `keys list`) from now on."""
+    state = open_state(given_files(ctx))
+    with explained():
+        account = state.revoke_key(key_id)
+    say(f"a key of {account} is refused from now on")
+
+
+@click.group(invoke_without_command=True)
+@with_files
+@click.option("--account", "whose", help="Only this one's.")
+@click.option("--unsettled", is_flag=True, help="Only those whose usage nobody reported.")
+@click.option("--most", default=20, show_default=True, type=click.IntRange(1, 10**9), help="How many, newest first.")
+@options.as_json
+@click.pass_context
+def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bool, most: int, **_: Any) -> None:
+    """List what was drawn on the allowance; `add` puts down a draw made elsewhere, `remove` takes one back."""
+    if ctx.invoked_subcommand is not None:
+        return
+    files = given_files(ctx)
+    if whose is not None:
+        known_account(files, whose)
+    state = open_state(files)
+    with explained():
+        found = state.draws(whose, unsettled_only=unsettled, most=most)
+    rows = [msgspec.structs.asdict(draw) | {"at": _time(draw.at)} for draw in found]
+    _print(rows, as_json, _DRAW_COLUMNS)
+
+
+@draws.command()
+@click.argument("account")
+@click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
+@click.option("--note", default="", help="Where it was made, such as in the chat UI.")
+@with_files
+@click.pass_context
+def add(ctx: click.Context, /, account: str, tokens: int, note: str, **_: Any) -> None:
+    """Put down that ACCOUNT drew TOKENS elsewhere."""
+    files = given_files(ctx)
+    known_account(files, account)
+    state = open_state(files, make=True)
+    with explained():
+        number = state.add_draw(account, tokens, note)
+    say(f"draw {number}; `workbench platform draws remove {number}` takes it back")
+
+
+@draws.command()
+@click.argument("draw_id", type=click.IntRange(1, 2**62))
+@with_files
+@click.pass_context
+def remove(ctx: click.Context, /, draw_id: int, **_: Any) -> None:
+    """Take back the draw DRAW_ID, which was added by hand."""
+    state = open_state(given_files(ctx))
+    with explained():
+        state.remove_draw(draw_id)
+
+
+def _list_keys(ctx: click.Context) -> None:
+    state = open_state(given_files(ctx))
+    with explained():
+        found = state.keys()
+    rows = [
+        msgspec.structs.asdict(key) | {"created_at": _time(key.created_at), "revoked_at": _time(key.revoked_at)}
+        for key in found
+    ]
+    _print(rows, _as_json(ctx), ("id", "account", "created_at", "revoked_at"))
+
+
+def _show_key(ctx: click.Context, key: str) -> None:
+    if _as_json(ctx):
+        print_json({"key": key})
+    else:
+        click.echo(key)
+    say("this is the only time that the key is shown")
+
+
+def _as_json(ctx: click.Context) -> bool:
+    return bool(ctx.params.get("as_json") or (ctx.parent and ctx.parent.params.get("as_json")))
+
+
+def _time(moment: float | None) -> datetime | None:
+    return None if moment is None else datetime.fromtimestamp(moment, UTC)
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool, names: tuple[str, ...]) -> None:
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_table(rows, {name: name.replace("_", " ") for name in names}, whole="id")

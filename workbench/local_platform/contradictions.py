@@ -1,0 +1,123 @@
+"""What each key of a platform's configuration allows by itself and the keys together do not."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from workbench.local_platform.config import (
+    FRONT_FAULTS,
+    OWN_FIELDS,
+    SIMULATED_ONLY,
+    PlatformConfig,
+    Preset,
+    Route,
+    RouteFault,
+)
+
+Place = tuple[str | int, ...]
+_PLAIN = Route(id="any", upstream="any")
+
+
+class Contradiction(NamedTuple):
+    """One thing that cannot be served."""
+
+    place: Place
+    text: str
+    wrong: str = ""
+    """A name that is none…"""
+    known: tuple[str, ...] = ()
+    """…and those that are."""
+
+
+def contradictions(config: PlatformConfig) -> Iterator[Contradiction]:
+    """List them all."""
+    routes = tuple(route.id for route in config.routes)
+    accounts = tuple(account.name for account in config.accounts)
+    if not routes:
+        yield Contradiction(("routes",), "at least one route is needed")
+    if not accounts:
+        yield Contradiction(("accounts",), "at least one account is needed")
+    yield from _repeated((("accounts", n, "name"), name) for n, name in enumerate(accounts))
+    entries: list[tuple[Place, Route | Preset]] = [(("routes", n), route) for n, route in enumerate(config.routes)]
+    entries += [(("presets", n), preset) for n, preset in enumerate(config.presets)]
+    yield from _repeated(((*place, "id"), entry.id) for place, entry in entries)
+    for place, entry in entries:
+        yield from _unknown((*place, "visible_to"), entry.visible_to or (), accounts, "account")
+        found = _route_faults(entry, routes) if isinstance(entry, Route) else _preset_faults(entry, routes)
+        yield from (fault._replace(place=(*place, *fault.place)) for fault in found)
+    yield from _unknown(("statistics_for",), config.statistics_for, accounts, "account")
+    for status in config.silent.cooldown_after:
+        if not 400 <= status <= 599:
+            yield Contradiction(("silent", "cooldown_after"), f"{status} is no status of a failure")
+
+
+def _repeated(named: Iterable[tuple[Place, str]]) -> Iterator[Contradiction]:
+    seen: set[str] = set()
+    for place, name in named:
+        if name in seen:
+            yield Contradiction(place, f"{name!r} is given twice")
+        seen.add(name)
+
+
+def _unknown(place: Place, names: Iterable[str], known: tuple[str, ...], kind: str) -> Iterator[Contradiction]:
+    for name in names:
+        if name not in known:
+            yield Contradiction(place, f"{name!r} is no {kind}", name, known)
+
+
+def _preset_faults(preset: Preset, routes: tuple[str, ...]) -> Iterator[Contradiction]:
+    yield from _unknown(("base",), (preset.base,), routes, "route")
+    for name in preset.parameters:
+        if name in OWN_FIELDS or name in ("model", "messages", "stream", "stream_options"):
+            yield Contradiction(("parameters", name), "a caller or the platform sets this field")
+
+
+def _route_faults(route: Route, routes: tuple[str, ...]) -> Iterator[Contradiction]:
+    if route.fallback is not None:
+        others = tuple(name for name in routes if name != route.id)
+        yield from _unknown(("fallback",), (route.fallback,), others, "other route")
+    if (route.skill is None) == (route.base_url is None):
+        text = "give either skill, for a simulated model, or base_url, for a model server"
+        yield Contradiction(("skill",), text)
+    elif route.base_url is not None:
+        yield from _server_faults(route, route.base_url)
+    elif route.secret_env is not None:
+        yield Contradiction(("secret_env",), "a simulated model has no secret; it goes with base_url")
+    for number, fault in enumerate(route.faults):
+        yield from (found._replace(place=("faults", number, *found.place)) for found in _fault_faults(fault))
+    for front in (True, False):
+        always = [f for f in route.faults if (f.kind in FRONT_FAULTS) is front and f.until_s is f.every_s is None]
+        if sum(fault.share for fault in always) > 1 + 1e-9:
+            yield Contradiction(("faults",), "the shares add up to more than 1")
+
+
+def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:
+    try:
+        parts = urlsplit(base_url)
+        host = (parts.hostname or "").encode("idna")
+        sound = parts.scheme in ("http", "https") and host and parts.port != 0
+    except ValueError:  # UnicodeError is one
+        sound = False
+    if not sound:
+        yield Contradiction(("base_url",), f"expected an http or https URL, found {base_url!r}")
+    elif parts.query or parts.fragment or parts.username or parts.password:
+        yield Contradiction(("base_url",), "it must not carry a query, a fragment, a user name or a password")
+    elif parts.path.rstrip("/").endswith("/chat/completions"):
+        yield Contradiction(("base_url",), "give it up to and including /v1: /chat/completions is added")
+    for name in SIMULATED_ONLY:
+        if getattr(route, name) != getattr(_PLAIN, name):
+            yield Contradiction((name,), "only a simulated model can be told this")
+    if any(fault.kind not in FRONT_FAULTS for fault in route.faults):
+        text = "a real model server makes its own faults; only gateway, reset and truncate are in front of it"
+        yield Contradiction(("faults",), text)
+
+
+def _fault_faults(fault: RouteFault) -> Iterator[Contradiction]:
+    if fault.status is not None and fault.kind != "status":
+        yield Contradiction(("status",), f"goes with kind 'status', not with {fault.kind!r}")
+    if bool(fault.delay_s) != (fault.kind == "slow"):
+        yield Contradiction(("delay_s",), "goes with kind 'slow', and has to be more than 0")
+    if bool(fault.for_s) != (fault.every_s is not None):
+        yield Contradiction(("every_s",), "bursts need both every_s and for_s")
+    if fault.until_s is not None and fault.until_s <= fault.from_s:
+        yield Contradiction(("until_s",), "has to be later than from_s")
