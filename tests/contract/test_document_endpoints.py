@@ -216,3 +216,48 @@ def test_a_caller_that_leaves_frees_its_slot_and_its_draw_stays_open() -> None:
         (draw,) = state.draws(unsettled_only=True)
     assert draw.estimated_tokens is not None
     assert draw.estimated_tokens > 7
+
+
+def test_the_api_is_text_in_text_out_without_uploads_or_knowledge(caller: Caller) -> None:
+    """What the service does: uploads, knowledge collections and notebooks are not reachable; Limits, content."""
+    for path in (
+        "/api/v1/files/",
+        "/api/v1/knowledge/",
+        "/api/v1/retrieval/process/file",
+        "/api/embeddings",
+        "/api/images",
+    ):
+        assert caller.http.post(path, json={}).status_code == 404
+    parts = [{"type": "text", "text": "What is 40 + 2?"}]
+    body = {"model": "plain", "messages": [{"role": "user", "content": parts}]}
+    assert caller.http.post("/api/chat/completions", json=body).status_code == 200
+
+
+def test_model_is_required_and_has_to_be_visible(caller: Caller) -> None:
+    """Resources, Chat completion request: model."""
+    for body in (
+        {"messages": []},
+        {"model": None, "messages": []},
+        {"model": 7, "messages": []},
+        {"model": "", "messages": []},
+    ):
+        assert caller.http.post("/api/chat/completions", json=body).status_code == 400
+
+
+def test_no_endpoint_creates_keys(caller: Caller) -> None:
+    """Endpoints, rule 5: not shown; there is none here."""
+    for method in ("GET", "POST", "DELETE"):
+        assert caller.http.request(method, "/api/v1/auths/api_key").status_code == 404
+
+
+def test_the_path_carries_no_version_segment(caller: Caller) -> None:
+    """Versioning."""
+    assert caller.http.get("/api/models").json() == caller.http.get("/api/v1/models").json()
+    assert caller.http.get("/models").status_code == 404
+
+
+def test_errors_a_backend_that_answers_530() -> None:
+    """Errors, model server behind a route is down: 502 or 530."""
+    config = platform_of({"id": "m", "faults": [{"status": 530}]})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        assert caller.ask("m").status_code == 530

@@ -1,6 +1,11 @@
 """Where the document is silent: one choice each, in one place, with what else a platform of the kind was seen to do.
 
-Every entry answers a question that the document leaves "not shown"; the first value named is the default.
+Every entry answers a question that the document leaves "not shown"; the first value named is the default. Without a
+switch, and not shown either: a model entry also has `object`, `created`, `owned_by` and `name`, a preset `preset` and
+`info.base_model_id`; body fields that the platform takes for itself (`OWN_FIELDS` in config.py) reach no model, what stands
+in `params` and `extra_body` is lifted out, and `max_completion_tokens` is renamed to `max_tokens`; `max_tokens` has no upper
+bound, and a request the size of `limits.body_bytes`; parts of a message's content pass unchanged; there are no endpoints for
+keys, uploads or events; `/api/v1` is the same as `/api`; an answer carries `X-Request-Id`.
 """
 
 from typing import Annotated, Literal
@@ -14,55 +19,56 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errors: Literal["error", "detail", "detail_400", "null_200"] = "error"
     """Error body shape, not shown. How a route's failure is told: `error`, the gateway's object under the failure's own
     status; `detail`, the platform's text under that status; `detail_400`, the text, and 400 whatever happened;
-    `null_200`, status 200 and the JSON value null. The platform's own refusals are always a `detail`."""
+    `null_200`, status 200 and the JSON value null. So are told a route's failure, a cooldown and the want of a slot; what
+    the platform itself refuses (keys, models, bodies, the allowance) is always a `detail`."""
     unreachable_status: Literal[500, 502, 503] = 500
     """Status when a backend is down, not shown: of a model server that cannot be reached or breaks off. One that answers
     with an error status keeps it."""
     time_limit_status: Literal[408, 504] = 408
     """Status when a route exceeds its time, not shown."""
     time_limit_per: Literal["attempt", "request"] = "attempt"
-    """Whether the 120 s hold for every attempt of a request, as seen, or for all of them together."""
+    """Not shown: whether the 120 s hold for every attempt of a request, as seen, or for all of them together."""
     past_limit: Literal["429", "503", "queue"] = "429"
     """What meets the 65th request in flight, not shown: refused with 429 as a gateway does, refused with 503 and plain
     text as its web server does, or kept waiting."""
     past_limit_retry_after_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """`Retry-After` of that 429; a gateway was seen to send 17 to 24 s, and none."""
+    """Not shown: `Retry-After` of that 429; a gateway was seen to send 17 to 24 s, and none."""
     cooldown_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """How long a route answers 429 after one of `cooldown_after`, not shown; 5 s were seen after a 401, 0 is never."""
     cooldown_after: tuple[int, ...] = (401, 404, 429)
-    """The failures after which a route cools down, if any does."""
+    """Not shown: the failures after which a route cools down, if any does."""
     usage_keys: Literal["openai", "input_output"] = "openai"
     """Exact key names of usage, not shown: `prompt_tokens`, `completion_tokens`, `total_tokens`; or `input_tokens`,
     `output_tokens`."""
     usage: Literal["reported", "absent", "zero"] = "reported"
-    """Whether an answer carries usage at all: what the route reported; none; or noughts. Draws are not touched."""
+    """Not shown: whether an answer carries usage at all: what the route reported; none; or noughts. Draws are not touched."""
     missing_usage: Literal["absent", "zero"] = "absent"
-    """What the caller sees of a route that reports no usage: none, or noughts, as was seen."""
+    """Not shown: what the caller sees of a route that reports no usage: none, or noughts, as was seen."""
     served_name: Literal["requested", "upstream", "route"] = "requested"
-    """What `model` names, "identifies the route": the id that was asked for unless a fallback answered, whose own server's
+    """Not shown: what `model` names, "identifies the route": the route's id unless a fallback answered, whose own server's
     name stands there then, as was seen; always the server's name; or always the id of the route that served."""
     preset_prompt: Literal["before", "alone", "off"] = "before"
     """A preset's system prompt, not shown: put before the caller's in one message, as was seen; in its place; or left out."""
     preset_parameters: bool = True
-    """Whether a preset's parameters apply, as was seen; the caller's own fields replace them."""
+    """Not shown: whether a preset's parameters apply, as was seen; the caller's own fields replace them."""
     exhausted: Literal["refuse", "fallback", "silent"] = "refuse"
     """Behaviour when the allowance is exhausted, not shown: refuse; let the route's fallback answer, where it has one; or
     say nothing until the time limit."""
     exhausted_status: Annotated[int, msgspec.Meta(ge=400, le=599)] = 400
-    """Status of that refusal; a filter of the platform was seen to make 400 of everything."""
+    """Not shown: status of that refusal; a filter of the platform was seen to make 400 of everything."""
     exhausted_detail: str = "Your allowance is used up."
-    """Its text."""
+    """Not shown: its text."""
     stream_usage: Literal["asked", "always", "never"] = "asked"
     """Wire format of streamed chunks, not shown: usage in a last chunk when `stream_options.include_usage` asks for it."""
     stream_usage_choices: Literal["empty", "delta"] = "empty"
-    """`choices` of that chunk: an empty list, or one entry with an empty delta, as was seen."""
+    """Not shown: `choices` of that chunk: an empty list, or one entry with an empty delta, as was seen."""
     stream_tool_finish: Literal["tool_calls", "stop"] = "tool_calls"
-    """`finish_reason` of a streamed tool call; `stop` was seen."""
+    """Not shown: `finish_reason` of a streamed tool call; `stop` was seen."""
     broken_stream: Literal["error", "error_done", "end"] = "error"
-    """A model server that breaks off in a stream: an error in the stream; one followed by [DONE]; or a clean end without
-    either."""
+    """Not shown: a model server that breaks off in a stream: an error in the stream; one followed by [DONE]; or a clean end
+    without either."""
     garbled_stream: Literal["error", "empty"] = "error"
-    """A model server that answers a streamed call with 200 and no stream: a failure like any other, or, as was seen, a
+    """Not shown: a model server that answers a streamed call with 200 and no stream: a failure like any other, or, as was seen, a
     stream without a word that ends well."""
     unknown_path: Literal["404", "page"] = "404"
-    """A path outside the API: 404, or 200 and the HTML of the web app, as was seen for GET."""
+    """Not shown: a path outside the API: 404, or 200 and the HTML of the web app, as was seen for GET."""

@@ -1,0 +1,103 @@
+"""Every limit of the configuration holds, and is felt when it is taken out."""
+
+import time
+
+import httpx
+import pytest
+
+from tests.contract.asking import Caller, platform_of
+from workbench.local_platform.server import ThreadedServer
+
+
+def test_the_size_of_a_body() -> None:
+    with ThreadedServer(platform_of({"id": "m"}, limits={"body_bytes": 2048})) as server, Caller(server) as caller:
+        assert caller.ask("m", "x" * 1500).status_code == 200
+        refused = caller.ask("m", "x" * 3000)
+    assert refused.status_code == 413
+    assert isinstance(refused.json()["detail"], str)
+
+
+@pytest.mark.parametrize(("allowed", "status"), [(1024, 400), (60_000, 200)])
+def test_the_size_of_a_header(allowed: int, status: int) -> None:
+    with ThreadedServer(platform_of({"id": "m"}, limits={"header_bytes": allowed})) as server:
+        headers = {"Authorization": f"Bearer {server.key}", "X-Long": "x" * 20_000}
+        reply = httpx.get(f"{server.base_url}/api/models", headers=headers)
+    assert reply.status_code == status
+    assert reply.json()
+
+
+@pytest.mark.parametrize(("retries", "pauses_s"), [(0, 0), (1, 40), (2, 120)])
+def test_the_pause_before_a_retry_doubles(retries: int, pauses_s: float) -> None:
+    import msgspec
+
+    from tests.conftest import one_route
+    from workbench.local_platform.config import Limits
+
+    limits = Limits(retries=retries, retry_pause_s=40)
+    config = msgspec.structs.replace(one_route(unavailable=True), limits=limits, clock_speed=100)
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        begin = time.monotonic()
+        assert caller.ask("m").status_code == 502
+        assert pauses_s <= (time.monotonic() - begin) * 100 < pauses_s + 60
+
+
+def test_an_answer_that_is_not_capped_is_taken_for_so_much_until_its_usage_is_known() -> None:
+    config = platform_of(
+        {"id": "m", "faults": [{"kind": "cut"}]}, limits={"retries": 0}, allowance={"assumed_completion_tokens": 77_000}
+    )
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        caller.ask("m")
+        caller.ask("m", max_tokens=5)
+        estimates = sorted(draw.estimated_tokens or 0 for draw in server.platform.state.draws())
+    assert estimates[0] < 1000 < 77_000 < estimates[1] < 78_000
+
+
+def test_the_status_of_the_time_limit_within_a_stream() -> None:
+    config = platform_of({"id": "m", "token_ms": 60_000}, clock_speed=500, silent={"time_limit_status": 504})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        assert caller.events("m", "one two three four five")[-1]["error"]["code"] == "504"
+
+
+def test_time_for_all_attempts_together_includes_pauses_and_the_fallback() -> None:
+    routes = (
+        {"id": "m", "faults": [{"kind": "hang"}], "fallback": "spare"},
+        {"id": "spare", "faults": [{"kind": "hang"}]},
+    )
+    config = platform_of(*routes, clock_speed=200, silent={"time_limit_per": "request"})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        for streamed in (False, True):
+            begin = time.monotonic()
+            assert caller.ask("m", stream=streamed).status_code == 408
+            assert (time.monotonic() - begin) * 200 < 180
+
+
+def test_a_server_that_cannot_be_reached_cools_down_by_the_status_it_is_given() -> None:
+    route = {"id": "m", "base_url": "http://127.0.0.1:9/v1"}
+    silent = {"unreachable_status": 502, "cooldown_s": 1000, "cooldown_after": [502]}
+    with ThreadedServer(platform_of(route, silent=silent)) as server, Caller(server) as caller:
+        assert [caller.ask("m").status_code for _ in range(2)] == [502, 429]
+
+
+@pytest.mark.parametrize(("style", "status"), [("error", 429), ("detail", 429), ("detail_400", 400), ("null_200", 200)])
+def test_the_65th_request_is_refused_in_the_chosen_style(style: str, status: int) -> None:
+    config = platform_of({"id": "m"}, limits={"in_flight": 1}, silent={"errors": style})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        server.platform._gateway._slots._value = 0  # as if another held it
+        assert caller.ask("m").status_code == status
+
+
+@pytest.mark.parametrize("skill", ["arithmetic", "extraction", "reasoning", "tools", "prose"])
+def test_no_prompt_makes_a_simulated_model_think_for_long(skill: str) -> None:
+    config = platform_of({"id": "m", "skill": skill, "calls_tools": skill == "tools"})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        for text in (
+            " " * 20_000,
+            "2+2 " + "only " * 4_000,
+            "\n" * 20_000,
+            "1 " * 10_000,
+            "a, " * 7_000,
+            "word " * 600_000,
+        ):
+            begin = time.monotonic()
+            assert caller.ask("m", text).status_code == 200
+            assert time.monotonic() - begin < 2.5
