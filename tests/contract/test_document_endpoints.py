@@ -233,15 +233,10 @@ def test_the_api_is_text_in_text_out_without_uploads_or_knowledge(caller: Caller
     assert caller.http.post("/api/chat/completions", json=body).status_code == 200
 
 
-def test_model_is_required_and_has_to_be_visible(caller: Caller) -> None:
+@pytest.mark.parametrize("given", [{}, {"model": None}, {"model": 7}, {"model": ""}])
+def test_model_is_required_and_has_to_be_visible(caller: Caller, given: dict[str, object]) -> None:
     """Resources, Chat completion request: model."""
-    for body in (
-        {"messages": []},
-        {"model": None, "messages": []},
-        {"model": 7, "messages": []},
-        {"model": "", "messages": []},
-    ):
-        assert caller.http.post("/api/chat/completions", json=body).status_code == 400
+    assert caller.http.post("/api/chat/completions", json={"messages": []} | given).status_code == 400
 
 
 def test_no_endpoint_creates_keys(caller: Caller) -> None:
