@@ -21,6 +21,7 @@ from workbench.plan.models import planned_models
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
 from workbench.run.slots import Slots
+from workbench.run.work import Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
 
 BASE_GENERATION = "base"
@@ -36,6 +37,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False
+    fixed: bool = False
+    """Keep to the limit from the start, instead of adapting to how the platform does."""
 
 
 class Finished(msgspec.Struct, frozen=True):
@@ -113,7 +116,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
                 slots_folder(where, session.endpoint) as folder,
                 Slots(folder, job.run.max_in_flight, job.name) as slots,
             ):
-                ending = await conductor.run(slots, show_progress=options.show_progress)
+                ending = await conductor.run(Rules(slots, options.fixed), show_progress=options.show_progress)
             return _finished(ledger, job, run_id, ending, options.reports)
 
 

@@ -69,6 +69,7 @@ def plan(job: Path, as_json: bool, **given: Any) -> None:
     shell_complete=options.complete_runs,
     help="Go on within the generation of RUN, with its job unless JOB is given.",
 )
+@options.fixed
 @options.reports
 @options.no_report
 @options.no_progress
@@ -90,6 +91,7 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
 
 @click.command()
 @options.ledger
+@options.fixed
 @options.reports
 @options.no_report
 @options.no_progress
@@ -105,7 +107,7 @@ def demo(**given: Any) -> None:
 def _run(where: Where, job: Job, fresh: bool, resume: str | None, given: dict[str, Any]) -> None:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
-    finished = anyio.run(run_job, where, job, RunOptions(fresh, resume, reports, show))
+    finished = anyio.run(run_job, where, job, RunOptions(fresh, resume, reports, show, given["fixed"]))
     for note in finished.notes:
         say(f"note: {note}")
     if finished.error is not None:

@@ -17,6 +17,9 @@ reports = click.option(
     help="Folder for pages [default: reports, or one in it named after another ledger].",
 )
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
+fixed = click.option(
+    "--fixed", is_flag=True, help="Keep to max_in_flight from the start, instead of adapting to the platform."
+)
 no_progress = click.option("--no-progress", is_flag=True, help="Draw no progress bar, as where there is no terminal.")
 
 

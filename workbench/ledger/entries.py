@@ -155,6 +155,15 @@ class Answer(Entry, frozen=True, tag="answer"):
     raw: str | None = None
 
 
+class PaceChanged(Entry, frozen=True, tag="pace"):
+    """From now on a run lets so many requests into flight."""
+
+    run_id: str
+    recorded_at: datetime
+    allowed: int
+    reason: str
+
+
 class Scored(Entry, frozen=True, tag="score"):
     """One scorer's verdict on the answer a run uses for one request."""
 
@@ -168,7 +177,7 @@ class Scored(Entry, frozen=True, tag="score"):
     extracted: str | None = None
 
 
-KINDS = (RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, Scored)
+KINDS = (RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored)
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:

@@ -182,12 +182,15 @@ def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     return _sized(alt.layer(whole, half, middle, far), len(models))
 
 
-def course_chart(latency: Sequence[Row], in_flight: Sequence[Row], limit: int, colours: Colours) -> AnyChart:
+def course_chart(
+    latency: Sequence[Row], in_flight: Sequence[Row], pace: Sequence[Row], limit: int, colours: Colours
+) -> AnyChart:
     """Latency by model in the course of a run, over the calls in flight and their limit.
 
     Args:
         latency: `run_latency_course` rows.
         in_flight: `run_in_flight` rows.
+        pace: `run_pace` rows.
         limit: The run's `max_in_flight`.
         colours: Of the ledger.
     """
@@ -197,7 +200,7 @@ def course_chart(latency: Sequence[Row], in_flight: Sequence[Row], limit: int, c
     ]
     models = list(dict.fromkeys(row["model"] for row in data))
     most = max((limit, *(row["most_in_flight"] for row in in_flight)))
-    far = max((row["seconds"] for row in (*latency, *in_flight)), default=1)
+    far = max((row["seconds"] for row in (*latency, *in_flight, *pace)), default=1)
     across = alt.Scale(domain=[0, far], nice=False)
     into = _tip("s", title="seconds into the run", format=".3s")
     upper = (
@@ -211,7 +214,9 @@ def course_chart(latency: Sequence[Row], in_flight: Sequence[Row], limit: int, c
         )
     )
     flights = [{"s": row["seconds"], "in flight": row["most_in_flight"]} for row in in_flight]
-    levels = alt.Y("in flight:Q", title=f"calls in flight, at most {limit}", axis=alt.Axis(tickMinStep=1, tickCount=3))
+    levels = alt.Y(
+        "in flight:Q", title=f"in flight of {limit} (line: allowed)", axis=alt.Axis(tickMinStep=1, tickCount=3)
+    )
     area = (
         _over(flights, width=WIDTH, height=70)
         .mark_area(interpolate="step", opacity=0.35, color="var(--accent)")
@@ -222,7 +227,13 @@ def course_chart(latency: Sequence[Row], in_flight: Sequence[Row], limit: int, c
         )
     )
     rule = _over([{"limit": limit}]).mark_rule(color="var(--soft)", strokeDash=[4, 4]).encode(y="limit:Q")
-    return alt.vconcat(upper, alt.layer(area, rule), spacing=32)
+    steps = [{"s": row["seconds"], "allowed": row["allowed"], "why": row["reason"]} for row in pace]
+    allowed = (
+        _over(steps)
+        .mark_line(interpolate="step-after", color="var(--accent)", strokeWidth=1.5)
+        .encode(x=alt.X("s:Q", scale=across), y="allowed:Q", tooltip=[into, _tip("allowed"), _tip("why", "N")])
+    )
+    return alt.vconcat(upper, alt.layer(area, allowed, rule), spacing=32)
 
 
 def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart:

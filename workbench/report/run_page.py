@@ -48,13 +48,14 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
         spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
         course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
         in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
+        pace = result(reader, "run_pace", run_id=run_id)
         colours = colours_of(reader)
     run = figures.provenance
     frame = Frame(
         "run", f"{run['job']} · run {run_id}", run["endpoint"], run["key_fingerprint"], run["simulated"], run["started_at"],
         run["ended_at"] or run["started_at"],
     )  # fmt: skip
-    drawings = [*_charts(figures, colours), *_course(figures, course, in_flight, colours)]
+    drawings = [*_charts(figures, colours), *_course(figures, course, (in_flight, pace), colours)]
     page = render(
         frame,
         has_charts=bool(drawings),
@@ -275,7 +276,7 @@ def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
     return found
 
 
-def _course(figures: RunFigures, course: Result, in_flight: Result, colours: Colours) -> list[Chart]:
+def _course(figures: RunFigures, course: Result, flights: tuple[Result, Result], colours: Colours) -> list[Chart]:
     """Latency in the course of the run, where it has a course."""
     if len(course.rows) <= len(figures.tables["run_latency"]):
         return []
@@ -284,5 +285,7 @@ def _course(figures: RunFigures, course: Result, in_flight: Result, colours: Col
         (Column("model", "model", "text"), Column("seconds", "seconds into the run", "seconds"), Column("answers", "answers"),
          Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
     )  # fmt: skip
-    drawing = charts.course_chart(course.rows, in_flight.rows, figures.provenance["max_in_flight"], colours)
+    in_flight, pace = flights
+    limit = figures.provenance["max_in_flight"]
+    drawing = charts.course_chart(course.rows, in_flight.rows, pace.rows, limit, colours)
     return [drawn("course", "Did the answers slow down in the course of the run?", drawing, shown)]

@@ -19,9 +19,8 @@ from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.records import Model
 from workbench.run.progress import Progress
-from workbench.run.slots import Slots
 from workbench.run.tally import Tally
-from workbench.run.work import Work
+from workbench.run.work import Rules, Work
 
 INGEST_EVERY_CALLS = 7_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
@@ -66,11 +65,11 @@ class Conductor:
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
-    async def run(self, slots: Slots, *, show_progress: bool) -> Ending:
+    async def run(self, rules: Rules, *, show_progress: bool) -> Ending:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
 
         Args:
-            slots: Who may be in flight.
+            rules: Who may be in flight, and how many at first.
             show_progress: Draw a bar.
 
         Raises:
@@ -79,7 +78,7 @@ class Conductor:
         began = time.perf_counter()
         tally = Tally(len(self._plan), self._plan.reused)
         show = show_progress and tally.pending > 0
-        work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation, slots)
+        work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation, rules)
         with Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress:
             try:
                 self._open()

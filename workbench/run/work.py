@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
@@ -11,12 +11,13 @@ import msgspec
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.transport import Progress as Sending
 from workbench.errors import WorkbenchError
-from workbench.ledger.entries import Intent, SampleSeen, answer_entry
+from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.plan.expand import Plan
 from workbench.records import LOCAL, CallRecord, Outcome
 from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
 from workbench.run.guard import Guard
+from workbench.run.pace import Pace
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
@@ -35,6 +36,14 @@ class Stop(msgspec.Struct):
         return bool(self.reason)
 
 
+class Rules(NamedTuple):
+    """How the fan-out behaves beside what the job says."""
+
+    slots: Slots
+    fixed: bool = False
+    """Send as many at a time as are allowed, from the start."""
+
+
 class Work:
     """The fan-out of one run.
 
@@ -44,15 +53,16 @@ class Work:
         journal: Where every intent and answer goes first.
         run_id: The run that pays.
         generation: Of the answers.
-        slots: Who may be in flight.
+        rules: Who may be in flight, and how many at first.
     """
 
     def __init__(
-        self, plan: Plan, client: ChatClient, journal: JournalWriter, run_id: str, generation: str, slots: Slots
+        self, plan: Plan, client: ChatClient, journal: JournalWriter, run_id: str, generation: str, rules: Rules
     ) -> None:
         self.stop = Stop()
         self._plan, self._client, self._journal = plan, client, journal
-        self._run_id, self._generation, self._slots = run_id, generation, slots
+        self._run_id, self._generation, self._slots = run_id, generation, rules.slots
+        self._pace = Pace(plan.job.run.max_in_flight, fixed=rules.fixed)
         ghost_s = plan.job.run.ghost_s
         if ghost_s is None and plan.identity == LOCAL:
             ghost_s = 0.0  # it ends with us, or soon after
@@ -82,6 +92,7 @@ class Work:
         """
         limit = self._plan.job.run.max_in_flight
         self._progress, self._after_call = progress, after_call
+        self._note_pace("start")
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_signals)
             watching.start_soon(self._watch_deadline)
@@ -101,6 +112,10 @@ class Work:
 
     async def _worker(self) -> None:
         while not self.stop:
+            if self._progress.in_flight >= self._pace.allowed:
+                self._write()
+                await self._queue.changed()
+                continue
             slot = self._slots.take()
             if slot is None:
                 self._write()
@@ -179,6 +194,8 @@ class Work:
     def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
         number = self._journal.append(answer_entry(self._run_id, call_no, self._generation, record))
+        if reason := self._pace.ended(record, self._progress.in_flight + 1):
+            self._note_pace(reason)
         if too_much := self._guard.settle(record, self._caps[turn.model]):
             self.halt(too_much, 7)
         wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt)
@@ -193,6 +210,9 @@ class Work:
         if record.attempt.outcome is Outcome.KEY_REJECTED:
             self.halt("the platform does not accept the API key any more", 4)
         self._after_call()
+
+    def _note_pace(self, reason: str) -> None:
+        self._journal.append(PaceChanged(self._run_id, datetime.now(UTC), self._pace.allowed, reason))
 
     def _tell_of_route(self, model: str, breaker: Breaker) -> None:
         if breaker.state == "closed":

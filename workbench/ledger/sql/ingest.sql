@@ -56,3 +56,6 @@ FROM (
 
 INSERT INTO scores BY NAME
 SELECT run_id, request_key, scorer, scorer_config, recorded_at, value, reason, extracted FROM staged WHERE kind = 'score';
+
+INSERT INTO paces BY NAME
+SELECT run_id, recorded_at, allowed, reason FROM staged WHERE kind = 'pace';

@@ -1,0 +1,52 @@
+"""The limit that adapts, as a server feels it and as the run page draws it."""
+
+from pathlib import Path
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.server import ThreadedServer
+
+
+def run(
+    folder: Path, config: PlatformConfig, *options: str, limit: int = 16
+) -> tuple[list[dict[str, object]], int, str]:
+    with ThreadedServer(config) as server:
+        bench = Workbench(folder, server)
+        bench.write("sums.jsonl", sums(300))
+        bench.write("job.toml", job("m", limit=limit).replace("passes = 1", "passes = 6"))
+        result = bench.json("run", "job.toml", *options, code=None)
+        most = server.platform.statistics.most_in_flight
+    with reading(Ledger(result["ledger"])) as reader:
+        rows = reader.rows("run_pace", run_id=result["run_id"])
+    assert result["completed"] == 300
+    return rows, most, Path(result["report"]).read_text("utf-8")
+
+
+def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
+    config = platform_of({"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20}})
+    rows, most, page = run(tmp_path, config)
+    allowed = [row["allowed"] for row in rows]
+    assert allowed[0] == 4
+    assert allowed[-1] == 16 == most
+    assert [row["reason"] for row in rows][:2] == ["start", "growth"]
+    assert rows[-1]["reason"] == "end"
+    assert "allowed" in page
+
+
+def test_refusals_cut_it(tmp_path: Path) -> None:
+    config = platform_of(
+        {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 30}}, limits={"in_flight": 6, "retries": 0}
+    )
+    rows, _, _ = run(tmp_path, config, limit=16)
+    assert "rate_limited" in {row["reason"] for row in rows}
+    assert max(int(str(row["allowed"])) for row in rows) <= 12
+
+
+def test_fixed_turns_it_off(tmp_path: Path) -> None:
+    config = platform_of({"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20}})
+    rows, most, _ = run(tmp_path, config, "--fixed")
+    assert {row["allowed"] for row in rows} == {16}
+    assert most == 16
