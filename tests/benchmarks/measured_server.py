@@ -27,11 +27,11 @@ class Counting:
         self.reset()
 
     def reset(self) -> None:
-        self.requests, self.first, self.last, self.busy_s = 0, 0.0, 0.0, 0.0
+        self.requests, self.first, self.last, self.busy_s, self.first_at = 0, 0.0, 0.0, 0.0, 0.0
 
     async def complete(self, request: web.Request) -> web.Response:
         arrived = time.perf_counter()
-        self.first = self.first or arrived
+        self.first, self.first_at = self.first or arrived, self.first_at or time.time()
         await request.read()
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
@@ -44,7 +44,12 @@ class Counting:
         return web.json_response({"data": [{"id": "m", "object": "model", "owned_by": "benchmark"}]})
 
     async def statistics(self, request: web.Request) -> web.Response:
-        found = {"requests": self.requests, "span_s": self.last - self.first, "busy_s": self.busy_s}
+        found = {
+            "requests": self.requests,
+            "span_s": self.last - self.first,
+            "busy_s": self.busy_s,
+            "first_at": self.first_at,
+        }
         self.reset()
         return web.json_response(found)
 

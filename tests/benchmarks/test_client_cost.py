@@ -33,6 +33,8 @@ class Measured(msgspec.Struct):
     span_s: float
     busy_s: float
     requests: int
+    first_s: float
+    """From the command's start to its first request."""
 
 
 @contextmanager
@@ -48,6 +50,7 @@ def server(latency_ms: float) -> Iterator[str]:
 
 
 def measured(command: list[str], url: str, cwd: Path, environment: dict[str, str]) -> Measured:
+    began_at = time.time()
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     script = (
         "import resource, subprocess, sys\n"
@@ -62,18 +65,22 @@ def measured(command: list[str], url: str, cwd: Path, environment: dict[str, str
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     told = httpx.get(f"{url}/statistics").json()
     return Measured(
-        time.perf_counter() - began, cpu_s, int(done.stdout) / 1024, told["span_s"], told["busy_s"], told["requests"]
-    )
+        time.perf_counter() - began, cpu_s, int(done.stdout) / 1024, told["span_s"], told["busy_s"], told["requests"],
+        told["first_at"] - began_at,
+    )  # fmt: skip
+
+
+def script(name: str, url: str, calls: int, folder: Path) -> Measured:
+    command = [sys.executable, str(Path(__file__).with_name(name)), url, str(calls), str(IN_FLIGHT)]
+    return measured(command, url, folder, dict(Workbench(folder, None).environment))
 
 
 def bare(url: str, calls: int, folder: Path) -> Measured:
-    script = str(Path(__file__).with_name("bare_aiohttp.py"))
-    return measured(
-        [sys.executable, script, url, str(calls), str(IN_FLIGHT)],
-        url,
-        folder,
-        dict(Workbench(folder, None).environment),
-    )
+    return script("bare_aiohttp.py", url, calls, folder)
+
+
+def sdk(url: str, calls: int, folder: Path) -> Measured:
+    return script("openai_loop.py", url, calls, folder)
 
 
 def workbench(url: str, calls: int, folder: Path) -> Measured:
@@ -83,7 +90,7 @@ def workbench(url: str, calls: int, folder: Path) -> Measured:
     bench.environment |= {"WORKBENCH_BASE_URL": url, "WORKBENCH_API_KEY": "sk-benchmark"}
     bench.write("sums.jsonl", sums(calls))
     bench.write("job.toml", job("m", limit=IN_FLIGHT))
-    command = [str(Path(sys.executable).with_name("workbench")), "run", "job.toml", "--no-report"]
+    command = [str(Path(sys.executable).with_name("workbench")), "run", "job.toml", "--no-report", "--fixed"]
     return measured(command, url, folder, bench.environment)
 
 
@@ -95,7 +102,7 @@ def test_cpu_per_recorded_call(tmp_path: Path) -> None:
     with server(0.5) as url:
         rows = {
             name: marginal_ms(send(url, 6500, tmp_path), send(url, 500, tmp_path))
-            for name, send in (("bare aiohttp", bare), ("workbench run", workbench))
+            for name, send in (("bare aiohttp", bare), ("openai SDK loop", sdk), ("workbench run", workbench))
         }
     ratio = rows["workbench run"] / rows["bare aiohttp"]
     print(
@@ -108,12 +115,12 @@ def test_slots_busy_at_50_ms(tmp_path: Path) -> None:
     ideal = -(-calls // IN_FLIGHT) * 0.05
     print()
     with server(50) as url:
-        for name, send in (("bare aiohttp", bare), ("workbench run", workbench)):
+        for name, send in (("bare aiohttp", bare), ("openai SDK loop", sdk), ("workbench run", workbench)):
             found = send(url, calls, tmp_path)
             assert found.requests == calls
             busy = found.busy_s / (IN_FLIGHT * found.span_s)
             print(f"{name}: ideal/span {ideal / found.span_s:.3f}, server at work on {busy:.1%} of the slots, "
-                  f"ideal/wall {ideal / found.wall_s:.3f}")  # fmt: skip
+                  f"ideal/wall {ideal / found.wall_s:.3f}, first request after {found.first_s:.2f} s, peak {found.peak_mib:.0f} MiB")  # fmt: skip
     (ledger,) = tmp_path.rglob("*.duckdb")
     with duckdb.connect(str(ledger), read_only=True) as db:
         (busy_s, span_s) = db.execute(

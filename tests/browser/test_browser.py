@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -18,7 +19,7 @@ from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
-from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
 from workbench.report.ledger_pages import write_pages
 
@@ -34,7 +35,11 @@ PAGES = ("run", "index", "allowance", "routes")
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -> Iterator[dict[str, Path]]:
     """The pages of a ledger in which much goes wrong."""
-    with ThreadedServer(catalogue) as server:
+    refusing = {"secret_missing": False, "faults": (RouteFault(status=400),)}  # which no breaker ends before its time
+    routes = tuple(
+        msgspec.structs.replace(route, **refusing) if route.id == "sim/locked" else route for route in catalogue.routes
+    )
+    with ThreadedServer(msgspec.structs.replace(catalogue, routes=routes)) as server:
         bench = Workbench(tmp_path_factory.mktemp("pages"), server)
         apart = {"id": "s19", "input": "What is 2 + 3 * 4?", "target": 14}  # one route calculates from left to right
         bench.write("sums.jsonl", sums(19) + json.dumps(apart))
@@ -106,7 +111,7 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     expect(status).to_contain_text("1 to 25 of 120")
     page.get_by_role("button", name="On", exact=True).click()
     expect(status).to_contain_text("26 to 50 of 120")
-    page.locator("[name=outcome]").select_option("route unauthorised")
+    page.locator("[name=outcome]").select_option("bad request")
     expect(status).to_contain_text("of 20 (120 in all)")
     page.locator("[name=outcome]").select_option("")
     page.locator("[name=disagree]").check()

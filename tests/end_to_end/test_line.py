@@ -1,7 +1,10 @@
 """The line through the real command line: a job, a dataset, a platform, a ledger, a page."""
 
 import json
+import os
+import pty
 import signal
+import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -10,7 +13,7 @@ import duckdb
 import msgspec
 import pytest
 
-from tests.conftest import Workbench, job, one_route, quick, sums
+from tests.conftest import COMMAND, Workbench, job, one_route, quick, sums
 from workbench.local_platform.config import Latency, PlatformConfig, RouteFault, load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -197,6 +200,28 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         again = bench.json("run", "job.toml", "--no-report")
         assert again["reused"] == result["completed"]
         assert sum(server.platform.statistics.requests.values()) == 200
+
+
+def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 150)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(200))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [str(COMMAND), "run", "job.toml", "--no-report"],
+            cwd=bench.folder, env=bench.environment, stdin=theirs, stdout=theirs, stderr=theirs,
+        ) as process:  # fmt: skip
+            os.close(theirs)
+            while sum(server.platform.statistics.requests.values()) < 8:
+                time.sleep(0.01)
+            os.close(ours)
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(60) == 129
+        requests = sum(server.platform.statistics.requests.values())
+        shown = bench.json("runs")[0]
+        assert (shown["status"], shown["completed"]) == ("interrupted", requests)
+        assert requests < 200
 
 
 def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:

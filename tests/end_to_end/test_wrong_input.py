@@ -55,7 +55,7 @@ def test_faults_of_job_and_dataset(
 
 
 def test_all_faults_come_at_once(bench: Workbench) -> None:
-    bench.write("job.toml", job("a", "a").replace("max_in_flight = 8", "max_in_flight = 64\ndeadline_s = 3"))
+    bench.write("job.toml", job("a", "a").replace("max_in_flight = 8", "max_in_flight = 64\ndeadline_s = -3"))
     assert len(bench("run", "job.toml", code=2).stderr.splitlines()) == 2
 
 

@@ -103,13 +103,27 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _explain(error: BaseException) -> int:
+def _only(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
+    return error
+
+
+def _terminal_is_gone(error: BaseException) -> bool:
+    """Whether writing failed because the terminal was closed; nothing is written from then on."""
+    if not isinstance(error, OSError) or error.errno != errno.EIO or error.filename:
+        return False
+    sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+    return True
+
+
+def _explain(error: BaseException) -> int:
+    error = _only(error)
+    if _terminal_is_gone(error):
+        return 129
     if isinstance(error, SystemExit):
-        if "PacifyFlush" in type(sys.stdout).__name__:  # so click says that the reader of a pipe has seen enough
-            return 0
-        return error.code if isinstance(error.code, int) else 0
+        enough = "PacifyFlush" in type(sys.stdout).__name__  # so click says that the reader of a pipe has seen enough
+        return error.code if isinstance(error.code, int) and not enough else 0
     if isinstance(error, click.ClickException):
         error.show()
         return 2

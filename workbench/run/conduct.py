@@ -26,6 +26,8 @@ INGEST_EVERY_CALLS = 7_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
 _ITEMS_A_FRAME = 1000
+_SIGNALLED = 128
+"""Exit codes above it are of signals."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Conductor:
 
     def _ending(self, work: Work, tally: Tally, duration_s: float) -> Ending:
         stop = work.stop
-        if stop.exit_code in (130, 143):
+        if stop.exit_code > _SIGNALLED:
             status, code = "interrupted", stop.exit_code
         elif stop.exit_code == 7:
             status, code = "stopped", 7

@@ -2,6 +2,8 @@
 
 import sys
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -52,12 +54,22 @@ class Progress:
             through += not ended.will_go_on
             self._tally.count(ended)
         if counted and not self._bar.disable:
-            self._draw()
-            self._bar.update(through)
+            with self._on_screen():
+                self._draw()
+                self._bar.update(through)
 
     def note(self, text: str) -> None:
         """Write a line for people above the bar."""
-        tqdm.write(text, file=sys.stderr)
+        with self._on_screen():
+            tqdm.write(text, file=sys.stderr)
+
+    @contextmanager
+    def _on_screen(self) -> Iterator[None]:
+        """A terminal that was closed is written to no more, and stops nothing."""
+        try:
+            yield
+        except OSError:
+            self._bar.disable = True
 
     def _draw(self) -> None:
         failed = f"{self._tally.failed} failed, " if self._tally.failed else ""
@@ -70,5 +82,6 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._draw()
-        self._bar.close()
+        with self._on_screen():
+            self._draw()
+            self._bar.close()

@@ -36,6 +36,9 @@ class Stop(msgspec.Struct):
         return bool(self.reason)
 
 
+_SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed"}
+
+
 class Rules(NamedTuple):
     """How the fan-out behaves beside what the job says."""
 
@@ -254,7 +257,7 @@ class Work:
             self.halt(f"the deadline of {deadline_s:g} s is over", 7)
 
     async def _watch_signals(self) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with anyio.open_signal_receiver(*_SIGNALS) as signals:
             async for number in signals:
                 self._signals += 1
                 if self._signals > 1:
@@ -263,11 +266,11 @@ class Work:
                     )
                     self._flying.cancel()
                     return
-                name = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+                name = _SIGNALS[number]
                 self._progress.note(
                     f"{name}: sending nothing more, waiting for {self._progress.in_flight} in flight (again to cancel them)"
                 )
-                self.halt("interrupted", 130 if number == signal.SIGINT else 143)
+                self.halt("interrupted", 128 + number)
 
 
 def _cap(fields: dict[str, Any]) -> int | None:
