@@ -128,11 +128,6 @@ def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
     for name in ("gates", "schedule"):
         if data.pop(name, None) is not None:
             found.append(Problem((name,), "not built yet: this version refuses the table rather than ignore it"))
-    run = data.get("run")
-    if isinstance(run, dict):
-        if run.get("reuse") == "occasion":
-            del run["reuse"]
-            found.append(Problem(("run", "reuse"), '"occasion" is not built yet: this version knows "always" only'))
     budget = data.get("budget")
     if isinstance(budget, dict):
         for name in ("allowance_units", "window_share"):

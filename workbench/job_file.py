@@ -91,7 +91,8 @@ class RunTable(Table, frozen=True):
 
     epochs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     max_in_flight: InFlight = 8
-    reuse: Literal["always"] = "always"
+    reuse: Literal["always", "occasion"] = "always"
+    """Which earlier answers count: any, or only those of the same occasion (`workbench run --occasion`)."""
     on_fallback: Literal["accept", "exclude", "fail"] | None = None
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
     """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""

@@ -34,6 +34,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Ask everything anew, in a generation of its own."""
     resume: str | None = None
     """Go on within the generation of this run."""
+    occasion: str | None = None
+    """Which occasion this is, for a job that asks anew on each."""
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False
@@ -83,7 +85,8 @@ async def plan_job(where: Where, job: Job) -> Planned:
     ledger = ledger_to_write(where)
     async with connected(where) as session:
         with _expanded(session, job) as plan:
-            _take_answers(session, plan, ledger, None)
+            if job.run.reuse == "always":  # on another occasion everything is asked anew
+                _take_answers(session, plan, ledger, None)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
                 with reading(ledger) as reader:
@@ -102,6 +105,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
         InputError: Before anything is sent, if anything about the job is wrong.
         LockHeldError: The job is running already on this ledger.
     """
+    _check_occasion(job, options)
     ledger = ledger_to_write(where)
     async with connected(where) as session:
         with _expanded(session, job) as plan, ledger.running(job.name):  # what is reused is looked up under the lock
@@ -163,12 +167,22 @@ def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str 
             plan.take_answers(reader, generation)
 
 
+def _check_occasion(job: Job, options: RunOptions) -> None:
+    by_occasion, own = job.run.reuse == "occasion", options.fresh or options.resume is not None
+    if by_occasion and options.occasion is None and not own:
+        problem = 'is "occasion": say which one this is with --occasion'
+        raise InputError(Fault(f"{job.path}: run.reuse", problem, "a date, a time, or today"))
+    if options.occasion is not None and (own or not by_occasion):
+        problem = "goes with neither --fresh nor --resume" if own else 'needs run.reuse = "occasion" in the job'
+        raise InputError(Fault("--occasion", problem))
+
+
 def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:
     """The generation of a run's answers; a resumed one must ask the same dataset."""
     if options.fresh:
         return run_id
     if options.resume is None:
-        return BASE_GENERATION
+        return BASE_GENERATION if options.occasion is None else f"{plan.job.name}@{options.occasion}"
     with reading(ledger) as reader:
         before = run_figures(reader, options.resume).provenance
     if before["dataset_hash"] != plan.dataset_hash:

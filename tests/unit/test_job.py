@@ -75,7 +75,7 @@ max_failed_share = 0.1
         (LEAST + '[prompt]\nsystem = "s"\nmessages = [{role="user",content="c"}]', "one of them"),
         (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "no regular expression"),
         (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "a label of its own"),
-        (LEAST + '[run]\nreuse = "occasion"', "not built yet"),
+        (LEAST + '[run]\nreuse = "ocasion"', "did you mean 'occasion'?"),
         (LEAST + "[budget]\nwindow_share = 1", "not built yet"),
         (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
         (LEAST + "[gates]\nmax_failed_share = 0.1", "not built yet"),

@@ -3,18 +3,23 @@
 import os
 import shlex
 import sys
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import anyio
 import click
+import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import print_json, say
+from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
 from workbench.session import Where, ledger_to_write, pages_folder
+
+_DAY_CHARS = len("2026-11-21")
 
 
 @click.command()
@@ -69,6 +74,12 @@ def plan(job: Path, as_json: bool, **given: Any) -> None:
     shell_complete=options.complete_runs,
     help="Go on within the generation of RUN, with its job unless JOB is given.",
 )
+@click.option(
+    "--occasion",
+    metavar="TIME",
+    callback=lambda _, __, given: None if given is None else _occasion(given),
+    help='Which occasion this is (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion".',
+)
 @options.fixed
 @options.reports
 @options.no_report
@@ -86,7 +97,7 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
         if resume is None:
             raise click.UsageError("name a job file, or a run with --resume")
         job = recorded_job_path(where, resume)
-    _run(where, load_job(job), fresh, resume, given)
+    _run(where, load_job(job), RunOptions(fresh, resume, given["occasion"]), given)
 
 
 @click.command()
@@ -101,13 +112,27 @@ def demo(**given: Any) -> None:
     given["local"] = True
     where = options.where(given)
     with resources.as_file(resources.files("workbench.demo")) as folder:
-        _run(where, load_job(folder / "demo.toml"), False, None, given)
+        _run(where, load_job(folder / "demo.toml"), RunOptions(), given)
 
 
-def _run(where: Where, job: Job, fresh: bool, resume: str | None, given: dict[str, Any]) -> None:
+def _occasion(given: str) -> str:
+    """An occasion as the ledger names it: a day as it stands, a moment in UTC."""
+    if given == "today":
+        return f"{datetime.now().astimezone():%Y-%m-%d}"
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError as error:
+        raise InputError(
+            Fault("--occasion", f"{given!r} is no time", "2026-11-21, 2026-11-21T02:00, or today")
+        ) from error
+    return given if len(given) == _DAY_CHARS else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%MZ}"
+
+
+def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> None:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
-    finished = anyio.run(run_job, where, job, RunOptions(fresh, resume, reports, show, given["fixed"]))
+    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show, fixed=given["fixed"])
+    finished = anyio.run(run_job, where, job, chosen)
     for note in finished.notes:
         say(f"note: {note}")
     if finished.error is not None:
@@ -115,7 +140,7 @@ def _run(where: Where, job: Job, fresh: bool, resume: str | None, given: dict[st
     if given["as_json"]:
         print_json(finished.result)
     else:
-        _print_result(finished, _continuation(where, job, finished, own_generation=fresh or bool(resume)))
+        _print_result(finished, _continuation(where, job, finished, chosen))
     sys.exit(finished.exit_code)
 
 
@@ -137,7 +162,7 @@ def _print_result(finished: Finished, continuation: str) -> None:
         click.echo(f"report: {result['report']}")
 
 
-def _continuation(where: Where, job: Job, finished: Finished, *, own_generation: bool) -> str:
+def _continuation(where: Where, job: Job, finished: Finished, chosen: RunOptions) -> str:
     """The command that goes on where this run ended; it sends only what is missing."""
     words = ["workbench", "run", os.path.relpath(job.path, where.folder)]
     if where.local:
@@ -148,7 +173,9 @@ def _continuation(where: Where, job: Job, finished: Finished, *, own_generation:
         words += ["--profile", where.profile]
     if where.ledger:
         words += ["--ledger", where.ledger]
-    if own_generation:
+    if chosen.occasion:
+        words += ["--occasion", chosen.occasion]
+    if chosen.fresh or chosen.resume:
         words += ["--resume", finished.result["run_id"]]
     return shlex.join(words)
 
