@@ -164,7 +164,9 @@ def _all_capped(job: JobFile) -> bool:
     if isinstance(job.request.max_tokens, int) or isinstance(job.request.max_completion_tokens, int):
         return True
     return isinstance(job.models, list) and all(
-        isinstance(model, ModelTable) and isinstance(model.max_tokens, int) for model in job.models
+        isinstance(model, ModelTable)
+        and (isinstance(model.max_tokens, int) or isinstance(model.max_completion_tokens, int))
+        for model in job.models
     )
 
 

@@ -3,13 +3,18 @@
 import asyncio
 import json
 import random
+import resource
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 from aiohttp import web
@@ -217,3 +222,81 @@ def test_the_embedded_platforms_slots_are_its_own(tmp_path: Path) -> None:
     bench.write("job.toml", job())
     bench("run", "job.toml", "--local", "--no-report")
     assert not (tmp_path / "state").exists()
+
+
+def test_a_run_with_nothing_to_send_waits_for_no_slot(tmp_path: Path, stubborn: Stubborn) -> None:
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "done", 3, 2, ghost_s=30)
+    bench("run", file, "--no-report")
+    folder = next((tmp_path / "state" / "workbench" / "slots").iterdir())
+    with Slots(folder, 2, "other") as others:
+        for slot in [others.take(), others.take()]:
+            assert slot is not None
+            slot.begin("m", 30)
+        begin = time.monotonic()
+        assert bench.json("run", file, "--no-report")["reused"] == 3
+        assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize("limits", [(1, 1), (8, 2), (63, 1), (2, 2, 2, 2)])
+def test_nobody_starves(tmp_path: Path, limits: tuple[int, ...]) -> None:
+    """Runs that take a slot again in the moment they give it back."""
+    done = [0] * len(limits)
+
+    async def call(number: int, slots: Slots) -> None:
+        while time.monotonic() < end:
+            slot = slots.take()
+            if slot is None:
+                await slots.changed()
+                continue
+            await anyio.sleep(0.02)
+            done[number] += 1
+            slots.give_back(slot)
+
+    async def main() -> None:
+        with ExitStack() as stack:
+            runs = [stack.enter_context(Slots(tmp_path, limit, str(limit))) for limit in limits]
+            async with anyio.create_task_group() as group:
+                for number, slots in enumerate(runs):
+                    for _ in range(min(limits[number], 12)):
+                        group.start_soon(call, number, slots)
+
+    end = time.monotonic() + 3
+    anyio.run(main)
+    assert min(done) >= 8, done
+
+
+def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "full", 20, 3, ghost_s=1)
+    broken = "import workbench.run.slots as s\nreal, count = s._write, [0]\n"
+    broken += "def write(fd, holding):\n    count[0] += 1\n    if count[0] > 14: raise OSError(28, 'No space left')\n    real(fd, holding)\n"
+    broken += "s._write = write\nfrom workbench.cli.main import main\nmain()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", broken, "run", file, "--no-report"],
+        cwd=bench.folder, env=bench.environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "the slots of this machine cannot be written" in done.stdout
+    assert bench.json("runs")[0]["completed"] == stubborn.requests
+
+
+def test_a_full_budget_costs_no_time_of_the_processor(tmp_path: Path, stubborn: Stubborn) -> None:
+    stubborn.latency_s = 2.5
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "budget", 30, 8, ghost_s=1)
+    text = (tmp_path / file).read_text().replace("[[scorers]]", "[budget]\nrequests = 2\n[[scorers]]")
+    bench.write(file, text)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    bench("run", file, "--no-report", "--fixed", code=7)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime < 2.0
+    assert stubborn.requests == 2
+
+
+def test_a_deadline_that_ends_with_the_last_answer_stops_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
+    stubborn.latency_s = 1.5
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "just", 2, 2, ghost_s=1)
+    bench.write(file, (tmp_path / file).read_text().replace("ghost_s = 1", "ghost_s = 1\ndeadline_s = 0.5"))
+    assert bench.json("run", file, "--no-report")["status"] == "complete"

@@ -39,6 +39,7 @@ def test_refusals_of_the_account_say_nothing_of_the_route() -> None:
 
 def test_a_trial_that_succeeds_closes_it_and_the_next_rest_is_short_again() -> None:
     breaker = opened()
+    breaker.sent()
     assert breaker.ended(Outcome.ROUTE_DOWN, 31) is False
     assert not breaker.lets_through(0, 31 + 59)
     assert breaker.lets_through(0, 31 + 60)
@@ -51,8 +52,8 @@ def test_a_trial_that_succeeds_closes_it_and_the_next_rest_is_short_again() -> N
 
 def test_what_was_in_flight_when_it_opened_is_no_trial() -> None:
     breaker = opened()
-    for _ in range(10):
-        assert breaker.ended(Outcome.ROUTE_DOWN, 1) is False
+    for moment in (1, 31, 95, 220):
+        assert breaker.ended(Outcome.ROUTE_DOWN, moment) is False
     assert (breaker.state, breaker.again_at) == ("open", 30)
 
 
@@ -62,6 +63,7 @@ def test_after_some_failed_trials_it_is_given_up() -> None:
     for number in range(MOST_TRIALS):
         now = breaker.again_at
         assert breaker.lets_through(0, now)
+        breaker.sent()
         assert breaker.ended(Outcome.ROUTE_DOWN, now) is (number == MOST_TRIALS - 1)
     assert breaker.state == "given up"
     assert not breaker.lets_through(0, now + 1e9)

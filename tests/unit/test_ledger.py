@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
 from tests.unit.ledger_rows import answer, intent, started, write_run
@@ -254,6 +255,33 @@ def test_a_ledger_that_may_only_be_read_is_read(
     with monkeypatch.context() as patched:
         patched.setattr("workbench.ledger.store.os.open", open_to_read_only)
         assert summary(ledger, "r1") == expected
+
+
+def test_of_a_request_that_was_sent_again_the_last_attempt_counts_in_whatever_order_journals_come(
+    ledger: Ledger,
+) -> None:
+    def journal(number: int) -> Path:
+        writer = JournalWriter(ledger.journal_folder)
+        if number == 1:
+            writer.append(started("r1", 1))
+        writer.append(msgspec.structs.replace(intent("r1", number), request_key="k", attempt=number))
+        writer.append(msgspec.structs.replace(answer("r1", number), request_key="k"))
+        writer.close()
+        return max(ledger.journals(), key=lambda path: path.stat().st_mtime_ns)
+
+    def items() -> list[int]:
+        with reading(ledger) as reader:
+            return [row["answer_call_no"] for row in run_samples(reader, "r1", 9)]
+
+    first = journal(1)
+    hidden = first.rename(ledger.path.with_name("hidden"))
+    journal(2)
+    assert items() == [2]
+    ingest(ledger)
+    hidden.rename(first)
+    assert items() == [2]
+    ingest(ledger)
+    assert items() == [2]
 
 
 def test_literals() -> None:

@@ -1,5 +1,8 @@
 import json
+import signal
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -92,3 +95,39 @@ def test_a_queue_is_not_exhausted_while_a_call_may_come_back(plan_of: MakePlan) 
     queue.again(turn, 0)
     queue.give_back(0)
     assert queue.take() == Turn(0, 0, 2)
+
+
+def test_a_moment_that_passes_between_two_looks_is_not_missed(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(1, 8))
+    turn = queue.take()
+    assert turn is not None
+    queue.again(turn, 0.02)
+    queue.give_back(0)
+    assert queue.take() is None
+    time.sleep(0.05)  # a disk that is slow
+    with anyio_timeout(2):
+        anyio.run(queue.changed)
+    assert queue.take() == Turn(0, 0, 2)
+
+
+def test_what_is_postponed_is_next_and_wakes_nobody(plan_of: MakePlan) -> None:
+    queue = Queue(plan_of(3, 8))
+    turn = queue.take()
+    assert turn is not None
+    queue.postpone(turn)
+    assert queue.take() == turn
+    assert queue.take() == Turn(0, 1, 1)
+
+
+@contextmanager
+def anyio_timeout(seconds: float) -> Iterator[None]:
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

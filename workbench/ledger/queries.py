@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
+_SIDES = (("ledger", "live"), ("live", "ledger"))
+_NEWEST_ITEMS = """
+    SELECT * FROM {these}.run_items AS item WHERE NOT EXISTS (
+        SELECT 1 FROM {those}.run_items AS other
+        WHERE other.run_id = item.run_id AND other.request_key = item.request_key
+            AND other.answer_call_no > item.answer_call_no
+    )
+"""
 _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _BATCH_ROWS = 2000
 
@@ -183,8 +191,8 @@ def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
             live += f" WHERE {key} NOT IN (SELECT {key} FROM ledger.{table})"  # noqa: S608
         ours = f"SELECT * FROM ledger.{table}"  # noqa: S608
         if table == "run_items" and attached and _has_rows(db, "live.run_items"):
-            # what is journalled of a request that was sent again is newer
-            ours += " WHERE (run_id, request_key) NOT IN (SELECT (run_id, request_key) FROM live.run_items)"
+            # of a request that was sent again the last attempt counts, wherever it is
+            ours, live = (_NEWEST_ITEMS.format(these=these, those=those) for these, those in _SIDES)
         both = f"{ours} UNION ALL BY NAME {live}" if attached else live
         db.execute(f"CREATE VIEW {table} AS {both}")
     create_views(db)

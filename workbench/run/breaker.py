@@ -36,6 +36,7 @@ class Breaker:
         self._pause_s = _LOCAL_PAUSE_S if local else _PAUSE_S
         self._in_a_row = 0
         self._trials = 0
+        self._on_trial = False
 
     def lets_through(self, flying: int, now: float) -> bool:
         """Whether a request may be sent: one at a time, after a rest, while the route is paused.
@@ -46,8 +47,13 @@ class Breaker:
         """
         return self.state == "closed" or (self.state == "open" and not flying and now >= self.again_at)
 
+    def sent(self) -> None:
+        """A request was sent; while the route is paused that is a trial, and the only one in flight."""
+        self._on_trial = self.state == "open"
+
     def ended(self, outcome: Outcome, now: float) -> bool:
         """Take in how a call ended; whether the state changed by it."""
+        on_trial, self._on_trial = self._on_trial, False
         if outcome in _SAYS_NOTHING:
             return False
         before = self.state
@@ -59,7 +65,7 @@ class Breaker:
             self.outcome = outcome
             if self._in_a_row >= IN_A_ROW:
                 self.state, self.again_at = "open", now + self._pause_s
-        elif self.state == "open" and now >= self.again_at:
+        elif self.state == "open" and on_trial:  # not one that was in flight when it opened
             self._trials += 1
             self.again_at = now + self._pause_s * 2.0**self._trials
             if self._trials >= MOST_TRIALS:

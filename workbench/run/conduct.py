@@ -28,6 +28,7 @@ INGEST_EVERY_BYTES = 32 * 2**20
 _ITEMS_A_FRAME = 1000
 _SIGNALLED = 128
 """Exit codes above it are of signals."""
+_STOPPED = 7
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class Conductor:
                 error = self._close()
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
+        if error is not None and ending.exit_code == 0:  # what is not durable does not count
+            ending = dataclasses.replace(ending, status="incomplete", exit_code=error.exit_code, reason=str(error))
         return dataclasses.replace(ending, error=ending.error or error, notes=tuple(self._notes))
 
     def _open(self) -> None:
@@ -138,15 +141,16 @@ class Conductor:
 
     def _ending(self, work: Work, tally: Tally, duration_s: float) -> Ending:
         stop = work.stop
+        left = bool(work.mendable) or work.ended < tally.planned - tally.reused
         if stop.exit_code > _SIGNALLED:
             status, code = "interrupted", stop.exit_code
-        elif stop.exit_code == 7:
-            status, code = "stopped", 7
-        elif stop or work.mendable or work.ended < tally.planned - tally.reused:
+        elif stop.exit_code == _STOPPED and left:
+            status, code = "stopped", _STOPPED
+        elif left or (stop and stop.exit_code != _STOPPED):
             status, code = "incomplete", stop.exit_code or 3
         else:
             status, code = "complete", 0
-        reason = stop.reason or "; ".join(work.given_up)
+        reason = "" if status == "complete" else stop.reason or "; ".join(work.given_up)
         return Ending(status, code, reason, duration_s, tally, stop.error, ())
 
     def _close(self) -> WorkbenchError | None:
@@ -166,7 +170,7 @@ class Conductor:
         while True:
             await self._ingest_due.wait()
             self._ingest_due = anyio.Event()
-            with contextlib.suppress(JournalFullError):  # the workers meet it themselves
+            with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
                 self._journal.rotate()
             await anyio.to_thread.run_sync(self._ingest)
 

@@ -83,7 +83,6 @@ class _Latencies:
     def inflated(self, latency_ms: float) -> bool:
         """Whether the newest answers take far longer than the usual ones did."""
         self._newest.append(latency_ms)
-        if len(self._usual) == _USUAL and median(self._newest) > _INFLATED * median(self._usual):
-            return True
-        self._usual.append(latency_ms)
-        return False
+        crowded = len(self._usual) == _USUAL and median(self._newest) > _INFLATED * median(self._usual)
+        self._usual.append(latency_ms)  # what lasts becomes the usual
+        return crowded

@@ -36,6 +36,8 @@ class Queue:
         self._turn = 0
         self._ahead: list[int | None] = [next(items, None) for items in self._items]
         self._again: list[list[tuple[float, int, int]]] = [[] for _ in models]  # heaps of (ready at, item, attempt)
+        self._front: list[list[tuple[int, int]]] = [[] for _ in models]  # (item, attempt): postponed, and next in turn
+        self._looked_at = time.monotonic()
         self._breakers = [Breaker(local=plan.identity == LOCAL) for _ in models]
         self._changed = anyio.Event()
 
@@ -44,34 +46,47 @@ class Queue:
         """Whether every item was handed out, but for those of routes that were given up, and none can come back."""
         return not any(self._flying) and not any(map(self._has_more, range(len(self._ahead))))
 
+    def is_ready(self) -> bool:
+        """Whether a request may be sent now."""
+        self._looked_at = time.monotonic()
+        return any(map(self._may_go, range(len(self._ahead))))
+
     def take(self) -> Turn | None:
         """The next item; None when none may go now."""
-        now = time.monotonic()
+        self._looked_at = time.monotonic()
         open_models = [
             (self._flying[model], self._last_turn[model], model)
             for model in range(len(self._ahead))
-            if self._flying[model] < self._limits[model] and self._is_ready(model, now)
+            if self._may_go(model)
         ]
         if not open_models:
             return None
         model = min(open_models)[2]
-        item, attempt = self._ahead[model], 1
-        if item is None:
-            _, item, attempt = heapq.heappop(self._again[model])
-        else:
-            self._ahead[model] = next(self._items[model], None)
+        item, attempt = self._next(model)
         self._turn += 1
         self._last_turn[model] = self._turn
         self._flying[model] += 1
+        self._breakers[model].sent()
         return Turn(model, item, attempt)
+
+    def _next(self, model: int) -> tuple[int, int]:
+        if self._front[model]:
+            return self._front[model].pop()
+        item = self._ahead[model]
+        if item is None:
+            _, item, attempt = heapq.heappop(self._again[model])
+            return item, attempt
+        self._ahead[model] = next(self._items[model], None)
+        return item, 1
 
     def again(self, turn: Turn, wait_s: float) -> None:
         """Let a request be sent once more, after a wait that holds no slot."""
         heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, turn.item, turn.attempt + 1))
 
     def postpone(self, turn: Turn) -> None:
-        """Keep a request that could not be sent now for later."""
-        heapq.heappush(self._again[turn.model], (0.0, turn.item, turn.attempt))
+        """Keep a request that could not be sent now as the next one, and wake nobody: nothing changed."""
+        self._flying[turn.model] -= 1
+        self._front[turn.model].append((turn.item, turn.attempt))
 
     def give_back(self, model: int) -> None:
         """Say that a request of a model ended."""
@@ -91,17 +106,22 @@ class Queue:
         """Wait until some request ends, or may be sent again."""
         if self._changed.is_set():
             self._changed = anyio.Event()
-        ready = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]
-        ready += [breaker.again_at for breaker in self._breakers if breaker.state == "open"]
-        now = time.monotonic()
-        with anyio.move_on_after(min((moment - now for moment in ready if moment > now), default=float("inf"))):
+        due = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]
+        due += [breaker.again_at for breaker in self._breakers if breaker.state == "open"]
+        next_s = min((moment for moment in due if moment > self._looked_at), default=float("inf"))
+        with anyio.move_on_after(max(0.0, next_s - time.monotonic())):
             await self._changed.wait()
 
     def _has_more(self, model: int) -> bool:
-        left = self._ahead[model] is not None or bool(self._again[model])
+        left = self._ahead[model] is not None or bool(self._again[model]) or bool(self._front[model])
         return left and self._breakers[model].state != "given up"
 
-    def _is_ready(self, model: int, now: float) -> bool:
-        if not self._breakers[model].lets_through(self._flying[model], now):
+    def _may_go(self, model: int) -> bool:
+        now = self._looked_at
+        if self._flying[model] >= self._limits[model] or not self._breakers[model].lets_through(
+            self._flying[model], now
+        ):
             return False
-        return self._ahead[model] is not None or (bool(self._again[model]) and self._again[model][0][0] <= now)
+        if self._ahead[model] is not None or self._front[model]:
+            return True
+        return bool(self._again[model]) and self._again[model][0][0] <= now

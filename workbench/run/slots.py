@@ -8,6 +8,7 @@ among them. The kernel frees a dead process's locks, but its calls may go on at 
 back by an answer stays taken, as a ghost, until `busy_until` has passed.
 """
 
+import bisect
 import contextlib
 import fcntl
 import os
@@ -59,8 +60,9 @@ class Slot:
 
     def release(self) -> None:
         """Free the file for others; a ghost keeps its time."""
-        if not self._is_ghost:
-            _write(self._fd, Holding())
+        with contextlib.suppress(OSError):  # what cannot be freed in the file is free when its time is over
+            if not self._is_ghost:
+                _write(self._fd, Holding())
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
 
@@ -81,14 +83,17 @@ class Slots:
         self._free = list(range(limit))  # from its end: high numbers, which a run with a lower limit cannot take
         self._held = 0
         self._given_back = anyio.Event()
-        self._waits = False
+        self._waits, self._waiters = False, 0
         self._looked_at, self._others, self._others_wait = 0.0, 0, False
+        self._none_until = self._yield_until = 0.0
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._own_path = folder / f"{os.getpid()}-{secrets.token_hex(3)}.process"
-            self._own = _opened(self._own_path)
+            fresh = self._own_path.with_suffix(".new")
+            self._own = _opened(fresh)
             fcntl.flock(self._own, fcntl.LOCK_EX)
             os.pwrite(self._own, _CONTENT, 0)
+            fresh.rename(self._own_path)  # seen by others once it is locked, not before
             self._files = [_opened(folder / f"{number:02}.slot") for number in range(limit)]
         except OSError as error:
             problem = f"{error.filename or folder}: {error.strerror}"
@@ -105,7 +110,7 @@ class Slots:
 
     def take(self) -> Slot | None:
         """A slot, if there is one and this run may have it now."""
-        if self._must_share():
+        if self._must_share() or time.monotonic() < self._none_until:
             return None
         now = time.time()
         for place in range(len(self._free) - 1, -1, -1):
@@ -118,24 +123,33 @@ class Slots:
                 continue
             del self._free[place]
             self._held += 1
-            self._say_whether_waiting(False)
+            self._say_whether_waiting()
             return Slot(number, fd, self._job)
+        self._none_until = time.monotonic() + _POLL_S
         return None
 
     def give_back(self, slot: Slot) -> None:
         """Let others have a slot."""
+        self._say_whether_waiting()
+        if self._others_wait and self._held >= self._share():
+            self._yield_until = time.monotonic() + 3 * _POLL_S  # long enough for one who polls to see it free
         slot.release()
-        self._free.append(slot.number)
+        bisect.insort(self._free, slot.number)
         self._held -= 1
+        self._none_until = 0.0
         self._given_back.set()
 
     async def changed(self) -> None:
         """Wait until a slot may be free."""
-        self._say_whether_waiting(True)
         if self._given_back.is_set():
             self._given_back = anyio.Event()
-        with anyio.move_on_after(_POLL_S):
-            await self._given_back.wait()
+        self._waiters += 1
+        self._say_whether_waiting()
+        try:
+            with anyio.move_on_after(_POLL_S):
+                await self._given_back.wait()
+        finally:
+            self._waiters -= 1
 
     def waits_for_ghosts_until(self) -> float | None:
         """The Unix time at which the first ghost expires, where nothing but ghosts is in the way."""
@@ -155,7 +169,10 @@ class Slots:
         if now - self._looked_at > _LOOK_EVERY_S:
             self._looked_at = now
             self._others, self._others_wait = self._look_around()
-        return self._others_wait and self._held >= max(1, self._limit // (self._others + 1))
+        return self._others_wait and (self._held >= self._share() or now < self._yield_until)
+
+    def _share(self) -> int:
+        return max(1, self._limit // (self._others + 1))
 
     def _look_around(self) -> tuple[int, bool]:
         """How many other runs there are, and whether one of them waits."""
@@ -174,7 +191,8 @@ class Slots:
                 waiting = waiting or os.pread(fd, 1, 0) == _WAITING
         return others, waiting
 
-    def _say_whether_waiting(self, waits: bool) -> None:
+    def _say_whether_waiting(self) -> None:
+        waits = self._waiters > 0
         if waits is not self._waits:
             self._waits = waits
             os.pwrite(self._own, _WAITING if waits else _CONTENT, 0)

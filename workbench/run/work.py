@@ -114,8 +114,8 @@ class Work:
             self._queue.wake()
 
     async def _worker(self) -> None:
-        while not self.stop:
-            if self._progress.in_flight >= self._pace.allowed:
+        while not self.stop and not self._queue.exhausted:
+            if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
                 self._write()
                 await self._queue.changed()
                 continue
@@ -128,31 +128,40 @@ class Work:
             turn = self._queue.take()
             if turn is None:
                 self._slots.give_back(slot)
-                self._write()
-                if self._queue.exhausted:
-                    self._queue.wake()
-                    return
-                await self._queue.changed()
+                continue
+            if self._is_beyond_budget(turn):
+                self._slots.give_back(slot)
+                if not self.stop:
+                    self._write()
+                    await self._queue.changed()
                 continue
             try:
-                used = await self._call(turn, slot)
+                await self._call(turn, slot)
             finally:
                 self._slots.give_back(slot)
                 self._queue.give_back(turn.model)
-            if not used and not self.stop:
-                await self._queue.changed()
+        self._queue.wake()
         self._write()
 
-    async def _call(self, turn: Turn, slot: Slot) -> bool:
-        """Send one request, if the budget has room for it; whether it was."""
+    def _is_beyond_budget(self, turn: Turn) -> bool:
+        """Whether the budget has no room for a request now; else it is reserved."""
+        full = self._guard.reserve(self._plan.item(turn.item).request, self._caps[turn.model])
+        if full is None:
+            return False
+        self._queue.postpone(turn)
+        if not self._guard.has_reserves:
+            self.halt(full, 7)
+        return True
+
+    async def _call(self, turn: Turn, slot: Slot) -> None:
         item = self._plan.item(turn.item)
         sample = self._plan.sample_of(turn.item)
         request = item.request
-        if full := self._guard.reserve(request, self._caps[turn.model]):
-            self._queue.postpone(turn)
-            if not self._guard.has_reserves:
-                self.halt(full, 7)
-            return False
+        try:
+            slot.begin(request.model, self._hold_s[turn.model])
+        except OSError as error:
+            self.halt(f"the slots of this machine cannot be written: {error.strerror or error}", 3)
+            return
         call_no = self._calls = self._calls + 1
         if self._plan.unknown_samples[sample]:
             self._plan.unknown_samples[sample] = 0
@@ -176,10 +185,9 @@ class Work:
             )
         )
         if not self._write():
-            return True  # an intent that is not on record must not be sent
+            return  # an intent that is not on record must not be sent
         sending = Sending()
         self._progress.in_flight += 1
-        slot.begin(request.model, self._hold_s[turn.model])
         try:
             record = await self._client.complete(request, sending)
         except anyio.get_cancelled_exc_class():
@@ -189,10 +197,9 @@ class Work:
             raise
         finally:
             self._progress.in_flight -= 1
-        if record.attempt.sent == "maybe":
+        if record.attempt.sent != "never" and record.attempt.raw is None:
             slot.leave_ghost()
         self._record(call_no, turn, record)
-        return True
 
     def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
@@ -274,6 +281,6 @@ class Work:
 
 
 def _cap(fields: dict[str, Any]) -> int | None:
-    """The cap on generated tokens that a model's requests carry."""
-    cap = fields.get("max_tokens", fields.get("max_completion_tokens"))
-    return cap if isinstance(cap, int) else None
+    """The cap on generated tokens that a model's requests carry, the higher one where they carry two."""
+    caps = [fields[name] for name in ("max_tokens", "max_completion_tokens") if isinstance(fields.get(name), int)]
+    return max(caps, default=None)
