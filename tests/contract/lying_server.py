@@ -107,7 +107,10 @@ class Lying:
                 headers = {"Set-Cookie": "a=b", "X-Internal": "10.0.0.7", "Keep-Alive": "timeout=9"}
                 return web.json_response(WHOLE, headers=headers)
             case status if status.isdigit():
-                return web.Response(text="<h1>nginx</h1>", status=int(status), content_type="text/html")
+                elsewhere = {"Location": "/elsewhere"} if status == "301" else None
+                return web.Response(
+                    text="<h1>nginx</h1>", status=int(status), content_type="text/html", headers=headers
+                )
         return web.json_response(WHOLE)
 
     async def streamed(self, request: web.Request, model: str) -> web.StreamResponse:  # noqa: C901
