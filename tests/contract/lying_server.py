@@ -109,7 +109,7 @@ class Lying:
             case status if status.isdigit():
                 elsewhere = {"Location": "/elsewhere"} if status == "301" else None
                 return web.Response(
-                    text="<h1>nginx</h1>", status=int(status), content_type="text/html", headers=headers
+                    text="<h1>nginx</h1>", status=int(status), content_type="text/html", headers=elsewhere
                 )
         return web.json_response(WHOLE)
 
