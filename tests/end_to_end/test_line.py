@@ -202,6 +202,24 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         assert sum(server.platform.statistics.requests.values()) == 200
 
 
+@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.03, 0.1, 0.2])
+def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path, pause_s: float) -> None:
+    with ThreadedServer(quick(load_config(), 40)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(400))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        process = bench.start("run", "job.toml", "--json")
+        while server.platform.statistics.requests.total() < 8:
+            time.sleep(0.01)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(pause_s)
+        out, _ = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert (process.returncode, result["status"]) == (130, "interrupted")
+    assert result["planned"] == sum(result[name] for name in ("reused", "completed", "failed", "pending"))
+
+
 def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 150)) as server:
         bench = Workbench(tmp_path, server)

@@ -104,6 +104,9 @@ class Work:
                     for _ in range(limit):
                         workers.start_soon(self._worker)
             watching.cancel_scope.cancel()
+        if self._signals:  # what is left is short, and its last line is wanted
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
         self._write()
         self.overrun = self._guard.overrun()
 
