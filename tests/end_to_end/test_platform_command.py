@@ -9,6 +9,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -251,9 +252,9 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
     ],
 )
 def test_faults_of_a_configuration_are_named_by_line(desk: Workbench, old: str, new: str, expected: str) -> None:
-    desk("platform", "init")
-    path = desk.folder / "platform.toml"
-    path.write_text(path.read_text().replace(old, new))
+    example = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
+    assert old in example
+    desk.write("platform.toml", example.replace(old, new))
     said = desk("platform", "serve", "--ephemeral", code=2).stderr
     assert expected in said
 
