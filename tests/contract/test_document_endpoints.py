@@ -198,7 +198,9 @@ def test_content_type_is_required(caller: Caller) -> None:
     """Endpoints, POST: header Content-Type."""
     body = json.dumps({"model": "plain", "messages": []})
     for headers in ({"Content-Type": "text/plain"}, {"Content-Type": ""}):
-        assert caller.http.post("/api/chat/completions", content=body, headers=headers).status_code == 422
+        refused = caller.http.post("/api/chat/completions", content=body, headers=headers)
+        assert refused.status_code == 422
+        assert refused.json()["detail"][0].keys() == {"type", "loc", "msg", "input"}
 
 
 def test_a_caller_that_leaves_frees_its_slot_and_its_draw_stays_open() -> None:

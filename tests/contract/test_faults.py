@@ -66,6 +66,9 @@ def test_the_platform_cannot_reach_its_gateway() -> None:
             assert reply.status_code == 500
             assert "Server Connection Error" in reply.json()["detail"]
         assert server.platform.state.draws() == []
+    config = platform_of({"id": "m", "faults": [{"kind": "gateway"}]}, silent={"errors": "detail_400"})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        assert caller.ask("m").status_code == 400
 
 
 @pytest.mark.parametrize(("choice", "status"), [("error", 500), ("empty", 200)])

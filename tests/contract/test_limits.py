@@ -83,7 +83,9 @@ def test_the_65th_request_is_refused_in_the_chosen_style(style: str, status: int
     config = platform_of({"id": "m"}, limits={"in_flight": 1}, silent={"errors": style})
     with ThreadedServer(config) as server, Caller(server) as caller:
         server.platform._gateway._slots._value = 0  # as if another held it
-        assert caller.ask("m").status_code == status
+        refused = caller.ask("m")
+    assert refused.status_code == status
+    assert "retry-after" not in refused.headers, "by default it does not say when"
 
 
 @pytest.mark.parametrize("skill", ["arithmetic", "extraction", "reasoning", "tools", "prose"])

@@ -99,10 +99,6 @@ def test_past_the_limit(policy: str, status: int) -> None:
         assert server.platform.statistics.most_in_flight == 1
 
 
-def test_past_the_limit_without_a_word_of_when() -> None:
-    assert Silent(past_limit_retry_after_s=None) == Silent()
-
-
 def test_cooldown_after_a_failure() -> None:
     with platform(cooldown_s=200, cooldown_after=[401]) as server, Caller(server) as caller:
         assert caller.ask("locked").status_code == 401

@@ -281,6 +281,7 @@ def test_a_page_in_place_of_a_stream(served: Served, choice: str, status: int) -
             events = caller.events("page")
             assert joined(events) == ""
             assert events[0]["choices"][0]["finish_reason"] == "stop"
+            assert events[0].keys() == {"id", "object", "created", "model", "choices"}
             assert events[-1] == "[DONE]"
 
 

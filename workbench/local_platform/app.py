@@ -111,7 +111,8 @@ class Platform:
         self.statistics.received(account, call.requested)
         fault = self._chance.fault(call.route, call, self._clock.now_s(), front=True)
         if fault is not None and fault.kind == "gateway":
-            raise RefusedError(500, "Server Connection Error: the gateway cannot be reached.")
+            status = 400 if self.config.silent.errors == "detail_400" else 500
+            raise RefusedError(status, "Server Connection Error: the gateway cannot be reached.")
         try:
             async with self._gateway.slot():
                 with self.statistics.flight(account, call.route.id):

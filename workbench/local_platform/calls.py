@@ -8,6 +8,7 @@ import msgspec
 from workbench.local_platform.config import OWN_FIELDS, PlatformConfig, Preset, Route
 
 BYTES_A_TOKEN = 4
+_SHOWN_BYTES = 200
 
 
 class RefusedError(Exception):
@@ -147,18 +148,19 @@ class Catalogue:
 
 def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
     if content_type != "application/json":
-        raise _invalid("dict_type", "Input should be a valid dictionary; is Content-Type application/json?")
+        raise _invalid("dict_type", "Input should be a valid dictionary; is Content-Type application/json?", raw)
     try:
         body = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _invalid("json_invalid", f"JSON decode error: {error}") from error
+        raise _invalid("json_invalid", f"JSON decode error: {error}", raw) from error
     if not isinstance(body, dict):
-        raise _invalid("dict_type", "Input should be a valid dictionary")
+        raise _invalid("dict_type", "Input should be a valid dictionary", raw)
     return body
 
 
-def _invalid(kind: str, message: str) -> RefusedError:
-    return RefusedError(422, [{"type": kind, "loc": ["body"], "msg": message}])
+def _invalid(kind: str, message: str, raw: bytes) -> RefusedError:
+    shown = raw[:_SHOWN_BYTES].decode("utf-8", "replace")
+    return RefusedError(422, [{"type": kind, "loc": ["body"], "msg": message, "input": shown}])
 
 
 def _sees(entry: Route | Preset, account: str) -> bool:

@@ -1,5 +1,7 @@
 """A streamed answer on its way to the caller: server-sent events in OpenAI's shape."""
 
+import secrets
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -63,7 +65,8 @@ def broken(failure: Failure, status: int, silent: Silent) -> bytes:
 def empty_end(name: str) -> bytes:
     """A stream that says nothing and ends well, as was seen where a model server answers with a page."""
     choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
-    return event({"object": "chat.completion.chunk", "model": name, "choices": [choice]})
+    head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion.chunk", "created": int(time.time())}
+    return event(head | {"model": name, "choices": [choice]})
 
 
 def event(value: dict[str, Any]) -> bytes:
