@@ -103,3 +103,13 @@ def test_no_prompt_makes_a_simulated_model_think_for_long(skill: str) -> None:
             begin = time.monotonic()
             assert caller.ask("m", text).status_code == 200
             assert time.monotonic() - begin < 2.5
+
+
+def test_the_time_limit_is_the_one_that_is_set() -> None:
+    config = platform_of(
+        {"id": "m", "faults": [{"kind": "hang"}]}, limits={"time_limit_s": 10, "retries": 0}, clock_speed=50
+    )
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        begin = time.monotonic()
+        assert caller.ask("m").status_code == 408
+        assert 9 < (time.monotonic() - begin) * 50 < 60
