@@ -223,6 +223,28 @@ def test_finish_of_a_streamed_tool_call(finish: str) -> None:
     assert events[-2]["choices"][0]["finish_reason"] == finish
 
 
+def test_pieces_of_a_stream_as_a_gateway_rewrites_them() -> None:
+    with platform(stream_pieces="gateway") as server, Caller(server) as caller:
+        plain = caller.events("plain", stream_options={"include_usage": True})
+        called = caller.events("tools", "Weather in Oslo?", tools=[TOOL], tool_choice=FORCED)
+    assert [event for event in plain[:-2] if "finish_reason" in event["choices"][0]] == plain[-3:-2]
+    usage = plain[-2]["usage"]
+    assert usage["completion_tokens_details"] == {"reasoning_tokens": 0, "text_tokens": usage["completion_tokens"]}
+    pieces = [piece for event in called[:-1] for piece in event["choices"][0]["delta"].get("tool_calls", ())]
+    assert len(pieces) > 1
+    assert {piece["type"] for piece in pieces} == {"function"}
+
+
+def test_pieces_of_a_stream_as_openai_writes_them() -> None:
+    with platform() as server, Caller(server) as caller:
+        plain = caller.events("plain", stream_options={"include_usage": True})
+        called = caller.events("tools", "Weather in Oslo?", tools=[TOOL], tool_choice=FORCED)
+    assert all("finish_reason" in event["choices"][0] for event in plain[:-2])
+    assert "completion_tokens_details" not in plain[-2]["usage"]
+    pieces = [piece for event in called[:-1] for piece in event["choices"][0]["delta"].get("tool_calls", ())]
+    assert ["type" in piece for piece in pieces] == [True] + [False] * (len(pieces) - 1)
+
+
 @pytest.mark.parametrize(("choice", "last"), [("error", ["error"]), ("error_done", ["error", "[DONE]"]), ("end", [])])
 def test_a_stream_that_breaks(choice: str, last: list[str]) -> None:
     with platform(broken_stream=choice) as server, Caller(server) as caller:

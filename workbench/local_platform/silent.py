@@ -64,6 +64,9 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Not shown: `choices` of that chunk: an empty list, or one entry with an empty delta, as was seen."""
     stream_tool_finish: Literal["tool_calls", "stop"] = "tool_calls"
     """Not shown: `finish_reason` of a streamed tool call; `stop` was seen."""
+    stream_pieces: Literal["openai", "gateway"] = "openai"
+    """Not shown: whether chunks are written as OpenAI's, or as a gateway was seen to rewrite them: `finish_reason` only where
+    there is one, `type` in every piece of a tool call, `completion_tokens_details` in the chunk with usage."""
     broken_stream: Literal["error", "error_done", "end"] = "error"
     """Not shown: a model server that breaks off in a stream: an error in the stream; one followed by [DONE]; or a clean end
     without either."""

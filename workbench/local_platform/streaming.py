@@ -40,10 +40,13 @@ async def events(
         calls_tools = calls_tools or _calls_tools(chunk)
         if calls_tools and finishes(chunk) and silent.stream_tool_finish == "stop":
             shown["choices"] = [choice | {"finish_reason": "stop"} for choice in choices_of(chunk)]
-        yield event(shown)
+        yield event(_rewritten(shown) if silent.stream_pieces == "gateway" else shown)
     told = usage_shown(last, silent) if wants_usage and newest else None
     if told is not None:
         nothing = [] if silent.stream_usage_choices == "empty" else [{"index": 0, "delta": {}}]
+        if silent.stream_pieces == "gateway" and "completion_tokens" in told:
+            details = {"reasoning_tokens": 0, "text_tokens": told["completion_tokens"]}
+            told = {"completion_tokens_details": details} | told
         yield event(newest | {"model": name, "choices": nothing, "usage": told})
     yield DONE
 
@@ -51,6 +54,20 @@ async def events(
 def _calls_tools(chunk: dict[str, Any]) -> bool:
     deltas = [choice.get("delta") for choice in choices_of(chunk)]
     return any(isinstance(delta, dict) and delta.get("tool_calls") for delta in deltas)
+
+
+def _rewritten(chunk: dict[str, Any]) -> dict[str, Any]:
+    """A chunk as a gateway writes it."""
+    choices = []
+    for choice in choices_of(chunk):
+        kept = {key: value for key, value in choice.items() if key != "finish_reason" or value is not None}
+        delta = kept.get("delta")
+        pieces = delta.get("tool_calls") if isinstance(delta, dict) else None
+        if isinstance(delta, dict) and isinstance(pieces, list):
+            typed = [{"type": "function"} | piece if isinstance(piece, dict) else piece for piece in pieces]
+            kept["delta"] = delta | {"tool_calls": typed}
+        choices.append(kept)
+    return chunk | {"choices": choices}
 
 
 def broken(failure: Failure, status: int, silent: Silent) -> bytes:
