@@ -20,6 +20,7 @@ from workbench.job_file import (
     PromptTable,
     RequestFields,
     RunTable,
+    ScheduleTable,
     ScorerTable,
     scorer_label,
 )
@@ -63,11 +64,24 @@ class Job(msgspec.Struct, frozen=True):
     run: RunTable
     budget: BudgetTable
     scorers: tuple[ScorerTable, ...]
+    schedule: ScheduleTable | None
 
     @property
     def hash(self) -> str:
         """SHA-256 of the file, as 64 hexadecimal digits."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def timetable(self) -> ScheduleTable:
+        """The schedule of a job that must have one.
+
+        Raises:
+            InputError: It has none.
+        """
+        if self.schedule is None:
+            example = '[schedule] with on_calendar = "Mon..Fri 02:00", or cron = "0 2 * * 1-5"'
+            raise InputError(Fault(f"{self.path}: schedule", "the job has no such table", example))
+        return self.schedule
 
 
 def load_job(path: Path) -> Job:
@@ -114,6 +128,7 @@ def parse_job(text: str, path: Path) -> Job:
         run=written.run,
         budget=written.budget,
         scorers=tuple(written.scorers),
+        schedule=written.schedule,
     )
 
 
@@ -125,9 +140,8 @@ def job_schema() -> dict[str, Any]:
 def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
     """Name, and take out, what a later version will understand."""
     found: list[Problem] = []
-    for name in ("gates", "schedule"):
-        if data.pop(name, None) is not None:
-            found.append(Problem((name,), "not built yet: this version refuses the table rather than ignore it"))
+    if data.pop("gates", None) is not None:
+        found.append(Problem(("gates",), "not built yet: this version refuses the table rather than ignore it"))
     budget = data.get("budget")
     if isinstance(budget, dict):
         for name in ("allowance_units", "window_share"):
@@ -154,6 +168,13 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
     found += _request_faults(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
     found += _scorer_faults(job.scorers)
+    if job.schedule is not None:
+        from workbench.occasions import problems  # with two parsers that few commands need
+
+        found += [Problem(("schedule", key), text) for key, text in problems(job.schedule)]
+        if job.run.reuse != "occasion":
+            text = 'needs run.reuse = "occasion": otherwise each occasion would take the answers of the one before'
+            found.append(Problem(("schedule",), text))
     if job.budget.total_tokens is not None and not _all_capped(job):
         text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
         found.append(Problem(("budget", "total_tokens"), text))

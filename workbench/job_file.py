@@ -112,6 +112,19 @@ class BudgetTable(Table, frozen=True):
     total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
+class ScheduleTable(Table, frozen=True):
+    """`[schedule]`: when a job is to be asked anew; `workbench schedule` makes a timer or crontab lines of it."""
+
+    on_calendar: str | list[str] | None = None
+    """Calendar events as systemd writes them; of a list, whichever comes."""
+    cron: str | None = None
+    """The five time fields of a crontab."""
+    catch_up: bool = True
+    """Whether the newest occasion is made up for when the machine was off, or busy with the one before."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=100)] = 3
+    """How often an occasion that ended incomplete is gone on with before it is left."""
+
+
 class Exact(Table, frozen=True, tag_field="name", tag="exact"):
     """The answer equals a target."""
 
@@ -181,6 +194,7 @@ class JobFile(Table, frozen=True):
     run: RunTable = RunTable()
     budget: BudgetTable = BudgetTable()
     scorers: list[ScorerTable] = []
+    schedule: ScheduleTable | None = None
 
 
 def scorer_label(scorer: ScorerTable) -> str:

@@ -102,21 +102,26 @@ def load_settings(folder: Path) -> Settings:
     return settings
 
 
-def read_environment(folder: Path) -> dict[str, str]:
+def read_environment(folder: Path, *, of_shell: bool = True) -> dict[str, str]:
     """The environment, over what `.env` of the folder adds to it.
+
+    Args:
+        folder: The working folder.
+        of_shell: Whether what only this process was given counts; a timer sees nothing of it.
 
     Raises:
         InputError: There is a `.env` that cannot be read.
     """
+    own = dict(os.environ) if of_shell else {}
     if not (folder / ".env").is_file():
-        return dict(os.environ)
+        return own
     from dotenv import dotenv_values
 
     try:
         from_file = {name: value for name, value in dotenv_values(folder / ".env").items() if value is not None}
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Fault(str(folder / ".env"), f"cannot be read: {error}")) from error
-    return from_file | dict(os.environ)
+    return from_file | own
 
 
 def find_endpoint(
@@ -227,14 +232,24 @@ def _proxy_for(url: str) -> str | None:
 
 def cache_folder() -> Path:
     """Where what can be made again is kept (XDG Base Directory Specification)."""
-    return _xdg("XDG_CACHE_HOME", "~/.cache")
+    return _xdg("XDG_CACHE_HOME", "~/.cache") / "workbench"
 
 
 def state_folder() -> Path:
     """Where what outlives a command and belongs to this machine is kept (XDG Base Directory Specification)."""
-    return _xdg("XDG_STATE_HOME", "~/.local/state")
+    return _xdg("XDG_STATE_HOME", "~/.local/state") / "workbench"
+
+
+def moved_folders() -> dict[str, str]:
+    """The variables that move what outlives a command, where they are set: another command must be given the same."""
+    return {name: value for name in ("XDG_STATE_HOME",) if (value := os.environ.get(name))}
+
+
+def systemd_folder() -> Path:
+    """Where systemd looks for a user's own units."""
+    return _xdg("XDG_CONFIG_HOME", "~/.config") / "systemd" / "user"
 
 
 def _xdg(variable: str, default: str) -> Path:
     named = os.environ.get(variable, "")
-    return Path(named if Path(named).is_absolute() else os.path.expanduser(default)) / "workbench"
+    return Path(named if Path(named).is_absolute() else os.path.expanduser(default))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Workbench
+from workbench.job import load_job
 
 JOBS = Path(__file__).parents[2] / "jobs"
 
@@ -16,7 +17,8 @@ def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str)
     assert findings == (
         ["models 'Ponder [thinking only]'"] if name == "tools.toml" else []
     )  # it is there to be found out
-    result = bench.json("run", str(JOBS / name), "--local")
+    by_occasion = ["--occasion", "today"] if load_job(JOBS / name).run.reuse == "occasion" else []
+    result = bench.json("run", str(JOBS / name), "--local", *by_occasion)
     assert result["status"] == "complete"
     assert result["completed"] == result["planned"] > 0
     scores = bench.json("show", result["run_id"])["scores"]

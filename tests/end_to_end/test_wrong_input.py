@@ -95,7 +95,7 @@ def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedSer
     ("arguments", "expected"),
     [
         (("rnu", "job.toml"), "did you mean 'run'?"),
-        (("schedule", "job.toml"), "not built yet"),
+        (("probe", "job.toml"), "not built yet"),
         (("run",), "name a job file"),
         (("run", "job.toml", "--fresh", "--resume", "x"), "give only one of them"),
         (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),

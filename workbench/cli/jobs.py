@@ -16,10 +16,15 @@ from workbench.cli import options
 from workbench.cli.output import print_json, say
 from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
+from workbench.occasions import occasion_name
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
+from workbench.schedule.due import due
 from workbench.session import Where, ledger_to_write, pages_folder
 
+DUE = "due"
 _DAY_CHARS = len("2026-11-21")
+_MAY_GO_ON = (0, 3, 7, 100)
+"""Exit codes of a run after which the next occasion may be asked, should it have come meanwhile."""
 
 
 @click.command()
@@ -78,7 +83,8 @@ def plan(job: Path, as_json: bool, **given: Any) -> None:
     "--occasion",
     metavar="TIME",
     callback=lambda _, __, given: None if given is None else _occasion(given),
-    help='Which occasion this is (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion".',
+    help='Which occasion this is (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
+    "the newest of its [schedule] unless that is done.",
 )
 @options.fixed
 @options.reports
@@ -97,7 +103,11 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
         if resume is None:
             raise click.UsageError("name a job file, or a run with --resume")
         job = recorded_job_path(where, resume)
-    _run(where, load_job(job), RunOptions(fresh, resume, given["occasion"]), given)
+    if given["occasion"] == DUE:
+        if fresh or resume:
+            raise click.UsageError("--occasion due goes with neither --fresh nor --resume")
+        sys.exit(_run_due(where, job, given))
+    sys.exit(_run(where, load_job(job), RunOptions(fresh, resume, given["occasion"]), given))
 
 
 @click.command()
@@ -112,23 +122,43 @@ def demo(**given: Any) -> None:
     given["local"] = True
     where = options.where(given)
     with resources.as_file(resources.files("workbench.demo")) as folder:
-        _run(where, load_job(folder / "demo.toml"), RunOptions(), given)
+        sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(), given))
 
 
 def _occasion(given: str) -> str:
     """An occasion as the ledger names it: a day as it stands, a moment in UTC."""
+    if given == DUE:
+        return given
     if given == "today":
         return f"{datetime.now().astimezone():%Y-%m-%d}"
     try:
         moment = datetime.fromisoformat(given)
     except ValueError as error:
         raise InputError(
-            Fault("--occasion", f"{given!r} is no time", "2026-11-21, 2026-11-21T02:00, or today")
+            Fault("--occasion", f"{given!r} is no time", "2026-11-21, 2026-11-21T02:00, today, or due")
         ) from error
-    return given if len(given) == _DAY_CHARS else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%MZ}"
+    return given if len(given) == _DAY_CHARS else occasion_name(moment)
 
 
-def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> None:
+def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
+    """Run the newest occasion unless it is settled, and the next one if that came meanwhile; the exit code."""
+    code, begun = 0, set[str]()
+    while code in _MAY_GO_ON:
+        job = load_job(path)  # read anew: it may have changed while the last occasion ran
+        found = due(ledger_to_write(where), job, datetime.now(UTC))
+        if found.occasion is None or found.occasion in begun:
+            if not begun and given["as_json"]:
+                print_json({"job": job.name, "status": "not_due", "reason": found.reason})
+            elif not begun and sys.stderr.isatty():  # a crontab asks often, and its log need not say so
+                say(f"nothing is due: {found.reason}")
+            break
+        say(f"occasion {found.occasion}: {found.reason}")
+        begun.add(found.occasion)
+        code = _run(where, job, RunOptions(occasion=found.occasion), given)
+    return code
+
+
+def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> int:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show, fixed=given["fixed"])
@@ -141,7 +171,7 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> N
         print_json(finished.result)
     else:
         _print_result(finished, _continuation(where, job, finished, chosen))
-    sys.exit(finished.exit_code)
+    return finished.exit_code
 
 
 def _print_result(finished: Finished, continuation: str) -> None:
@@ -164,15 +194,7 @@ def _print_result(finished: Finished, continuation: str) -> None:
 
 def _continuation(where: Where, job: Job, finished: Finished, chosen: RunOptions) -> str:
     """The command that goes on where this run ended; it sends only what is missing."""
-    words = ["workbench", "run", os.path.relpath(job.path, where.folder)]
-    if where.local:
-        words.append("--local")
-    if where.base_url:
-        words += ["--base-url", where.base_url]
-    if where.profile:
-        words += ["--profile", where.profile]
-    if where.ledger:
-        words += ["--ledger", where.ledger]
+    words = ["workbench", "run", os.path.relpath(job.path, where.folder), *options.words(where)]
     if chosen.occasion:
         words += ["--occasion", chosen.occasion]
     if chosen.fresh or chosen.resume:

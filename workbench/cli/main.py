@@ -24,6 +24,7 @@ _COMMANDS = {
     "models": ("models", "List the models visible to the account."),
     "usage": ("usage", "Sum up what our calls drew."),
     "ledger": ("ledger", "Where the ledger is, whether it is sound, and its upkeep."),
+    "schedule": ("schedule", "Make a timer of a job's schedule, and list what came of its occasions."),
     "slots": ("slots", "Say who on this machine has requests in flight."),
     "platform": ("platform", "Serve the embedded platform."),
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to mend what is wrong."),
@@ -35,7 +36,6 @@ _NOT_BUILT_YET = (
     "allowance",
     "routes",
     "export",
-    "schedule",
     "datasets",
 )
 

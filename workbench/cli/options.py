@@ -75,3 +75,11 @@ def where(given: dict[str, Any]) -> Where:
     if sum(map(bool, (local, base_url, profile))) > 1:
         raise click.UsageError("give only one of --local, --base-url and --profile")
     return Where(Path.cwd(), local, base_url, profile, given.pop("ledger_path", None))
+
+
+def words(where: Where) -> list[str]:
+    """The shared options as one would type them."""
+    given = ["--local"] if where.local else []
+    for option, value in (("--base-url", where.base_url), ("--profile", where.profile), ("--ledger", where.ledger)):
+        given += [option, value] if value else []
+    return given

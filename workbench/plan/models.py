@@ -50,7 +50,7 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
             )
             faults.append(Fault(f"{job.path}: models", problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}"))
             continue
-        limit_s = spec.gateway_limit_s or job.run.gateway_limit_s or gateway_limit_s or GATEWAY_LIMIT_S
+        timeout_s = _timeout_s(spec, job, gateway_limit_s)
         for name in matches:
             planned.setdefault(
                 name,
@@ -58,9 +58,20 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
                     name,
                     job.request_fields | spec.fields,
                     min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight),
-                    GATEWAY_ATTEMPTS * limit_s + TIMEOUT_MARGIN_S,
+                    timeout_s,
                 ),
             )
     if faults:
         raise InputError(*faults)
     return tuple(planned.values())
+
+
+def longest_timeout_s(job: Job, gateway_limit_s: float | None = None) -> float:
+    """How long a call of a job may take at most, whichever models turn out to be visible."""
+    specs = job.models if job.models is not None else (ModelSpec("*", is_glob=True),)
+    return max(_timeout_s(spec, job, gateway_limit_s) for spec in specs)
+
+
+def _timeout_s(spec: ModelSpec, job: Job, gateway_limit_s: float | None) -> float:
+    limit_s = spec.gateway_limit_s or job.run.gateway_limit_s or gateway_limit_s or GATEWAY_LIMIT_S
+    return GATEWAY_ATTEMPTS * limit_s + TIMEOUT_MARGIN_S

@@ -1,0 +1,116 @@
+"""Nights in fast forward: an occasion every four seconds, with kills, a night off, a new dataset and a slow night."""
+
+import random
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from subprocess import Popen
+
+import duckdb
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.job import load_job
+from workbench.local_platform.server import ThreadedServer
+from workbench.occasions import following, occasion_name
+
+PERIOD_S = 4
+AGAIN = (3, 5, -9)
+ROWS, MORE_ROWS = 30, 40
+
+
+class Timer:
+    """Does what systemd does with the units that `workbench schedule` writes."""
+
+    def __init__(self, bench: Workbench, chosen: random.Random) -> None:
+        self.bench, self.chosen = bench, chosen
+        self.process: Popen[str] | None = None
+        self.kill_at = self.again_at = float("inf")
+        self.codes: list[int] = []
+
+    def fire(self, *, kill: bool = False) -> None:
+        """An occasion has come: start the service unless it is running."""
+        if self.process is None:
+            self.process = self.bench.start("run", "job.toml", "--occasion", "due", "--no-report", "--no-progress")
+            self.again_at = float("inf")
+            self.kill_at = time.monotonic() + self.chosen.uniform(0.3, 1.0) if kill else float("inf")
+
+    def look(self) -> None:
+        """Kill, collect and restart what is to be."""
+        if self.process is None:
+            if time.monotonic() >= self.again_at:
+                self.fire()
+            return
+        if time.monotonic() >= self.kill_at:
+            self.process.kill()
+        if self.process.poll() is not None:
+            _, error = self.process.communicate()
+            assert "Traceback" not in error, error
+            self.codes.append(self.process.returncode)
+            again = self.process.returncode in AGAIN
+            self.process, self.again_at = None, time.monotonic() + 0.2 if again else float("inf")
+
+    def until(self, moment: datetime) -> None:
+        while datetime.now(UTC) < moment:
+            self.look()
+            time.sleep(0.01)
+
+    def rest(self) -> None:
+        """Let what runs come to its end."""
+        while self.process is not None or self.again_at < float("inf"):
+            self.look()
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("nights", [7, pytest.param(30, marks=pytest.mark.long)])
+def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -> None:
+    chosen = random.Random(nights)
+    slow_at = (nights // 2 + 1) * PERIOD_S
+    slow = {"kind": "slow", "delay_s": 1.5, "share": 0.3, "from_s": slow_at, "until_s": slow_at + PERIOD_S}
+    route = {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20, "sigma": 0.5}, "faults": [slow]}
+    with ThreadedServer(platform_of(route)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(ROWS))
+        text = job("m", limit=4).replace("passes = 1", 'passes = 2\nreuse = "occasion"')
+        path = bench.write("job.toml", f'{text}[schedule]\non_calendar = "*:*:0/{PERIOD_S}"\nretries = 9\n')
+        coming = following(load_job(path).timetable, datetime.now(UTC))
+        timer, off = Timer(bench, chosen), set[str]()
+        for night, moment in zip(range(nights), coming, strict=False):
+            timer.until(moment)
+            if night == nights - 3:  # the machine is off, and on again after the next occasion has come
+                off.add(occasion_name(moment))
+            elif night == nights - 2:
+                timer.until(moment + timedelta(seconds=PERIOD_S / 4))
+                timer.fire()
+            else:
+                timer.fire(kill=night % 3 == 1)
+            if night == 2:
+                bench.write("sums.jsonl", sums(MORE_ROWS))
+        timer.rest()
+        asked = server.platform.statistics.requests.total()
+        bench("ledger", "recover")
+        came = bench.json("schedule", "job.toml")
+        with duckdb.connect(tmp_path / "ledger.duckdb", read_only=True) as db:
+            answers = Counter(
+                db.execute("SELECT generation FROM attempts WHERE accepted ORDER BY ended_at").df()["generation"]
+            )
+            (twice,) = db.execute(
+                "SELECT count(*) FROM (SELECT 1 FROM attempts WHERE accepted GROUP BY generation, request_key HAVING count(*) > 1)"
+            ).fetchall()[0]
+            (intents,) = db.execute("SELECT count(*) FROM requests").fetchall()[0]
+            spans = db.execute(
+                "SELECT min(sent_at), max(sent_at), any_value(run_id) FROM requests GROUP BY run_id ORDER BY 1"
+            ).fetchall()
+    assert -9 in timer.codes
+    assert twice == 0, "nothing was paid twice within an occasion"
+    assert set(answers.values()) <= {ROWS, MORE_ROWS}, "each occasion that was asked was asked whole"
+    assert answers.total() <= asked <= intents
+    assert all(before[1] <= after[0] for before, after in pairwise(spans)), "none ran beside another"
+    results = {row["occasion"]: row["result"] for row in came["occasions"]}
+    assert set(results.values()) <= {"complete", "missed"}
+    assert all(results.get(name, "missed") == "missed" for name in off)
+    assert {f"sums@{name}" for name, result in results.items() if result == "complete"} <= set(answers)
+    assert nights // 2 < len(answers) <= nights - len(off)

@@ -1,0 +1,184 @@
+"""A job's timer: printed, checked by the system, installed, removed, and listed."""
+
+import os
+import shutil
+import stat
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from workbench.local_platform.server import ThreadedServer
+
+CRONTAB = """#!/bin/sh
+if [ "$1" = -l ]; then cat "$HOME/crontab" 2>/dev/null || { echo "no crontab for you" >&2; exit 1; }
+else cat > "$HOME/crontab"; fi
+"""
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >> "$HOME/systemctl"
+[ ! -e "$HOME/no-systemd" ] || { echo "Failed to connect to bus: No medium found" >&2; exit 1; }
+"""
+
+
+def scheduled(line: str, **run: object) -> str:
+    more = "".join(f"{key} = {value}\n" for key, value in run.items())
+    text = job().replace("passes = 1", f'passes = 1\nreuse = "occasion"\n{more}')
+    return f"{text}[schedule]\n{line}\n"
+
+
+@pytest.fixture
+def home(bench: Workbench) -> Workbench:
+    """A folder with a scheduled job, and a machine whose systemctl and crontab write down what they are told."""
+    bench.write("sums.jsonl", sums(5))
+    bench.write("night ly.toml", scheduled('on_calendar = "Mon..Fri 02:00"'))
+    for name, text in (("crontab", CRONTAB), ("systemctl", SYSTEMCTL)):
+        path = bench.write(f"bin/{name}", text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    bench.environment["PATH"] = f"{bench.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    bench.environment |= {"HOME": str(bench.folder), "XDG_CONFIG_HOME": str(bench.folder / "config")}
+    bench.write(".env", "WORKBENCH_BASE_URL=http://127.0.0.1:9\nWORKBENCH_API_KEY=sk-of-the-timer\n")
+    return bench
+
+
+def units(bench: Workbench) -> Path:
+    return bench.folder / "config" / "systemd" / "user"
+
+
+def test_the_units(home: Workbench) -> None:
+    home.write("night ly.toml", scheduled('cron = "0 2 1 * 1"\ncatch_up = false', gateway_limit_s=50))
+    printed = home("schedule", "night ly.toml", "--systemd", "--fixed", "--no-report").stdout
+    lines = printed.splitlines()
+    assert "OnCalendar=Mon *-*-* 02:00:00" in lines
+    assert "OnCalendar=*-*-01 02:00:00" in lines, "a crontab takes days and weekdays as either of them"
+    assert "Persistent=false" in lines
+    assert "TimeoutStopSec=225" in lines, "three times 50 s, a margin of 15 s, and a minute to record"
+    assert "RestartPreventExitStatus=1 2 4 7 100" in lines
+    assert f"WorkingDirectory={home.folder}" in lines
+    assert f'Environment="XDG_STATE_HOME={home.folder}/state"' in lines or (
+        f"Environment=XDG_STATE_HOME={home.folder}/state" in lines
+    )
+    started = next(line for line in lines if line.startswith("ExecStart="))
+    assert started.endswith('run "night ly.toml" --occasion due --no-progress --fixed --no-report')
+    assert "sk-" not in printed
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+def test_the_system_takes_the_units(home: Workbench, tmp_path: Path) -> None:
+    folder = tmp_path / 'a "odd" $HOME %n folder\\'
+    folder.mkdir()
+    for name in ("sums.jsonl", "night ly.toml", ".env"):
+        shutil.copy(home.folder / name, folder)
+    odd = Workbench(folder, None)
+    odd.environment |= {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    printed = odd("schedule", "night ly.toml", "--systemd").stdout
+    service, timer = printed.split("# workbench-sums.timer\n")
+    (tmp_path / "workbench-sums.service").write_text(service)
+    (tmp_path / "workbench-sums.timer").write_text(timer)
+    command = ["systemd-analyze", "--user", "verify", str(tmp_path / "workbench-sums.timer")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert [line for line in done.stderr.splitlines() if "workbench-sums" in line] == []
+
+
+def test_a_timer_of_systemd_comes_and_goes(home: Workbench) -> None:
+    assert home.json("schedule", "list")[0]["timer"] == "not installed"
+    home("schedule", "night ly.toml", "--systemd", "--install")
+    assert sorted(path.name for path in units(home).iterdir()) == ["workbench-sums.service", "workbench-sums.timer"]
+    told = (home.folder / "systemctl").read_text().splitlines()
+    assert told == ["--user daemon-reload", "--user enable --now workbench-sums.timer"]
+    assert home.json("schedule", "list")[0]["timer"] == "systemd"
+    home.write("other.toml", scheduled('on_calendar = "daily"'))
+    assert "another job's timer" in home("schedule", "other.toml", "--systemd", "--install", code=2).stderr
+    home("schedule", "night ly.toml", "--systemd", "--remove")
+    assert list(units(home).iterdir()) == []
+    assert "nothing of it was installed" in home("schedule", "night ly.toml", "--systemd", "--remove").stdout
+    home.write("no-systemd", "")
+    refused = home("schedule", "night ly.toml", "--systemd", "--install", code=2).stderr
+    assert "systemctl --user daemon-reload: Failed to connect to bus" in refused
+    assert "--cron" in refused
+
+
+def test_crontab_lines_come_and_go(home: Workbench) -> None:
+    home.write("crontab", "MAILTO=me\n5 4 * * * true")
+    for _ in range(2):  # again is the same as once
+        home("schedule", "night ly.toml", "--cron", "--install")
+    lines = (home.folder / "crontab").read_text().splitlines()
+    assert lines[:2] == ["MAILTO=me", "5 4 * * * true"]
+    assert len(lines) == 7
+    assert lines[3].startswith("0 2 * * 1-5 cd ")
+    assert lines[5].startswith("*/15 * * * * cd ")
+    assert home.json("schedule", "list")[0]["timer"] == "cron"
+    home("schedule", "night ly.toml", "--cron", "--remove")
+    assert (home.folder / "crontab").read_text().splitlines() == ["MAILTO=me", "5 4 * * * true"]
+
+
+def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServer) -> None:
+    folder = home.folder / "50% done"
+    folder.mkdir()
+    for name in ("sums.jsonl", "night ly.toml"):
+        shutil.copy(home.folder / name, folder)
+    (folder / ".env").write_text(f"WORKBENCH_BASE_URL={platform.base_url}\nWORKBENCH_API_KEY={platform.key}\n")
+    (folder / "night ly.toml").write_text(scheduled('on_calendar = "*:*"'))
+    there = Workbench(folder, None)
+    there.environment |= {"PATH": home.environment["PATH"], "HOME": str(home.folder)}
+    there("schedule", "night ly.toml", "--cron", "--install", "--no-report")
+    line = (home.folder / "crontab").read_text().splitlines()[1]
+    command = line.split(maxsplit=5)[5].replace("\\%", "%")  # as cron does
+    environment = {"HOME": str(home.folder), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"}
+    for _ in range(2):
+        subprocess.run(["/bin/sh", "-c", command], env=environment, check=True, timeout=60)
+    result = there.json("schedule", "night ly.toml")
+    assert result["result"] == "complete"
+    log = next((folder / "state").glob("workbench/schedule/*.log")).read_text()
+    assert log.count("5 planned") >= 1
+    assert platform.platform.statistics.requests.total() == 5 * log.count("5 completed")
+    assert platform.key not in (home.folder / "crontab").read_text() + log
+
+
+def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) -> None:
+    home.write("often.toml", scheduled('on_calendar = "*:*"').replace('name = "sums"', 'name = "often"'))
+    home.write("seldom.toml", scheduled('on_calendar = "*-01-01 00:00"').replace('name = "sums"', 'name = "seldom"'))
+    while time.time() % 60 > 40:
+        time.sleep(1)
+    first = home.json("run", "often.toml", "--occasion", "due", "--no-report")
+    assert (first["status"], first["completed"]) == ("complete", 5)
+    again = home.json("run", "often.toml", "--occasion", "due", "--no-report")
+    assert again["status"] == "not_due"
+    assert first["run_id"] in again["reason"]
+    assert home("run", "often.toml", "--occasion", "due").stdout == "", "a crontab that asks often fills no log"
+    assert "first one is not made up for" in home.json("run", "seldom.toml", "--occasion", "due")["reason"]
+    assert platform.platform.statistics.requests.total() == 5
+    listed = {row["job"]: row for row in home.json("schedule")}
+    assert listed["often"]["result"] == "complete"
+    assert listed["often"]["run_id"] == first["run_id"]
+    assert listed["seldom"]["last"] is None
+    assert listed["seldom"]["next_at"] == f"{datetime.now(UTC).year + 1}-01-01T00:00:00Z"
+    assert first["run_id"] in home("schedule", "often.toml").stdout
+
+
+def test_wrong_input(home: Workbench) -> None:
+    home.write("bad.toml", scheduled('on_calendar = "Mon 25:00"'))
+    said = home("schedule", "bad.toml", "--cron", code=2).stderr
+    assert "bad.toml:" in said
+    assert "schedule.on_calendar: 'Mon 25:00' is no calendar event: Bad hour" in said
+    assert "note: " in home("schedule", "list").stderr
+    home.write("always.toml", scheduled('cron = "0 2 * * *"').replace('reuse = "occasion"', 'reuse = "always"'))
+    assert 'needs run.reuse = "occasion"' in home("lint", "always.toml", code=2).stderr
+    home.write("none.toml", job())
+    for arguments in (
+        ("schedule", "none.toml"),
+        ("schedule", "none.toml", "--cron"),
+        ("run", "none.toml", "--occasion", "due"),
+    ):
+        assert "schedule: the job has no such table" in home(*arguments, code=2).stderr
+    home.write("seconds.toml", scheduled('on_calendar = "*:*:0/3"'))
+    assert "a crontab has neither seconds" in home("schedule", "seconds.toml", "--cron", code=2).stderr
+    assert "needs --systemd or --cron" in home("schedule", "night ly.toml", "--install", code=2).stderr
+    assert "name the job" in home("schedule", "list", "--cron", code=2).stderr
+    both = home("run", "night ly.toml", "--occasion", "due", "--fresh", code=2).stderr
+    assert "neither --fresh nor --resume" in both
+    home.write(".env", "")
+    warned = home("schedule", "night ly.toml", "--cron").stderr
+    assert "a timer sees nothing of this shell's environment" in warned

@@ -1,0 +1,98 @@
+"""What a timer is to run: from the clock, the schedule and a ledger of what was."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import job
+from tests.unit.ledger_rows import started
+from workbench.job import Job, parse_job
+from workbench.ledger.entries import RunEnded
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.store import Ledger
+from workbench.schedule.due import due, occasions_of
+
+MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def nightly(**schedule: str) -> Job:
+    lines = "".join(f"{key} = {value}\n" for key, value in schedule.items())
+    text = job().replace("passes = 1", 'reuse = "occasion"')
+    return parse_job(f'{text}[schedule]\non_calendar = "02:00 UTC"\n{lines}', Path("sums.toml"))
+
+
+class Nights:
+    """A ledger of runs by occasion."""
+
+    def __init__(self, folder: Path) -> None:
+        self.ledger = Ledger(folder / "ledger.duckdb")
+        self.count = 0
+
+    def ran(self, day: int, status: str | None, job_name: str = "sums") -> str:
+        self.count += 1
+        run_id, at = f"r{self.count}", MIDNIGHT.replace(day=day, hour=2) + timedelta(minutes=self.count)
+        writer = JournalWriter(self.ledger.journal_folder)
+        generation = f"{job_name}@2026-11-{day:02}T02:00Z"
+        writer.append(started(run_id, 1, job=job_name, generation=generation, recorded_at=at))
+        if status is not None:
+            writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
+        writer.close()
+        return run_id
+
+
+@pytest.fixture
+def nights(tmp_path: Path) -> Nights:
+    return Nights(tmp_path)
+
+
+def at(day: int, hour: int = 2, minute: int = 0) -> datetime:
+    return MIDNIGHT.replace(day=day, hour=hour, minute=minute)
+
+
+def test_the_first_occasion_is_asked_on_time_and_not_made_up_for(nights: Nights) -> None:
+    assert due(nights.ledger, nightly(), at(20)).occasion == "2026-11-20T02:00Z"
+    assert due(nights.ledger, nightly(), at(20, 2, 9)).occasion == "2026-11-20T02:00Z"
+    late = due(nights.ledger, nightly(), at(20, 9))
+    assert late == (None, "occasion 2026-11-20T02:00Z was missed, and the first one is not made up for")
+
+
+def test_a_missed_one_is_made_up_for_once_and_only_the_newest(nights: Nights) -> None:
+    nights.ran(17, "complete")
+    assert due(nights.ledger, nightly(), at(20, 9)).occasion == "2026-11-20T02:00Z"
+    off = due(nights.ledger, nightly(catch_up="false"), at(20, 9))
+    assert off == (None, "occasion 2026-11-20T02:00Z was missed, and schedule.catch_up is off")
+    nights.ran(20, "complete")
+    assert due(nights.ledger, nightly(), at(20, 9)).occasion is None
+    came = [(one.occasion[8:10], one.status) for one in occasions_of(nights.ledger, nightly(), at(20, 9))]
+    assert came == [("17", "complete"), ("18", "missed"), ("19", "missed"), ("20", "complete")]
+
+
+@pytest.mark.parametrize(
+    ("status", "again"),
+    [("complete", False), ("stopped", False), ("gate_failed", False), ("incomplete", True), ("interrupted", True), (None, True)],
+)  # fmt: skip
+def test_what_is_gone_on_with(nights: Nights, status: str | None, again: bool) -> None:
+    run_id = nights.ran(20, status)
+    found = due(nights.ledger, nightly(catch_up="false"), at(20, 9))
+    assert (found.occasion is not None) is again
+    assert run_id in found.reason
+    assert due(nights.ledger, nightly(), at(21)).occasion == "2026-11-21T02:00Z", "a new night is a new occasion"
+
+
+def test_it_is_left_after_so_many_retries(nights: Nights) -> None:
+    for _ in range(3):
+        nights.ran(20, "incomplete")
+    nights.ran(20, "interrupted")  # somebody stopped it: that is no failure of its own
+    assert due(nights.ledger, nightly(), at(20, 9)).occasion is not None
+    nights.ran(20, None)
+    assert "left after 4 runs" in due(nights.ledger, nightly(), at(20, 9)).reason
+    assert due(nights.ledger, nightly(retries="4"), at(20, 9)).occasion is not None
+    (came,) = occasions_of(nights.ledger, nightly(), at(20, 9))
+    assert (came.status, came.runs) == ("unfinished", 5)
+
+
+def test_other_jobs_are_others(nights: Nights) -> None:
+    nights.ran(20, "complete", job_name="sums@2026")
+    assert due(nights.ledger, nightly(), at(20)).occasion is not None
+    assert occasions_of(nights.ledger, nightly(), at(20)) == []

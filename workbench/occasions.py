@@ -1,0 +1,154 @@
+"""When a scheduled job's occasions are: systemd's calendar events and crontab's five fields, on this machine's clock."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from cronsim import CronSim, CronSimError
+from dateutil.tz import tzlocal
+from oncalendar import BaseIterator, OnCalendar, OnCalendarError, TzIterator
+
+from workbench.job_file import ScheduleTable
+
+_BACK = (timedelta(minutes=1), timedelta(hours=1), *map(timedelta, (1, 8, 40, 400, 4000)))
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_ALL_YEARS = 2200 - 1970
+
+
+def occasion_name(moment: datetime) -> str:
+    """An occasion as the ledger names it: its moment in UTC, with seconds where there are any."""
+    utc = moment.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%SZ}" if utc.second else f"{utc:%Y-%m-%dT%H:%MZ}"
+
+
+def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
+    """What is wrong with a schedule, as (key, text)."""
+    if (schedule.on_calendar is None) == (schedule.cron is None):
+        yield "on_calendar", "give either on_calendar or cron"
+        return
+    if schedule.cron is not None:
+        fault = _cron_fault(schedule.cron)
+        if fault:
+            expected = "expected five fields (minute hour day month weekday), such as 0 2 * * 1-5"
+            yield "cron", f"{schedule.cron!r} is no crontab schedule: {fault}; {expected}"
+        return
+    if not _lines(schedule):
+        yield "on_calendar", "names no moment"
+    for line in _lines(schedule):
+        fault = _calendar_fault(line)
+        if fault:
+            expected = 'expected systemd\'s syntax, such as "Mon..Fri 02:00" (`man systemd.time`)'
+            yield "on_calendar", f"{line!r} is no calendar event: {fault}; {expected}"
+
+
+def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
+    """The occasions after a moment, in UTC and in order."""
+    local = after.astimezone(tzlocal())
+    if schedule.cron is not None:
+        yield from (moment.astimezone(UTC) for moment in CronSim(schedule.cron, local))
+        return
+    yield from (moment.astimezone(UTC) for moment in OnCalendar("\n".join(_lines(schedule)), local))
+
+
+def newest(schedule: ScheduleTable, now: datetime) -> datetime | None:
+    """The last occasion that has come by `now`, in UTC; None where there was none in the last ten years."""
+    if schedule.cron is not None:
+        beyond = now.astimezone(tzlocal()).replace(microsecond=0) + timedelta(seconds=1)
+        return next(CronSim(schedule.cron, beyond, reverse=True)).astimezone(UTC)
+    for back in _BACK:
+        found = None
+        for moment in following(schedule, now - back):
+            if moment > now:
+                break
+            found = moment
+        if found is not None:
+            return found
+    return None
+
+
+def as_calendar_events(schedule: ScheduleTable) -> list[str]:
+    """The schedule as `OnCalendar=` lines of a systemd timer."""
+    if schedule.cron is None:
+        return _lines(schedule)
+    cron = CronSim(schedule.cron, datetime.now(UTC))
+    time = f"{_listed(cron.hours, 24, _event)}:{_listed(cron.minutes, 60, _event)}:00"
+    months, days = _listed(cron.months, 12, _event), _listed(cron.days, 31, _event)
+    weekdays = {(int(str(day)) - 1) % 7 for day in cron.weekdays}  # crontab's 0 and 7 are Sunday
+    named = "" if len(weekdays) == 7 else _listed(weekdays, 7, _weekday) + " "
+    if cron.day_and or not named or days == "*":
+        return [f"{named}*-{months}-{days} {time}"]
+    return [f"{named}*-{months}-* {time}", f"*-{months}-{days} {time}"]
+
+
+def as_crontab_times(schedule: ScheduleTable) -> list[str]:
+    """The schedule as the time fields of crontab lines.
+
+    Raises:
+        ValueError: A crontab has no words for it.
+    """
+    return [schedule.cron] if schedule.cron is not None else [_crontab_time(line) for line in _lines(schedule)]
+
+
+def _crontab_time(line: str) -> str:
+    try:
+        event = BaseIterator(line, datetime(2000, 1, 1))  # noqa: DTZ001 - only taken apart
+    except OnCalendarError as error:  # it was understood with a zone
+        raise ValueError(f"{line!r} names a time zone, and a crontab keeps this machine's") from error
+    if event.seconds != {0} or len(event.years) != _ALL_YEARS or event.any_reverse_day:
+        raise ValueError(f"a crontab has neither seconds, years nor last days of a month, and {line!r} names one")
+    days, weekdays = _listed(event.days, 31, _field), _listed({day + 1 for day in event.weekdays}, 7, _field)
+    if days != "*" and weekdays != "*":
+        raise ValueError(f"a crontab takes days and weekdays of {line!r} as either of them, systemd as both")
+    months, hours = _listed(event.months, 12, _field), _listed(event.hours, 24, _field)
+    return f"{_listed(event.minutes, 60, _field)} {hours} {days} {months} {weekdays}"
+
+
+def _event(first: int, last: int) -> str:
+    return f"{first:02}" if first == last else f"{first:02}..{last:02}"
+
+
+def _weekday(first: int, last: int) -> str:
+    return _WEEKDAYS[first] if first == last else f"{_WEEKDAYS[first]}..{_WEEKDAYS[last]}"
+
+
+def _field(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first}-{last}"
+
+
+def _listed(values: Iterable[int], size: int, written: Callable[[int, int], str]) -> str:
+    """Numbers as a list of ranges; `*` for all of them."""
+    ordered = sorted(values)
+    if len(ordered) == size:
+        return "*"
+    gaps = [0, *(place for place, (low, high) in enumerate(pairwise(ordered), 1) if high != low + 1), len(ordered)]
+    runs = [ordered[begin:end] for begin, end in pairwise(gaps)]
+    return ",".join(written(run[0], run[-1]) for run in runs)
+
+
+def _lines(schedule: ScheduleTable) -> list[str]:
+    given = schedule.on_calendar or []
+    return [given] if isinstance(given, str) else given
+
+
+def _cron_fault(cron: str) -> str:
+    if len(cron.split()) != 5:
+        return f"{len(cron.split())} fields"
+    if "#" in cron or "L" in cron.upper().replace("JUL", ""):
+        return "a crontab knows neither L nor #"
+    try:
+        next(CronSim(cron, datetime.now(UTC)))
+    except (CronSimError, StopIteration) as error:
+        return str(error) or "it never comes"
+    return ""
+
+
+def _calendar_fault(line: str) -> str:
+    if not line.isprintable():
+        return "it has a character that is none of text"
+    try:
+        next(TzIterator(line, datetime.now(UTC)))
+    except OnCalendarError as error:
+        return str(error)
+    except StopIteration:
+        return "it never comes again"
+    return ""
