@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+REFUSED = {"bad": 400, "doubtful": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 
 
@@ -16,12 +17,17 @@ class OddServer:
 
     def __init__(self) -> None:
         self.requests: list[str] = []
+        self.lists = 0
+        self.key_is_good = True
         self.base_url = ""
         self.key = KEY
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     async def _models(self, request: web.Request) -> web.Response:
+        self.lists += 1
+        if not self.key_is_good:
+            return web.json_response({"detail": "Not authenticated"}, status=401)
         return web.json_response({"data": [{"id": "m", "note": request.headers["Authorization"]}]})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
@@ -31,6 +37,8 @@ class OddServer:
         message: dict[str, Any] = {"content": f"The answer is 4. {KEY}"}
         usage: dict[str, Any] = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         headers = {}
+        if word in REFUSED:
+            return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
         match word:
             case "bigtokens":
                 usage = dict.fromkeys(usage, 2**63 + 1)
@@ -47,9 +55,8 @@ class OddServer:
                 await asyncio.sleep(600)
             case "expired":
                 await asyncio.sleep(0.5)
+                self.key_is_good = False
                 return web.json_response({"detail": "\x1b[31mThe key is gone\x07"}, status=401)
-            case "bad":
-                return web.json_response({"detail": "the request is of no use"}, status=400)
             case "strange":
                 usage = {"total_tokens": [1], "completion_tokens_details": "no"}
                 message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}

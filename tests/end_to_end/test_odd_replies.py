@@ -116,6 +116,17 @@ def test_a_second_signal_cancels_whatever_stopped_the_sending(oddly: Workbench, 
     assert json.loads(out)["outcomes"] == {"key_rejected": 1, "cancelled": 2}
 
 
+def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, *(f"doubtful {n}" for n in range(8)))
+    result = run(oddly, code=3)
+    assert result["outcomes"] == {"route_unauthorised": 8}
+    assert odd.lists == 2, "one before the run, and one for the doubt that eight calls made"
+    call = oddly.lines("show", result["run_id"], "--calls")[0]
+    assert call["http_status"] == 401
+    odd.key_is_good = False
+    assert "does not accept the API key" in oddly("run", "job.toml", code=4).stderr
+
+
 def test_a_servers_words_do_not_act_on_the_terminal(oddly: Workbench) -> None:
     oddly.environment["WORKBENCH_BASE_URL"] += "/\x1b[31m"
     assert "\x1b" not in oddly("models", code=6).stderr

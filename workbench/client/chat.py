@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+import anyio
 import msgspec
 
 from workbench.client import outcome, wire
@@ -14,6 +15,8 @@ from workbench.records import Attempt, CallRecord, ChatRequest, Model, Outcome
 from workbench.settings import Endpoint
 
 LIST_DEADLINE_S = 30.0
+_DOUBT_S = 5.0
+"""How long it is believed that the key is good after the platform said so."""
 _ERROR_TEXT_CHARS = 20_000
 _REDACTED = b"sk-[redacted]"
 _LEAST_KEY_CHARS = 12
@@ -37,6 +40,8 @@ class ChatClient:
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
         self._signature = re.compile(allowance_signature, re.IGNORECASE)
+        self._doubting = anyio.Lock()
+        self._key_was_good_at = float("-inf")
         self.clock_ahead_s: float | None = None
         """How far this machine's clock is ahead of the platform's, to a second or two; None until it said a time."""
 
@@ -89,7 +94,23 @@ class ChatClient:
             verdict = outcome.of_reply(reply, self._signature)
         except Exception as error:  # what arrived was paid for: it is kept, whatever shape nobody thought of
             verdict = outcome.Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
+        progress.ended = time.perf_counter()
+        if verdict.outcome is Outcome.KEY_REJECTED and await self._key_is_good():
+            evidence = f"{verdict.evidence}, and GET /api/models takes the key"
+            verdict = verdict._replace(outcome=Outcome.ROUTE_UNAUTHORISED, evidence=evidence)
         return _record(request, progress, verdict, reply.status, reply)
+
+    async def _key_is_good(self) -> bool:
+        """Ask the platform whether it takes the key; once for all calls that make one doubt at the same time."""
+        async with self._doubting:
+            if time.monotonic() - self._key_was_good_at < _DOUBT_S:
+                return True
+            try:
+                await self.list_models()
+            except (KeyRejectedError, UnreachableError):  # where nobody answers, the call's own word is all there is
+                return False
+            self._key_was_good_at = time.monotonic()
+            return True
 
     def _redacted(self, reply: Reply) -> Reply:
         """The reply without the key: should a server echo it, it is kept nowhere."""
@@ -110,7 +131,7 @@ def _record(
     status: int | None,
     reply: Reply | None = None,
 ) -> CallRecord:
-    latency_ms = (time.perf_counter() - progress.started) * 1000
+    latency_ms = ((progress.ended or time.perf_counter()) - progress.started) * 1000
     consequence = outcome.CONSEQUENCES[verdict.outcome]
     attempt = Attempt(
         outcome=verdict.outcome,

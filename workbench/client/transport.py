@@ -34,14 +34,15 @@ _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
 class Progress:
-    """When one request began and how far it got; still readable after a cancellation."""
+    """When one request began, how far it got and when its reply was read; still readable after a cancellation."""
 
-    __slots__ = ("sent", "sent_at", "started")
+    __slots__ = ("ended", "sent", "sent_at", "started")
 
     def __init__(self) -> None:
         self.sent: Sent = "never"
         self.sent_at = datetime.now(UTC)
         self.started = time.perf_counter()
+        self.ended: float | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):
