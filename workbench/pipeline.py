@@ -20,6 +20,7 @@ from workbench.plan.lint import Finding, ToolExperience, lint_plan
 from workbench.plan.models import planned_models
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
+from workbench.run.signals import let_skip, restore
 from workbench.run.slots import Slots
 from workbench.run.work import Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
@@ -121,7 +122,10 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
                 Slots(folder, job.run.max_in_flight, job.name) as slots,
             ):
                 ending = await conductor.run(Rules(slots, options.fixed), show_progress=options.show_progress)
-            return _finished(ledger, job, run_id, ending, options.reports)
+            try:
+                return _finished(ledger, job, run_id, ending, options.reports)
+            finally:
+                restore()
 
 
 def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None) -> Finished:
@@ -129,6 +133,7 @@ def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Pa
     notes = list(ending.notes)
     report: str | None = None
     try:
+        let_skip()
         _, done = rescore(ledger, run_id, job.scorers)
         if done.deferred and not notes:
             notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")

@@ -1,5 +1,6 @@
 """Replies, signals and neighbours that nobody planned: what was paid for is kept, and the numbers balance."""
 
+import fcntl
 import json
 import signal
 import subprocess
@@ -125,6 +126,42 @@ def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) ->
     assert call["http_status"] == 401
     odd.key_is_good = False
     assert "does not accept the API key" in oddly("run", "job.toml", code=4).stderr
+
+
+def test_nobody_waits_for_a_pass_that_the_budget_does_not_pay(oddly: Workbench) -> None:
+    prompts(oddly, "retry")
+    text = (oddly.folder / "job.toml").read_text().replace("passes = 1", "passes = 2\n[budget]\nrequests = 1")
+    oddly.write("job.toml", text)
+    begin = time.monotonic()
+    stopped = run(oddly, code=7)
+    assert time.monotonic() - begin < 8, "the next pass would come after ten seconds"
+    assert (stopped["status"], stopped["outcomes"]) == ("stopped", {"rate_limited": 1})
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_scores_are_made_ends_with_the_last_line(
+    bench: Workbench, platform: ThreadedServer, number: signal.Signals
+) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench("run", "job.toml", "--no-report")
+    with (bench.folder / "ledger.duckdb.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = bench.start("run", "job.toml", "--no-report", "--fresh", "--json")
+        while platform.platform.statistics.requests.total() < 6:
+            time.sleep(0.01)
+            if process.poll() is None and not lock.closed:
+                fcntl.flock(lock, fcntl.LOCK_UN)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        time.sleep(1)
+        process.send_signal(number)
+        time.sleep(0.5)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        out, error = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert (process.returncode, result["completed"], result["pending"]) == (0, 3, 0)
+    assert "Traceback" not in error
+    bench("score", result["run_id"])
 
 
 def test_a_servers_words_do_not_act_on_the_terminal(oddly: Workbench) -> None:

@@ -134,3 +134,18 @@ def test_the_period_reaches_to_the_newest_call(ledger: Ledger) -> None:
     writer.close()
     (period,) = asked(ledger, "ledger_period")
     assert period["last_at"] == late.replace(tzinfo=None)
+
+
+def test_a_request_cut_off_in_its_second_attempt_is_pending(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r", 2))
+    failed = {"outcome": "route_down", "accepted": False, "rerun": True, "scorable": False, "answer": None, "raw": None}
+    for number in (1, 2):
+        writer.append(intent("r", number))
+        writer.append(answer("r", number, **failed))
+    writer.append(msgspec.structs.replace(intent("r", 1), call_no=3, attempt=2))
+    writer.close()
+    (summary,), (run,) = asked(ledger, "run_summary", run_id="r"), asked(ledger, "runs", most=1, run_ids=None)
+    for row in (summary, run):
+        assert (row["completed"], row["failed"], row["pending"]) == (0, 1, 1)
+    assert summary["open_intents"] == 1

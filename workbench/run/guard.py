@@ -30,8 +30,8 @@ class Guard:
             request: Which.
             max_tokens: The cap on generated tokens.
         """
-        if self._requests is not None and self._sent >= self._requests:
-            return f"the budget of {self._requests} requests is used up"
+        if used_up := self.used_up():
+            return used_up
         needed = reserve_of(request, max_tokens)
         if self._tokens is not None and self._drawn + self._reserved + needed > self._tokens:
             held = f", {self._reserved} reserved" if self._reserved else ""
@@ -39,6 +39,12 @@ class Guard:
         self._sent += 1
         self._reserved += needed
         return None
+
+    def used_up(self) -> str | None:
+        """Why nothing more may be sent, whatever comes back; None where something may."""
+        if self._requests is None or self._sent < self._requests:
+            return None
+        return f"the budget of {self._requests} requests is used up"
 
     @property
     def has_reserves(self) -> bool:

@@ -1,6 +1,5 @@
 """N workers on one queue: intent, request, answer, and nothing in between that could lose one."""
 
-import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from workbench.run.pace import Pace
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
+from workbench.run.signals import SIGNALS, ignore
 from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
 
@@ -34,9 +34,6 @@ class Stop(msgspec.Struct):
 
     def __bool__(self) -> bool:
         return bool(self.reason)
-
-
-_SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed"}
 
 
 class Rules(NamedTuple):
@@ -104,9 +101,7 @@ class Work:
                     for _ in range(limit):
                         workers.start_soon(self._worker)
             watching.cancel_scope.cancel()
-        if self._signals:  # what is left is short, and its last line is wanted
-            for number in _SIGNALS:
-                signal.signal(number, signal.SIG_IGN)
+        ignore()  # what is left is short, and its last line is wanted
         self._write()
         self.overrun = self._guard.overrun()
 
@@ -120,6 +115,9 @@ class Work:
         while not self.stop and not self._queue.exhausted:
             if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
                 self._write()
+                if not self._progress.in_flight and (used_up := self._guard.used_up()):
+                    self.halt(used_up, 7)  # what waits for its next pass would wait for nothing
+                    break
                 await self._queue.changed()
                 continue
             slot = self._slots.take()
@@ -267,8 +265,8 @@ class Work:
             self.halt(f"the deadline of {deadline_s:g} s is over", 7)
 
     async def _watch_signals(self) -> None:
-        with anyio.open_signal_receiver(*_SIGNALS) as signals:
-            async for number in signals:
+        with anyio.open_signal_receiver(*SIGNALS) as received:
+            async for number in received:
                 self._signals += 1
                 if self._signals > 1:
                     self._progress.note(
@@ -276,7 +274,7 @@ class Work:
                     )
                     self._flying.cancel()
                     return
-                name = _SIGNALS[number]
+                name = SIGNALS[number]
                 self._progress.note(
                     f"{name}: sending nothing more, waiting for {self._progress.in_flight} in flight (again to cancel them)"
                 )

@@ -3,16 +3,18 @@
 -- mendable: failed ones that a rerun sends again. Tokens cover this run's calls only.
 -- Parameters: run_id
 WITH own AS (
-    SELECT request_key, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun, bool_and(outcome = 'cancelled') AS cancelled
-    FROM attempts WHERE run_id = $run_id GROUP BY request_key
+    SELECT request_key, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun,
+        bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off  -- sent again, and no more known
+    FROM attempts JOIN run_items USING (run_id, request_key)
+    WHERE run_id = $run_id AND NOT reused GROUP BY request_key
 ),
 counted AS (
     SELECT
         (SELECT any_value(planned) FROM runs WHERE run_id = $run_id AND event = 'started') AS planned,
         (SELECT count(*) FROM run_items WHERE run_id = $run_id AND reused) AS reused,
         (SELECT count(*) FROM own WHERE accepted) AS completed,
-        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cancelled) AS failed,
-        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cancelled AND rerun) AS mendable
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off) AS failed,
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS mendable
 ),
 used AS (
     SELECT

@@ -6,11 +6,13 @@ WITH newest AS (
     ORDER BY started_at DESC NULLS LAST LIMIT $most
 ),
 own AS (
-    SELECT run_id, request_key, bool_or(accepted) AS accepted, bool_and(outcome = 'cancelled') AS cancelled
-    FROM attempts WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id, request_key
+    SELECT run_id, request_key, bool_or(accepted) AS accepted,
+        bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off
+    FROM attempts JOIN run_items USING (run_id, request_key)
+    WHERE run_id IN (SELECT run_id FROM newest) AND NOT reused GROUP BY run_id, request_key
 ),
 ended AS (
-    SELECT run_id, count(*) FILTER (accepted) AS completed, count(*) FILTER (NOT accepted AND NOT cancelled) AS failed
+    SELECT run_id, count(*) FILTER (accepted) AS completed, count(*) FILTER (NOT accepted AND NOT cut_off) AS failed
     FROM own GROUP BY run_id
 ),
 used AS (
