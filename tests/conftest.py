@@ -70,9 +70,7 @@ class Workbench:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
-            check=False,
-            **kwargs,
+            **({"timeout": 120, "check": False} | kwargs),
         )
         if code is not None:
             assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"

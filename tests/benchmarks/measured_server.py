@@ -1,12 +1,17 @@
-"""A bare server that answers completions after a set time, and counts: `python -m tests.benchmarks.measured_server LATENCY_MS`.
+"""A bare server that answers completions after a set time, and counts.
+
+`python -m tests.benchmarks.measured_server MEDIAN_MS [SIGMA]`: with a sigma the times are lognormal, the same in every run.
 
 It prints its port as one line. `GET /statistics` gives requests, the span from the first request to the last answer,
 and the time that requests spent in it; it is the same server for every client that is compared.
 """
 
 import asyncio
+import math
+import random
 import sys
 import time
+from collections.abc import Iterator
 
 import msgspec
 from aiohttp import web
@@ -18,23 +23,31 @@ ANSWER = {
 }  # fmt: skip
 
 
+def latencies_s(median_s: float, sigma: float) -> Iterator[float]:
+    """How long each request takes, in the order in which they arrive."""
+    chance = random.Random(0)
+    while True:
+        yield median_s * math.exp(chance.gauss(0, sigma)) if sigma else median_s
+
+
 class Counting:
     """The server's state."""
 
-    def __init__(self, latency_s: float) -> None:
-        self.latency_s = latency_s
+    def __init__(self, median_s: float, sigma: float) -> None:
+        self.median_s, self.sigma = median_s, sigma
         self.body = msgspec.json.encode(ANSWER)
         self.reset()
 
     def reset(self) -> None:
         self.requests, self.first, self.last, self.busy_s, self.first_at = 0, 0.0, 0.0, 0.0, 0.0
+        self.latencies_s = latencies_s(self.median_s, self.sigma)
 
     async def complete(self, request: web.Request) -> web.Response:
         arrived = time.perf_counter()
         self.first, self.first_at = self.first or arrived, self.first_at or time.time()
         await request.read()
-        if self.latency_s:
-            await asyncio.sleep(self.latency_s)
+        if self.median_s:
+            await asyncio.sleep(next(self.latencies_s))
         self.requests += 1
         self.last = time.perf_counter()
         self.busy_s += self.last - arrived
@@ -56,7 +69,7 @@ class Counting:
 
 async def main() -> None:
     """Serve until killed."""
-    counting = Counting(float(sys.argv[1]) / 1000)
+    counting = Counting(float(sys.argv[1]) / 1000, float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
     app = web.Application(client_max_size=2**26)
     app.router.add_post("/api/chat/completions", counting.complete)
     app.router.add_get("/api/models", counting.models)

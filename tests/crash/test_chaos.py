@@ -1,7 +1,9 @@
 """A day on which everything goes wrong ends as a calm one would have, apart from what truly failed."""
 
 import random
+import resource
 import time
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -23,6 +25,14 @@ ROUTES = (
 )  # fmt: skip
 
 
+KILLED, FULL_DISK = (0, 2, 3), 1
+
+
+def _limit_files(most_bytes: int) -> None:
+    """No file may grow further: what a full disk is to one that writes, without a disk of its own."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+
 @pytest.mark.parametrize("samples", [30, pytest.param(700, marks=pytest.mark.long)])
 def test_the_end_state_is_that_of_a_calm_run(tmp_path: Path, samples: int) -> None:
     chosen = random.Random(samples)
@@ -32,13 +42,17 @@ def test_the_end_state_is_that_of_a_calm_run(tmp_path: Path, samples: int) -> No
         bench.write("sums.jsonl", sums(samples))
         bench.write("job.toml", job(*models, limit=24).replace("passes = 1", "passes = 3"))
         for turn in range(40):
-            process = bench.start("run", "job.toml", "--no-report", "--json")
-            if turn < 3:
+            full = partial(_limit_files, 800 * samples) if turn == FULL_DISK else None
+            process = bench.start("run", "job.toml", "--no-report", "--json", preexec_fn=full)
+            if turn in KILLED:
                 time.sleep(chosen.uniform(0.8, 1.6))
                 process.kill()
             out, error = process.communicate(timeout=300)
             assert "Traceback" not in error
-            if turn >= 3:
+            if turn == FULL_DISK:
+                assert process.returncode == 3, out + error
+                assert "too large" in out + error
+            if turn > max(KILLED):
                 assert process.returncode in (0, 3), out + error
                 result = bench.json("runs")[0]
                 if result["reused"] + result["completed"] == samples * (len(models) - 1):

@@ -147,3 +147,23 @@ def test_an_interrupted_run_counts_what_waited_as_failed(tmp_path: Path) -> None
     assert process.returncode == 130
     assert result["planned"] == 3 == result["failed"] + result["pending"]
     assert result["failed"] == 3
+
+
+@pytest.mark.parametrize(("speed", "limit_s"), [(400, 0.3), pytest.param(12, 10.0, marks=pytest.mark.long)])
+def test_a_route_that_hangs_is_waited_out_and_the_plan_said_how_long(
+    tmp_path: Path, speed: float, limit_s: float
+) -> None:
+    """At the slower speed the gateway takes longer than its limit and the client's margin: whoever knew nothing of its retries would give up."""
+    config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"kind": "hang"}]}, clock_speed=speed)
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(2))
+        bench.write("job.toml", passes(1).replace("[run]", f"[run]\ngateway_limit_s = {limit_s}"))
+        (model,) = bench.json("plan", "job.toml")["models"]
+        assert model["timeout_s"] == 3 * limit_s + 15
+        result = bench.json("run", "job.toml", "--no-report", code=3)
+        assert result["outcomes"] == {"gateway_timeout": 2}
+        assert server.platform.statistics.requests["m"] == 2
+        for call in bench.lines("show", result["run_id"], "--calls"):
+            assert call["http_status"] == 408
+            assert 3 * limit_s <= call["latency_ms"] / 1000 < model["timeout_s"]

@@ -183,9 +183,14 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
         third = slots.take()
         assert third is not None
         third.begin("m", 0.1)
-        third.leave_ghost()
+        third.is_ghost = True
         slots.give_back(third)
         slots.give_back(second)
+        with Slots(tmp_path / "slots", 2, "other") as others:
+            assert others.take() is None, "it is kept for the call that follows at once"
+            slots.rest()
+            time.sleep(0.03)
+            assert others.take() is not None
         assert sorted(str(row["state"]) for row in slots_in(tmp_path / "slots")) == ["free", "ghost"]
         again = slots.take()
         assert again is not None

@@ -16,9 +16,7 @@ from workbench.cli import options
 from workbench.cli.output import print_json, say
 from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
-from workbench.occasions import occasion_name
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
-from workbench.schedule.due import due
 from workbench.session import Where, ledger_to_write, pages_folder
 
 DUE = "due"
@@ -137,11 +135,15 @@ def _occasion(given: str) -> str:
         raise InputError(
             Fault("--occasion", f"{given!r} is no time", "2026-11-21, 2026-11-21T02:00, today, or due")
         ) from error
+    from workbench.occasions import occasion_name  # with parsers that few commands need
+
     return given if len(given) == _DAY_CHARS else occasion_name(moment)
 
 
 def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if that came meanwhile; the exit code."""
+    from workbench.schedule.due import due  # with parsers that few commands need
+
     code, begun = 0, set[str]()
     while code in _MAY_GO_ON:
         job = load_job(path)  # read anew: it may have changed while the last occasion ran

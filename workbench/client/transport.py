@@ -14,8 +14,7 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterable, AsyncIterator
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -100,7 +99,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         """
         timeout = request.extensions.get("timeout", {})
         content = await request.aread()
-        with _translated(request):
+        try:
             response = await self._session.request(
                 request.method,
                 str(request.url),
@@ -113,6 +112,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 ),
                 trace_request_ctx=request.extensions.get("progress"),
             )
+        except (aiohttp.ClientError, OSError) as error:
+            raise _translated(error, request) from error
         return httpx.Response(
             response.status, headers=response.raw_headers, stream=_Body(response, request), request=request
         )
@@ -127,33 +128,32 @@ class _Body(httpx.AsyncByteStream):
         self._response, self._request = response, request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated(self._request):
+        try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
+        except (aiohttp.ClientError, OSError) as error:
+            raise _translated(error, self._request) from error
 
     async def aclose(self) -> None:
         self._response.close()  # a no-op once the body was read to its end and the connection went back
 
 
-@contextmanager
-def _translated(request: httpx.Request) -> Iterator[None]:
+def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
-    try:
-        yield
-    except aiohttp.ConnectionTimeoutError as error:
-        raise httpx.ConnectTimeout(_said(error), request=request) from error
-    except (aiohttp.ClientConnectorError, aiohttp.ClientProxyConnectionError) as error:
-        raise httpx.ConnectError(_said(error), request=request) from error
-    except TimeoutError as error:  # aiohttp's read time-out is one
-        raise httpx.ReadTimeout(_said(error), request=request) from error
-    except aiohttp.ClientPayloadError as error:
-        raise httpx.ReadError(_said(error), request=request) from error
-    except (aiohttp.ServerDisconnectedError, aiohttp.ClientResponseError) as error:
-        raise httpx.RemoteProtocolError(_said(error), request=request) from error
-    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-        raise httpx.UnsupportedProtocol(_said(error), request=request) from error
-    except (aiohttp.ClientError, OSError) as error:
-        raise httpx.ReadError(_said(error), request=request) from error
+    said = str(error) or type(error).__name__
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            return httpx.ConnectTimeout(said, request=request)
+        case aiohttp.ClientConnectorError() | aiohttp.ClientProxyConnectionError():
+            return httpx.ConnectError(said, request=request)
+        case TimeoutError():  # aiohttp's read time-out is one
+            return httpx.ReadTimeout(said, request=request)
+        case aiohttp.ServerDisconnectedError() | aiohttp.ClientResponseError():
+            return httpx.RemoteProtocolError(said, request=request)
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+            return httpx.UnsupportedProtocol(said, request=request)
+        case _:  # a payload cut short among them
+            return httpx.ReadError(said, request=request)
 
 
 def _said(error: BaseException) -> str:
@@ -212,7 +212,9 @@ class Http:
         except httpx.InvalidURL as error:
             return Failure("connect", "never", f"InvalidURL: {error}")
         extensions = {"timeout": self._timeout, "progress": progress}
-        request = httpx.Request(method, parsed, headers=self._headers, content=content, extensions=extensions)
+        # given as a stream, the body is not looked at by httpx: its length and the host are aiohttp's to say
+        stream = httpx.ByteStream(content or b"")
+        request = httpx.Request(method, parsed, headers=self._headers, stream=stream, extensions=extensions)
         status: int | None = None
         try:
             async with asyncio.timeout(deadline_s):
@@ -239,10 +241,17 @@ class Http:
         await self._transport.aclose()
 
 
+def _decoded(response: httpx.Response) -> AsyncIterable[bytes]:
+    """The body's bytes; httpx's own iterators cost more than all the rest of a response, and are for encoded ones."""
+    if isinstance(response.stream, httpx.AsyncByteStream) and "content-encoding" not in response.headers:
+        return response.stream
+    return response.aiter_bytes()
+
+
 async def _read(response: httpx.Response) -> bytes:
     try:
         chunks, size = [], 0
-        async for chunk in response.aiter_bytes():
+        async for chunk in _decoded(response):
             size += len(chunk)
             if size > MAX_REPLY_BYTES:
                 raise httpx.ReadError(f"the answer is longer than {MAX_REPLY_BYTES} bytes", request=response.request)

@@ -36,15 +36,14 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
     if not scorers:
         return 0, Ingested()
     configured = [(scorer, (scorer_label(scorer), msgspec.json.encode(scorer).decode())) for scorer in scorers]
-    with reading(ledger) as reader:
+    written = 0
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
         known = {
             (row["request_key"], row["scorer"], row["scorer_config"]): Score(
                 row["value"], row["reason"], row["extracted"]
             )
-            for row in reader.stream("scores_of_run", run_id=run_id)
+            for row in reader.rows("scores_of_run", run_id=run_id)
         }
-    written = 0
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
         for count, row in enumerate(_scorable_answers(reader, run_id)):
             sample = _sample_of(row)
             for scorer, name in configured:

@@ -168,34 +168,48 @@ def reading(
 
 def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
     """Lay views over the attached file and over tables filled from the journals that it does not hold yet."""
-    db.execute("CREATE SCHEMA live")
-    db.execute("USE live")
-    migrate(db)
     attached = _has_file(db)
     known = (
         {name for (name,) in db.execute("SELECT name FROM ledger.ingested_journals").fetchall()} if attached else set()
     )
-    for journal in ledger.journals():
-        if journal.name not in known:
-            with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
-                content = unpack(journal, lines.file)
-                if content.records:
-                    _stage_live(db, journal, Path(lines.name), content)
-    tables = [
-        name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'live'").fetchall()
-    ]
-    db.execute("USE main")
-    for table in tables:
-        live = f"SELECT * FROM live.{table}"  # noqa: S608 - names from our own schema
-        if attached and (key := _CONTENT_ADDRESSED.get(table)):
-            live += f" WHERE {key} NOT IN (SELECT {key} FROM ledger.{table})"  # noqa: S608
-        ours = f"SELECT * FROM ledger.{table}"  # noqa: S608
-        if table == "run_items" and attached and _has_rows(db, "live.run_items"):
-            # of a request that was sent again the last attempt counts, wherever it is
-            ours, live = (_NEWEST_ITEMS.format(these=these, those=those) for these, those in _SIDES)
-        both = f"{ours} UNION ALL BY NAME {live}" if attached else live
-        db.execute(f"CREATE VIEW {table} AS {both}")
+    missing = [journal for journal in ledger.journals() if journal.name not in known]
+    if attached and not missing:
+        for table in _tables(db, "ledger", "main"):
+            db.execute(f"CREATE VIEW {table} AS SELECT * FROM ledger.{table}")  # noqa: S608 - names from our own schema
+    else:
+        _fill_live(db, missing)
+        for table in _tables(db, "memory", "live"):
+            live = f"SELECT * FROM live.{table}"  # noqa: S608
+            db.execute(f"CREATE VIEW {table} AS {_both(db, table) if attached else live}")
     create_views(db)
+
+
+def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path]) -> None:
+    db.execute("CREATE SCHEMA live")
+    db.execute("USE live")
+    migrate(db)
+    for journal in journals:
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
+            content = unpack(journal, lines.file)
+            if content.records:
+                _stage_live(db, journal, Path(lines.name), content)
+    db.execute("USE main")
+
+
+def _both(db: duckdb.DuckDBPyConnection, table: str) -> str:
+    """What the file and the journals hold of a table, as one query."""
+    ours, live = f"SELECT * FROM ledger.{table}", f"SELECT * FROM live.{table}"  # noqa: S608 - names from our own schema
+    if key := _CONTENT_ADDRESSED.get(table):
+        live += f" WHERE {key} NOT IN (SELECT {key} FROM ledger.{table})"  # noqa: S608
+    if table == "run_items" and _has_rows(db, "live.run_items"):
+        # of a request that was sent again the last attempt counts, wherever it is
+        ours, live = (_NEWEST_ITEMS.format(these=these, those=those) for these, those in _SIDES)
+    return f"{ours} UNION ALL BY NAME {live}"
+
+
+def _tables(db: duckdb.DuckDBPyConnection, database: str, schema: str) -> list[str]:
+    where = f"database_name = {literal(database)} AND schema_name = {literal(schema)}"
+    return [name for (name,) in db.execute(f"SELECT table_name FROM duckdb_tables() WHERE {where}").fetchall()]  # noqa: S608
 
 
 def _has_rows(db: duckdb.DuckDBPyConnection, table: str) -> bool:

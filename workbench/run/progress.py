@@ -5,11 +5,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.run.tally import Ended, Tally
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _SECONDS_BETWEEN_DRAWS = 0.1
 
@@ -28,17 +29,7 @@ class Progress:
         self._tally = tally
         self._limit = limit
         self._waiting: deque[tuple[int, Ended]] = deque()
-        tqdm.monitor_interval = 0  # its monitor is a thread that we have no use for
-        self._bar = tqdm(
-            total=tally.planned - tally.reused,
-            disable=not shown,
-            file=sys.stderr,
-            unit="call",
-            mininterval=_SECONDS_BETWEEN_DRAWS,
-            smoothing=0.05,
-            dynamic_ncols=True,
-            bar_format="{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} done{postfix} [{elapsed}<{remaining}]",
-        )
+        self._bar = _bar(tally.planned - tally.reused) if shown else None
         self._draw()
 
     def ended(self, number: int, ended: Ended) -> None:
@@ -53,7 +44,7 @@ class Progress:
             counted += 1
             through += not ended.will_go_on
             self._tally.count(ended)
-        if counted and not self._bar.disable:
+        if counted and self._bar is not None:
             with self._on_screen():
                 self._draw()
                 self._bar.update(through)
@@ -61,7 +52,10 @@ class Progress:
     def note(self, text: str) -> None:
         """Write a line for people above the bar."""
         with self._on_screen():
-            tqdm.write(text, file=sys.stderr)
+            if self._bar is None:
+                print(text, file=sys.stderr, flush=True)
+            else:
+                self._bar.write(text, file=sys.stderr)
 
     @contextmanager
     def _on_screen(self) -> Iterator[None]:
@@ -69,9 +63,13 @@ class Progress:
         try:
             yield
         except OSError:
-            self._bar.disable = True
+            if self._bar is not None:
+                self._bar.disable = True  # its end is not to be drawn either
+            self._bar = None
 
     def _draw(self) -> None:
+        if self._bar is None:
+            return
         failed = f"{self._tally.failed} failed, " if self._tally.failed else ""
         flying = f"{self.in_flight}/{self._limit} in flight"
         self._bar.set_postfix_str(f"{failed}{flying}, {self._tally.total_tokens or 0:,} tokens", refresh=False)
@@ -84,4 +82,20 @@ class Progress:
     ) -> None:
         with self._on_screen():
             self._draw()
-            self._bar.close()
+            if self._bar is not None:
+                self._bar.close()
+
+
+def _bar(total: int) -> "tqdm[NoReturn]":
+    from tqdm import tqdm  # only where it is seen
+
+    tqdm.monitor_interval = 0  # its monitor is a thread that we have no use for
+    return tqdm(
+        total=total,
+        file=sys.stderr,
+        unit="call",
+        mininterval=_SECONDS_BETWEEN_DRAWS,
+        smoothing=0.05,
+        dynamic_ncols=True,
+        bar_format="{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} done{postfix} [{elapsed}<{remaining}]",
+    )

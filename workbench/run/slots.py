@@ -46,22 +46,19 @@ class Slot:
     def __init__(self, number: int, fd: int, job: str) -> None:
         self.number = number
         self._fd, self._job = fd, job
-        self._is_ghost = False
+        self.is_ghost = False
+        """Whether the last call ended without an answer, so that the platform may go on with it."""
 
     def begin(self, model: str, hold_s: float) -> None:
         """Say, before a request is sent, for how long the platform may be at work on it should we die."""
         now = time.time()
-        self._is_ghost = False
+        self.is_ghost = False
         _write(self._fd, Holding(now + hold_s, now, os.getpid(), self._job[:100], model[:100]))
-
-    def leave_ghost(self) -> None:
-        """The call ended without an answer: the platform may go on with it."""
-        self._is_ghost = True
 
     def release(self) -> None:
         """Free the file for others; a ghost keeps its time."""
         with contextlib.suppress(OSError):  # what cannot be freed in the file is free when its time is over
-            if not self._is_ghost:
+            if not self.is_ghost:
                 _write(self._fd, Holding())
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
@@ -81,6 +78,7 @@ class Slots:
     def __init__(self, folder: Path, limit: int, job: str) -> None:
         self._folder, self._limit, self._job = folder, limit, job
         self._free = list(range(limit))  # from its end: high numbers, which a run with a lower limit cannot take
+        self._kept: list[Slot] = []  # given back, and still locked for the call that follows at once
         self._held = 0
         self._given_back = anyio.Event()
         self._waits, self._waiters = False, 0
@@ -103,6 +101,7 @@ class Slots:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.rest()
         with contextlib.suppress(OSError):
             self._own_path.unlink()
         for fd in (self._own, *self._files):
@@ -110,7 +109,12 @@ class Slots:
 
     def take(self) -> Slot | None:
         """A slot, if there is one and this run may have it now."""
-        if self._must_share() or time.monotonic() < self._none_until:
+        if self._must_share():
+            return None
+        if self._kept:
+            self._held += 1
+            return self._kept.pop()
+        if time.monotonic() < self._none_until:
             return None
         now = time.time()
         for place in range(len(self._free) - 1, -1, -1):
@@ -129,18 +133,30 @@ class Slots:
         return None
 
     def give_back(self, slot: Slot) -> None:
-        """Let others have a slot."""
+        """End the use of a slot; it is kept for the call that follows at once, unless others wait."""
         self._say_whether_waiting()
         if self._others_wait and self._held >= self._share():
             self._yield_until = time.monotonic() + 3 * _POLL_S  # long enough for one who polls to see it free
+        self._held -= 1
+        if self._others_wait or slot.is_ghost:
+            self._release(slot)
+        else:
+            self._kept.append(slot)
+        self._given_back.set()
+
+    def rest(self) -> None:
+        """Let others have what was kept: no call follows at once."""
+        while self._kept:
+            self._release(self._kept.pop())
+
+    def _release(self, slot: Slot) -> None:
         slot.release()
         bisect.insort(self._free, slot.number)
-        self._held -= 1
         self._none_until = 0.0
-        self._given_back.set()
 
     async def changed(self) -> None:
         """Wait until a slot may be free."""
+        self.rest()
         if self._given_back.is_set():
             self._given_back = anyio.Event()
         self._waiters += 1
@@ -153,6 +169,7 @@ class Slots:
 
     def waits_for_ghosts_until(self) -> float | None:
         """The Unix time at which the first ghost expires, where nothing but ghosts is in the way."""
+        self.rest()
         if self._held:
             return None
         ghosts = []

@@ -12,8 +12,8 @@ from workbench.client.transport import Progress as Sending
 from workbench.errors import WorkbenchError
 from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
-from workbench.plan.expand import Plan
-from workbench.records import LOCAL, CallRecord, Outcome
+from workbench.plan.expand import Plan, PlannedItem
+from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome
 from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
 from workbench.run.guard import Guard
 from workbench.run.pace import Pace
@@ -115,6 +115,7 @@ class Work:
         while not self.stop and not self._queue.exhausted:
             if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
                 self._write()
+                self._slots.rest()
                 if not self._progress.in_flight and (used_up := self._guard.used_up()):
                     self.halt(used_up, 7)  # what waits for its next pass would wait for nothing
                     break
@@ -130,23 +131,26 @@ class Work:
             if turn is None:
                 self._slots.give_back(slot)
                 continue
-            if self._is_beyond_budget(turn):
+            item = self._plan.item(turn.item)
+            if self._is_beyond_budget(turn, item.request):
                 self._slots.give_back(slot)
                 if not self.stop:
                     self._write()
+                    self._slots.rest()
                     await self._queue.changed()
                 continue
             try:
-                await self._call(turn, slot)
+                await self._call(turn, item, slot)
             finally:
                 self._slots.give_back(slot)
                 self._queue.give_back(turn.model)
         self._queue.wake()
         self._write()
+        self._slots.rest()
 
-    def _is_beyond_budget(self, turn: Turn) -> bool:
+    def _is_beyond_budget(self, turn: Turn, request: ChatRequest) -> bool:
         """Whether the budget has no room for a request now; else it is reserved."""
-        full = self._guard.reserve(self._plan.item(turn.item).request, self._caps[turn.model])
+        full = self._guard.reserve(request, self._caps[turn.model])
         if full is None:
             return False
         self._queue.postpone(turn)
@@ -154,8 +158,7 @@ class Work:
             self.halt(full, 7)
         return True
 
-    async def _call(self, turn: Turn, slot: Slot) -> None:
-        item = self._plan.item(turn.item)
+    async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
         sample = self._plan.sample_of(turn.item)
         request = item.request
         try:
@@ -193,13 +196,13 @@ class Work:
             record = await self._client.complete(request, sending)
         except anyio.get_cancelled_exc_class():
             if sending.sent != "never":
-                slot.leave_ghost()
+                slot.is_ghost = True
             self._record(call_no, turn, cancelled(request, sending))
             raise
         finally:
             self._progress.in_flight -= 1
         if record.attempt.sent != "never" and record.attempt.raw is None:
-            slot.leave_ghost()
+            slot.is_ghost = True
         self._record(call_no, turn, record)
 
     def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
