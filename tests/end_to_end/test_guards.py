@@ -102,6 +102,37 @@ def test_an_exhausted_allowance_stops_the_run_and_keeps_everything(tmp_path: Pat
     assert balanced(result)
 
 
+def test_routes_that_suddenly_all_refuse_alike_stop_the_run(tmp_path: Path) -> None:
+    silent = {
+        "exhausted_status": 403,
+        "exhausted_detail": "Come back tomorrow",
+    }  # words that say nothing of an allowance
+    config = platform_of(M, {"id": "n", "skill": "arithmetic"}, allowance={"units": 800}, silent=silent)
+    with ThreadedServer(config, State()) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(200))
+        bench.write("job.toml", job("m", "n", limit=4))
+        told = bench("run", "job.toml", "--no-report", code=7).stdout
+        asked = server.platform.statistics.requests.total()
+        result = bench.json("show", bench.json("runs")[0]["run_id"])
+    assert "on 2 routes that answered before, were refused alike (HTTP 403)" in told
+    assert result["completed"] > 10
+    assert 8 <= result["outcomes"]["key_not_allowed"] < 40
+    assert asked == sum(result["outcomes"].values()) < 100
+    assert balanced(result)
+
+
+def test_one_route_that_refuses_is_no_matter_of_the_allowance(tmp_path: Path) -> None:
+    refusing = {"id": "n", "skill": "arithmetic", "faults": [{"status": 400, "share": 0.7}]}
+    with ThreadedServer(platform_of(M, refusing)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(40))
+        bench.write("job.toml", job("m", "n", limit=4))
+        result = bench.json("run", "job.toml", "--no-report", code=0)
+    assert result["pending"] == 0
+    assert result["outcomes"]["bad_request"] > 12
+
+
 @pytest.mark.parametrize("name", ["allowance_units", "window_share"])
 def test_what_is_not_built_yet_is_refused(tmp_path: Path, name: str) -> None:
     bench = Workbench(tmp_path, None)

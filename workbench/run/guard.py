@@ -1,10 +1,15 @@
 """What stops a run before its end: a budget, a deadline, too many failures, or an allowance that seems to be used up."""
 
+import re
+
 from workbench.job_file import BudgetTable, RunTable
 from workbench.records import CallRecord, ChatRequest, Outcome, Usage
 
 _FAILURES_JUDGED = 20
 """Requests that must have ended before their share of failures says anything."""
+_REFUSED_ALIKE = 8
+"""Refusals in a row, over routes that answered before, that make one think of the allowance."""
+_REFUSALS = frozenset({Outcome.BAD_REQUEST, Outcome.KEY_NOT_ALLOWED, Outcome.UNKNOWN})
 
 
 class Guard:
@@ -20,6 +25,9 @@ class Guard:
         self._most_failed = rules.max_failed_share
         self._sent = self._ended = self._failed = 0
         self._drawn = self._reserved = 0
+        self._answering: set[str] = set()
+        self._refusal = ""
+        self._refused: list[str] = []  # by which models, in a row, with the same words
 
     def reserve(self, request: ChatRequest, max_tokens: int | None) -> str | None:
         """Reserve for one request about to be sent; why it may not be, where the budget has no room for it.
@@ -65,10 +73,31 @@ class Guard:
         self._failed += not attempt.accepted
         if attempt.outcome is Outcome.ALLOWANCE_SUSPECTED:
             return "the platform says that the allowance is used up"
+        if self._all_refuse(record):
+            return (
+                f"the last {len(self._refused)} calls, on {len(set(self._refused))} routes that answered before, were "
+                f"refused alike (HTTP {attempt.http_status}): the allowance may be used up"
+            )
         share = self._failed / self._ended
         if self._most_failed is not None and self._ended >= _FAILURES_JUDGED and share > self._most_failed:
             return f"{share:.0%} of {self._ended} calls failed, more than run.max_failed_share allows"
         return None
+
+    def _all_refuse(self, record: CallRecord) -> bool:
+        """Whether several routes suddenly refuse everything in the same words, whatever these say."""
+        attempt, model = record.attempt, record.request.model
+        if attempt.accepted:
+            self._answering.add(model)
+        refusal = ""
+        if attempt.outcome in _REFUSALS:
+            words = re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", attempt.error_text or "")
+            refusal = f"{attempt.http_status} {words}"
+        if refusal != self._refusal or model not in self._answering:
+            self._refusal = refusal
+            self._refused.clear()
+        if refusal and model in self._answering:
+            self._refused.append(model)
+        return len(self._refused) >= _REFUSED_ALIKE and len(set(self._refused)) > 1
 
     def overrun(self) -> str | None:
         """By how much the budget was overrun, where a route drew more than its cap."""
