@@ -38,8 +38,9 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_no_command_needs_pandas(tmp_path: Path) -> None:
     statement = (
-        f"import os; os.chdir({str(tmp_path)!r}); sys.argv = ['workbench', 'demo', '--no-progress']\n"
-        "from workbench.cli.main import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0, end.code"
+        f"import os; os.chdir({str(tmp_path)!r})\nfrom workbench.cli.main import workbench\ntry:\n"
+        "    workbench.main(['demo', '--no-progress'], standalone_mode=False)\n"
+        "except SystemExit as end:\n    assert end.code == 0, end.code"
     )
     assert "pandas" not in loaded_by(statement)
 
