@@ -101,6 +101,8 @@ class RunTable(Table, frozen=True):
     gateway_limit_s: Seconds | None = None
     deadline_s: Seconds | None = None
     """After so long a run sends nothing more, and waits for what is in flight."""
+    request_deadline_s: Seconds | None = None
+    """A request is not sent again later than so long after it was first sent."""
     max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """A run whose calls fail more often than this sends nothing more."""
 

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Workbench, job, one_route, sums
 from tests.contract.asking import platform_of
 from workbench.client.outcome import CONSEQUENCES
+from workbench.job_file import RunTable
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
@@ -103,7 +104,7 @@ def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:
 
 
 def test_waits() -> None:
-    rule = Passes(4, local=False)
+    rule = Passes(RunTable(passes=4), local=False)
     assert rule.wait_s(ended(Outcome.OK), 1) is None
     assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 1) == 10
     assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 3) == 40
@@ -111,7 +112,22 @@ def test_waits() -> None:
     assert rule.wait_s(ended(Outcome.RATE_LIMITED, 16.649005), 1) == 16.649005
     assert rule.wait_s(ended(Outcome.RATE_LIMITED, 1e9), 1) == 900
     assert rule.wait_s(ended(Outcome.KEY_REJECTED), 1) is None
-    assert Passes(4, local=True).wait_s(ended(Outcome.ROUTE_COOLING, 0.3), 1) == 0.3
+    assert Passes(RunTable(passes=4), local=True).wait_s(ended(Outcome.ROUTE_COOLING, 0.3), 1) == 0.3
+    within = Passes(RunTable(passes=4, request_deadline_s=60), local=False)
+    assert within.wait_s(ended(Outcome.ROUTE_DOWN), 1, 50) == 10
+    assert within.wait_s(ended(Outcome.ROUTE_DOWN), 1, 50.1) is None
+
+
+def test_a_request_is_not_asked_again_after_its_deadline(tmp_path: Path) -> None:
+    config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"status": 503}]}, limits={"retries": 0})
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(1))
+        bench.write("job.toml", passes(10).replace("[run]", "[run]\nrequest_deadline_s = 0.5"))
+        result = bench.json("run", "job.toml", "--no-report", code=3)
+        # after 0.1 and 0.2 s more; the next would be after 0.4 s more
+        assert result["outcomes"] == {"route_down": 3}
+        assert (result["failed"], result["pending"]) == (1, 0)
 
 
 def test_a_retry_after_is_honoured(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ after a wait that holds no slot.
 """
 
 from workbench.client.outcome import CONSEQUENCES
+from workbench.job_file import RunTable
 from workbench.records import CallRecord, Outcome
 
 _WAITS_S = {
@@ -25,14 +26,14 @@ class Passes:
     """Decides what follows a call that brought no accepted answer.
 
     Args:
-        most: How many attempts a request may have in this run.
+        rules: How many attempts a request may have in this run, and for how long.
         local: Whether the embedded platform is asked, which needs no long rest.
     """
 
-    def __init__(self, most: int, *, local: bool) -> None:
-        self._most, self._share = most, _LOCAL_SHARE if local else 1.0
+    def __init__(self, rules: RunTable, *, local: bool) -> None:
+        self._rules, self._share = rules, _LOCAL_SHARE if local else 1.0
 
-    def wait_s(self, record: CallRecord, attempt: int) -> float | None:
+    def wait_s(self, record: CallRecord, attempt: int, tried_s: float = 0.0) -> float | None:
         """How long to wait before a request is sent again, in s; None where it is not.
 
         A `Retry-After` is honoured; without one the wait depends on the outcome and doubles with each attempt.
@@ -40,9 +41,12 @@ class Passes:
         Args:
             record: How its last attempt ended.
             attempt: How many attempts that were.
+            tried_s: How long ago the first of them was sent.
         """
         outcome = record.attempt.outcome
-        if attempt >= self._most or not CONSEQUENCES[outcome].next_pass:
+        if attempt >= self._rules.passes or not CONSEQUENCES[outcome].next_pass:
             return None
         wait_s: float = _WAITS_S.get(outcome, _OTHER_WAIT_S) * 2.0 ** (attempt - 1) * self._share
-        return min(max(wait_s, record.attempt.retry_after_s or 0.0), _LONGEST_WAIT_S)
+        wait_s = min(max(wait_s, record.attempt.retry_after_s or 0.0), _LONGEST_WAIT_S)
+        deadline_s = self._rules.request_deadline_s
+        return None if deadline_s is not None and tried_s + wait_s > deadline_s else wait_s

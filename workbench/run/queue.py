@@ -18,6 +18,8 @@ class Turn(NamedTuple):
     item: int
     attempt: int
     """1, or more in a later pass."""
+    first_at: float
+    """When it was sent for the first time, in s of the steady clock."""
 
 
 class Queue:
@@ -35,8 +37,8 @@ class Queue:
         self._last_turn = [0 for _ in models]
         self._turn = 0
         self._ahead: list[int | None] = [next(items, None) for items in self._items]
-        self._again: list[list[tuple[float, int, int]]] = [[] for _ in models]  # heaps of (ready at, item, attempt)
-        self._front: list[list[tuple[int, int]]] = [[] for _ in models]  # (item, attempt): postponed, and next in turn
+        self._again: list[list[tuple[float, Turn]]] = [[] for _ in models]  # heaps of (ready at, what)
+        self._front: list[list[Turn]] = [[] for _ in models]  # postponed, and next in turn
         self._looked_at = time.monotonic()
         self._breakers = [Breaker(local=plan.identity == LOCAL) for _ in models]
         self._changed = anyio.Event()
@@ -62,31 +64,31 @@ class Queue:
         if not open_models:
             return None
         model = min(open_models)[2]
-        item, attempt = self._next(model)
+        turn = self._next(model)
         self._turn += 1
         self._last_turn[model] = self._turn
         self._flying[model] += 1
         self._breakers[model].sent()
-        return Turn(model, item, attempt)
+        return turn
 
-    def _next(self, model: int) -> tuple[int, int]:
+    def _next(self, model: int) -> Turn:
         if self._front[model]:
             return self._front[model].pop()
         item = self._ahead[model]
         if item is None:
-            _, item, attempt = heapq.heappop(self._again[model])
-            return item, attempt
+            return heapq.heappop(self._again[model])[1]
         self._ahead[model] = next(self._items[model], None)
-        return item, 1
+        return Turn(model, item, 1, self._looked_at)
 
     def again(self, turn: Turn, wait_s: float) -> None:
         """Let a request be sent once more, after a wait that holds no slot."""
-        heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, turn.item, turn.attempt + 1))
+        again = turn._replace(attempt=turn.attempt + 1)
+        heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, again))
 
     def postpone(self, turn: Turn) -> None:
         """Keep a request that could not be sent now as the next one, and wake nobody: nothing changed."""
         self._flying[turn.model] -= 1
-        self._front[turn.model].append((turn.item, turn.attempt))
+        self._front[turn.model].append(turn)
 
     def give_back(self, model: int) -> None:
         """Say that a request of a model ended."""

@@ -1,5 +1,6 @@
 """N workers on one queue: intent, request, answer, and nothing in between that could lose one."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -75,7 +76,7 @@ class Work:
         self.overrun: str | None = None
         """By how much the budget was overrun, if it was."""
         self._queue = Queue(plan)
-        self._passes = Passes(plan.job.run.passes, local=plan.identity == LOCAL)
+        self._passes = Passes(plan.job.run, local=plan.identity == LOCAL)
         self._calls = 0
         self._signals = 0
         self.ended = 0
@@ -212,7 +213,8 @@ class Work:
             self._note_pace(reason)
         if too_much := self._guard.settle(record, self._caps[turn.model]):
             self.halt(too_much, 7)
-        wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt)
+        tried_s = time.monotonic() - turn.first_at
+        wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt, tried_s)
         self._progress.ended(number, Ended(record, turn.attempt, will_go_on=wait_s is not None))
         if wait_s is not None:
             self._queue.again(turn, wait_s)
