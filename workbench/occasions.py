@@ -6,11 +6,13 @@ from itertools import pairwise
 
 from cronsim import CronSim, CronSimError
 from dateutil.tz import tzlocal
-from oncalendar import BaseIterator, OnCalendar, OnCalendarError, TzIterator
+from oncalendar import BaseIterator, OnCalendar, OnCalendarError, TzIterator, parse_tz
 
 from workbench.job_file import ScheduleTable
 
-_BACK = (timedelta(minutes=1), timedelta(hours=1), *map(timedelta, (1, 8, 40, 400, 4000)))
+_TEN_YEARS = timedelta(days=3650)
+_CLOCKS_JUMP = timedelta(hours=3)
+_LONG_AGO = datetime(1971, 1, 1, tzinfo=UTC)
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ALL_YEARS = 2200 - 1970
 
@@ -43,27 +45,39 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
 
 def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
     """The occasions after a moment, in UTC and in order."""
-    local = after.astimezone(tzlocal())
-    if schedule.cron is not None:
-        yield from (moment.astimezone(UTC) for moment in CronSim(schedule.cron, local))
-        return
-    yield from (moment.astimezone(UTC) for moment in OnCalendar("\n".join(_lines(schedule)), local))
+    local = (after - _CLOCKS_JUMP if _clock_jumps(schedule, after) else after).astimezone(tzlocal())
+    found: Iterator[datetime] = (
+        OnCalendar("\n".join(_lines(schedule)), local) if schedule.cron is None else CronSim(schedule.cron, local)
+    )
+    last = after
+    for moment in found:
+        utc = moment.astimezone(UTC)
+        if utc > last:  # in the hour that comes twice, a moment may come twice too
+            last = utc
+            yield utc
+
+
+def _clock_jumps(schedule: ScheduleTable, near: datetime) -> bool:
+    """Whether a clock that the schedule goes by is put forward or back around a moment."""
+    named = (parse_tz(line.split()[-1]) for line in _lines(schedule) if line.split())
+    clocks = [tzlocal(), *(zone for zone in named if zone is not None)]
+    before, behind = near - _CLOCKS_JUMP, near + _CLOCKS_JUMP
+    return any(before.astimezone(zone).utcoffset() != behind.astimezone(zone).utcoffset() for zone in clocks)
 
 
 def newest(schedule: ScheduleTable, now: datetime) -> datetime | None:
     """The last occasion that has come by `now`, in UTC; None where there was none in the last ten years."""
-    if schedule.cron is not None:
-        beyond = now.astimezone(tzlocal()).replace(microsecond=0) + timedelta(seconds=1)
-        return next(CronSim(schedule.cron, beyond, reverse=True)).astimezone(UTC)
-    for back in _BACK:
-        found = None
-        for moment in following(schedule, now - back):
-            if moment > now:
-                break
-            found = moment
-        if found is not None:
-            return found
-    return None
+    whole = now.astimezone(UTC).replace(microsecond=0)
+    found, none_after = None, whole
+    since = whole - _TEN_YEARS
+    while since < none_after:  # bisected: whether one has come after a moment is cheap to say, to list them all is not
+        middle = since + (none_after - since) // 2
+        moment = next(following(schedule, middle.replace(microsecond=0)), None)
+        if moment is None or moment > now:
+            none_after = middle.replace(microsecond=0)
+        else:
+            found, since = moment, moment
+    return found
 
 
 def as_calendar_events(schedule: ScheduleTable) -> list[str]:
@@ -86,7 +100,11 @@ def as_crontab_times(schedule: ScheduleTable) -> list[str]:
     Raises:
         ValueError: A crontab has no words for it.
     """
-    return [schedule.cron] if schedule.cron is not None else [_crontab_time(line) for line in _lines(schedule)]
+    return (
+        [" ".join(schedule.cron.split())]
+        if schedule.cron is not None
+        else [_crontab_time(line) for line in _lines(schedule)]
+    )
 
 
 def _crontab_time(line: str) -> str:
@@ -131,13 +149,18 @@ def _lines(schedule: ScheduleTable) -> list[str]:
 
 
 def _cron_fault(cron: str) -> str:
-    if len(cron.split()) != 5:
+    if len(cron.split()) != 5 or not cron.isprintable():
         return f"{len(cron.split())} fields"
     if "#" in cron or "L" in cron.upper().replace("JUL", ""):
         return "a crontab knows neither L nor #"
+    for field in cron.split():
+        for part in field.split(","):
+            values, _, step = part.partition("/")
+            if step and (values != "*" and "-" not in values):
+                return f"{part!r} has a step and no range"
     try:
         next(CronSim(cron, datetime.now(UTC)))
-    except (CronSimError, StopIteration) as error:
+    except (CronSimError, StopIteration, OverflowError) as error:
         return str(error) or "it never comes"
     return ""
 
@@ -146,9 +169,9 @@ def _calendar_fault(line: str) -> str:
     if not line.isprintable():
         return "it has a character that is none of text"
     try:
-        next(TzIterator(line, datetime.now(UTC)))
-    except OnCalendarError as error:
-        return str(error)
+        next(TzIterator(line, _LONG_AGO))  # a date that is over is no fault of the file's
     except StopIteration:
-        return "it never comes again"
+        return "there is no such day"
+    except (OnCalendarError, OSError, ValueError) as error:
+        return str(error) if isinstance(error, OnCalendarError) else "its time zone is none"
     return ""

@@ -1,9 +1,10 @@
 """One job all the way: plan, run, score, report."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from signal import Signals
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from workbench.plan.lint import Finding, ToolExperience, lint_plan
 from workbench.plan.models import planned_models
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
-from workbench.run.signals import let_skip, restore
+from workbench.run.signals import heeded, skippable
 from workbench.run.slots import Slots
 from workbench.run.work import Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
@@ -37,6 +38,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Go on within the generation of this run."""
     occasion: str | None = None
     """Which occasion this is, for a job that asks anew on each."""
+    check: Callable[[], None] | None = None
+    """Called once nobody else can run the job and before anything is sent; what it raises ends the run."""
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False
@@ -107,9 +110,12 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
         LockHeldError: The job is running already on this ledger.
     """
     _check_occasion(job, options)
+    heeds = heeded()
     ledger = ledger_to_write(where)
     async with connected(where) as session:
         with _expanded(session, job) as plan, ledger.running(job.name):  # what is reused is looked up under the lock
+            if options.check is not None:
+                options.check()
             now = datetime.now(UTC)
             run_id = new_run_id(now)
             generation = _generation(ledger, options, run_id, plan)
@@ -122,25 +128,24 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
                 Slots(folder, job.run.max_in_flight, job.name) as slots,
             ):
                 ending = await conductor.run(Rules(slots, options.fixed), show_progress=options.show_progress)
-            try:
-                return _finished(ledger, job, run_id, ending, options.reports)
-            finally:
-                restore()
+            return _finished(ledger, job, run_id, ending, options.reports, heeds)
 
 
-def _finished(ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None) -> Finished:
+def _finished(
+    ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None, heeds: list[Signals]
+) -> Finished:
     """Score and render what the run left; whatever happens here changes neither its numbers nor its exit code."""
     notes = list(ending.notes)
     report: str | None = None
     try:
-        let_skip()
-        _, done = rescore(ledger, run_id, job.scorers)
-        if done.deferred and not notes:
-            notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
-        if reports is not None:
-            from workbench.report.ledger_pages import write_pages
+        with skippable(heeds):
+            _, done = rescore(ledger, run_id, job.scorers)
+            if done.deferred and not notes:
+                notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
+            if reports is not None:
+                from workbench.report.ledger_pages import write_pages
 
-            report = str(write_pages(ledger, [run_id], reports)[0])
+                report = str(write_pages(ledger, [run_id], reports)[0])
     except Exception as failed:
         mend = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
         notes.append(f"scores or page are missing ({failed}); {mend}")

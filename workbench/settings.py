@@ -245,6 +245,11 @@ def moved_folders() -> dict[str, str]:
     return {name: value for name in ("XDG_STATE_HOME",) if (value := os.environ.get(name))}
 
 
+def unseen_by_timers() -> list[str]:
+    """The names of variables of this shell on which a command depends, and which a timer is not given."""
+    return [name for name in ("TZ", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy") if os.environ.get(name)]
+
+
 def systemd_folder() -> Path:
     """Where systemd looks for a user's own units."""
     return _xdg("XDG_CONFIG_HOME", "~/.config") / "systemd" / "user"

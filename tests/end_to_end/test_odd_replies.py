@@ -128,6 +128,59 @@ def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) ->
     assert "does not accept the API key" in oddly("run", "job.toml", code=4).stderr
 
 
+def test_a_rejected_key_is_asked_about_once(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, *(f"expired {n}" for n in range(4)))
+    result = run(oddly, code=4)
+    assert result["outcomes"] == {"key_rejected": 4}
+    assert odd.lists == 2, "one before the run, and one for the doubt that four calls made"
+
+
+def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "doubtful 1", "doubtful 2")
+    process = oddly.start("run", "job.toml", "--no-report", "--json")
+    while not odd.lists:
+        time.sleep(0.01)
+    odd.lists_hang = True
+    while odd.lists < 2:
+        time.sleep(0.01)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    out, _ = process.communicate(timeout=20)
+    result = json.loads(out)
+    assert result["outcomes"] == {"key_rejected": 2}
+    assert {call["http_status"] for call in oddly.lines("show", result["run_id"], "--calls")} == {401}
+    assert oddly.json("slots") == [], "an answered call leaves no ghost"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_in_quick_succession_leave_a_record_of_every_call(
+    oddly: Workbench, odd: OddServer, number: signal.Signals
+) -> None:
+    prompts(oddly, *(f"hang {n}" for n in range(8)))
+    process = oddly.start("run", "job.toml", "--no-report", "--json", "--fixed")
+    while len(odd.requests) < 8:
+        time.sleep(0.01)
+    while process.poll() is None:
+        process.send_signal(number)
+        time.sleep(0.001)
+    out, error = process.communicate()
+    assert (process.returncode, json.loads(out)["outcomes"]) == (128 + number, {"cancelled": 8}), error
+
+
+def test_a_closed_terminal_stops_no_run_that_was_told_to_outlive_it(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(40))
+    bench.write("job.toml", job())
+    process = bench.start(
+        "run", "job.toml", "--no-report", "--json", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    while process.poll() is None:
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.02)
+    out, error = process.communicate()
+    assert (process.returncode, json.loads(out)["completed"]) == (0, 40), error
+
+
 def test_nobody_waits_for_a_pass_that_the_budget_does_not_pay(oddly: Workbench) -> None:
     prompts(oddly, "retry")
     text = (oddly.folder / "job.toml").read_text().replace("passes = 1", "passes = 2\n[budget]\nrequests = 1")

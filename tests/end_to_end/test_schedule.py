@@ -62,12 +62,18 @@ def test_the_units(home: Workbench) -> None:
     )
     started = next(line for line in lines if line.startswith("ExecStart="))
     assert started.endswith('run "night ly.toml" --occasion due --no-progress --fixed --no-report')
+    assert "StartLimitIntervalSec=0" in lines, "a job of every minute is started as often"
+    assert "OnStartupSec=2min" in lines, "what a shutdown cut off is gone on with"
     assert "sk-" not in printed
+    assert sorted(home.json("schedule", "night ly.toml", "--systemd")) == [
+        "workbench-sums.service",
+        "workbench-sums.timer",
+    ]
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
 def test_the_system_takes_the_units(home: Workbench, tmp_path: Path) -> None:
-    folder = tmp_path / 'a "odd" $HOME %n folder\\'
+    folder = tmp_path / 'a "odd" $HOME \\ %n folder'
     folder.mkdir()
     for name in ("sums.jsonl", "night ly.toml", ".env"):
         shutil.copy(home.folder / name, folder)
@@ -98,6 +104,60 @@ def test_a_timer_of_systemd_comes_and_goes(home: Workbench) -> None:
     refused = home("schedule", "night ly.toml", "--systemd", "--install", code=2).stderr
     assert "systemctl --user daemon-reload: Failed to connect to bus" in refused
     assert "--cron" in refused
+    assert list(units(home).iterdir()) == [], "what was refused is not left to be taken for installed"
+    assert home.json("schedule", "list")[0]["timer"] == "not installed"
+
+
+def test_a_timer_is_found_again_whatever_the_job_is_called(home: Workbench) -> None:
+    home("schedule", "night ly.toml", "--systemd", "--install")
+    text = (home.folder / "night ly.toml").read_text()
+    home.write("night ly.toml", text.replace('name = "sums"', 'name = "renamed"'))
+    home("schedule", "night ly.toml", "--systemd", "--install")
+    assert sorted(path.name for path in units(home).iterdir()) == [
+        "workbench-renamed.service",
+        "workbench-renamed.timer",
+    ]
+    home.write("night ly.toml", "nothing that can be read")
+    home("schedule", "./night ly.toml", "--systemd", "--remove")
+    assert list(units(home).iterdir()) == []
+
+
+def test_a_crontab_that_was_edited_is_left_alone(home: Workbench) -> None:
+    home("schedule", "night ly.toml", "--cron", "--install")
+    mine = b"\n5 5 * * * caf\xe9\r\n"
+    crontab = home.folder / "crontab"
+    crontab.write_bytes(crontab.read_bytes().replace(b"# end of that workbench schedule\n", b"") + mine)
+    before = crontab.read_bytes()
+    for act in ("--install", "--remove"):
+        assert "mend it with `crontab -e`" in home("schedule", "night ly.toml", "--cron", act, code=2).stderr
+    assert crontab.read_bytes() == before
+    crontab.write_bytes(mine)
+    home("schedule", "night ly.toml", "--cron", "--install")
+    home("schedule", "night ly.toml", "--cron", "--remove")
+    assert crontab.read_bytes() == mine
+
+
+@pytest.mark.parametrize("name", ["x\\n[Service]\\nExecStartPre=/bin/evil", "trailing\\\\"])
+def test_a_name_that_no_line_can_hold(home: Workbench, name: str) -> None:
+    home.write("odd.toml", scheduled('cron = "0 2 * * *"').replace('"sums"', f'"{name}"'))
+    for kind in ("--systemd", "--cron"):
+        assert "odd.toml: name: " in home("schedule", "odd.toml", kind, code=2).stderr
+
+
+def test_a_very_long_name(home: Workbench) -> None:
+    home.write("long.toml", scheduled('cron = "0 2 * * *"').replace('"sums"', f'"{"é" * 300}"'))
+    assert max(map(len, home.json("schedule", "long.toml", "--systemd"))) < 150
+
+
+def test_processes_that_fire_at_once_run_an_occasion_once(home: Workbench, platform: ThreadedServer) -> None:
+    home.write("often.toml", scheduled('on_calendar = "*:*"'))
+    while time.time() % 60 > 40:
+        time.sleep(1)
+    processes = [home.start("run", "often.toml", "--occasion", "due", "--no-report") for _ in range(4)]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert {process.returncode for process in processes} <= {0, 5}
+    assert sum("run 20" in out for out, _ in outputs) == 1, outputs
+    assert platform.platform.statistics.requests.total() == 5
 
 
 def test_crontab_lines_come_and_go(home: Workbench) -> None:
@@ -107,8 +167,8 @@ def test_crontab_lines_come_and_go(home: Workbench) -> None:
     lines = (home.folder / "crontab").read_text().splitlines()
     assert lines[:2] == ["MAILTO=me", "5 4 * * * true"]
     assert len(lines) == 7
-    assert lines[3].startswith("0 2 * * 1-5 cd ")
-    assert lines[5].startswith("*/15 * * * * cd ")
+    assert lines[3].startswith("0 2 * * 1-5 mkdir -p ")
+    assert lines[5].startswith("7,22,37,52 * * * * mkdir -p ")
     assert home.json("schedule", "list")[0]["timer"] == "cron"
     home("schedule", "night ly.toml", "--cron", "--remove")
     assert (home.folder / "crontab").read_text().splitlines() == ["MAILTO=me", "5 4 * * * true"]
@@ -123,8 +183,7 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
     (folder / "night ly.toml").write_text(scheduled('on_calendar = "*:*"'))
     there = Workbench(folder, None)
     there.environment |= {"PATH": home.environment["PATH"], "HOME": str(home.folder)}
-    there("schedule", "night ly.toml", "--cron", "--install", "--no-report")
-    line = (home.folder / "crontab").read_text().splitlines()[1]
+    line = there("schedule", "night ly.toml", "--cron", "--no-report").stdout.splitlines()[1]
     command = line.split(maxsplit=5)[5].replace("\\%", "%")  # as cron does
     environment = {"HOME": str(home.folder), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"}
     for _ in range(2):
@@ -134,7 +193,7 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
     log = next((folder / "state").glob("workbench/schedule/*.log")).read_text()
     assert log.count("5 planned") >= 1
     assert platform.platform.statistics.requests.total() == 5 * log.count("5 completed")
-    assert platform.key not in (home.folder / "crontab").read_text() + log
+    assert platform.key not in line + log
 
 
 def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) -> None:
@@ -163,7 +222,10 @@ def test_wrong_input(home: Workbench) -> None:
     said = home("schedule", "bad.toml", "--cron", code=2).stderr
     assert "bad.toml:" in said
     assert "schedule.on_calendar: 'Mon 25:00' is no calendar event: Bad hour" in said
+    home.write(".#bad.toml", "[schedule]")
+    (home.folder / "folder.toml").mkdir()
     assert "note: " in home("schedule", "list").stderr
+    assert "is no time" in home("run", "bad.toml", "--occasion", "0001-01-01T00:00", code=2).stderr
     home.write("always.toml", scheduled('cron = "0 2 * * *"').replace('reuse = "occasion"', 'reuse = "always"'))
     assert 'needs run.reuse = "occasion"' in home("lint", "always.toml", code=2).stderr
     home.write("none.toml", job())

@@ -202,6 +202,28 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
     assert not list((tmp_path / "slots").glob("*.process"))
 
 
+async def _waits_in_vain(slots: Slots) -> None:
+    await slots.changed()
+    slots.rest()
+
+
+def test_who_waits_for_something_else_does_not_keep_others_short(tmp_path: Path) -> None:
+    with Slots(tmp_path, 2, "slow") as slow, Slots(tmp_path, 2, "quick") as quick:
+        first, second = slow.take(), slow.take()
+        assert first is not None
+        assert second is not None
+        assert slow.take() is None
+        anyio.run(_waits_in_vain, slow)
+        slow.give_back(second)
+        slow.rest()
+        taken = [quick.take() for _ in range(2)]
+        assert [slot is not None for slot in taken] == [True, False], "one is in use"
+        assert taken[0] is not None
+        quick.give_back(taken[0])
+        time.sleep(0.06)
+        assert quick.take() is not None, "nobody waits for it"
+
+
 def test_a_run_with_a_higher_limit_leaves_the_low_slots_to_others(tmp_path: Path) -> None:
     with Slots(tmp_path, 8, "large") as large, Slots(tmp_path, 2, "small") as small:
         taken = [large.take() for _ in range(6)]

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import job
 from tests.unit.ledger_rows import started
+from workbench.errors import InputError
 from workbench.job import Job, parse_job
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.journal import JournalWriter
@@ -29,12 +30,12 @@ class Nights:
         self.ledger = Ledger(folder / "ledger.duckdb")
         self.count = 0
 
-    def ran(self, day: int, status: str | None, job_name: str = "sums") -> str:
+    def ran(self, day: int, status: str | None, job_name: str = "sums", **fields: object) -> str:
         self.count += 1
         run_id, at = f"r{self.count}", MIDNIGHT.replace(day=day, hour=2) + timedelta(minutes=self.count)
         writer = JournalWriter(self.ledger.journal_folder)
-        generation = f"{job_name}@2026-11-{day:02}T02:00Z"
-        writer.append(started(run_id, 1, job=job_name, generation=generation, recorded_at=at))
+        given = {"generation": f"{job_name}@2026-11-{day:02}T02:00Z", "job_path": str(Path("sums.toml").absolute())}
+        writer.append(started(run_id, 1, job=job_name, recorded_at=at, **(given | fields)))
         if status is not None:
             writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
         writer.close()
@@ -52,7 +53,7 @@ def at(day: int, hour: int = 2, minute: int = 0) -> datetime:
 
 def test_the_first_occasion_is_asked_on_time_and_not_made_up_for(nights: Nights) -> None:
     assert due(nights.ledger, nightly(), at(20)).occasion == "2026-11-20T02:00Z"
-    assert due(nights.ledger, nightly(), at(20, 2, 9)).occasion == "2026-11-20T02:00Z"
+    assert due(nights.ledger, nightly(), at(20, 2, 39)).occasion == "2026-11-20T02:00Z"
     late = due(nights.ledger, nightly(), at(20, 9))
     assert late == (None, "occasion 2026-11-20T02:00Z was missed, and the first one is not made up for")
 
@@ -96,3 +97,27 @@ def test_other_jobs_are_others(nights: Nights) -> None:
     nights.ran(20, "complete", job_name="sums@2026")
     assert due(nights.ledger, nightly(), at(20)).occasion is not None
     assert occasions_of(nights.ledger, nightly(), at(20)) == []
+
+
+def test_a_rehearsal_by_hand_makes_nothing_due(nights: Nights) -> None:
+    nights.ran(19, "complete", generation="sums@2026-11-19")
+    nights.ran(19, "complete", generation="sums@2026-11-19T01:00Z")
+    assert "first one is not made up for" in due(nights.ledger, nightly(), at(20, 9)).reason
+    assert [one.status for one in occasions_of(nights.ledger, nightly(), at(20, 9))] == ["complete", "complete"]
+
+
+def test_occasions_are_in_their_order_and_the_newest_are_shown(nights: Nights) -> None:
+    nights.ran(1, "complete")
+    often = parse_job(nightly().text.replace("02:00 UTC", "*:*:0/30 UTC"), Path("sums.toml"))
+    came = occasions_of(nights.ledger, often, at(2))
+    assert [one.occasion for one in came[-3:]] == ["2026-11-02T01:59Z", "2026-11-02T01:59:30Z", "2026-11-02T02:00Z"]
+    assert len(came) == 1000
+
+
+def test_another_job_of_the_same_name_is_named(nights: Nights, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    nights.ran(20, "complete", job_path=str(other))
+    assert due(nights.ledger, nightly(), at(20)).occasion is None, "a file that is gone was moved"
+    other.touch()
+    with pytest.raises(InputError, match=r"sums\.toml: name: its occasions are shared with another job"):
+        due(nights.ledger, nightly(), at(20))

@@ -333,3 +333,15 @@ def test_texts_too_long_to_be_read_at_once_are_read_by_halves(ledger: Ledger) ->
         whole = list(run_samples(reader, "r1", calls))
     assert [len(row["answer"]) for row in whole] == [8192 * 32] * calls
     assert len({row["answer"] for row in whole}) == calls
+
+
+def test_tables_of_ones_own_disturb_nothing(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.duckdb")
+    write_run(ledger.journal_folder, "r", 2)
+    ingest(ledger)
+    with duckdb.connect(ledger.path) as db:
+        db.execute('CREATE TABLE "my ""notes"" of order"(a INT)')
+    for _ in range(2):  # without journals, and with one
+        with reading(ledger) as reader:
+            assert reader.row("run_summary", run_id="r")["completed"] == 2
+        write_run(ledger.journal_folder, "r2", 1)

@@ -123,6 +123,37 @@ def test_the_nights_in_which_the_clock_jumps() -> None:
         assert [moment.day for moment in moments(schedule, repeated, 2)] == [25, 26], "once, not twice"
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        ScheduleTable(cron="*/15 * * * *"),
+        ScheduleTable(cron="30 2,5 * * *"),
+        ScheduleTable(on_calendar="*:0/20 Europe/Oslo"),
+    ],
+)
+def test_the_hour_that_comes_twice(schedule: ScheduleTable) -> None:
+    begin = datetime(2026, 10, 24, 21, tzinfo=UTC)
+    known = moments(schedule, begin, 60)
+    assert known == sorted(set(known))
+    for minutes in range(0, 8 * 60, 7):
+        now = begin + timedelta(minutes=minutes, seconds=59.5)
+        came = [moment for moment in known if moment <= now]
+        assert newest(schedule, now) == came[-1] if came else True
+        assert moments(schedule, now, 1) == [known[len(came)]]
+
+
+def test_a_schedule_whose_time_is_over_is_no_fault() -> None:
+    over = ScheduleTable(on_calendar=["2020-01-01 02:00", "2020-06-01 02:00"])
+    assert list(problems(over)) == []
+    assert moments(over) == []
+    assert newest(over, NOW) == datetime(2020, 6, 1, 0, 0, tzinfo=UTC)
+
+
+def test_dense_and_seasonal_is_quick() -> None:
+    schedule = ScheduleTable(on_calendar="*-01..06-* *:*:* UTC")
+    assert newest(schedule, NOW) == datetime(2026, 6, 30, 23, 59, 59, tzinfo=UTC)
+
+
 def test_names() -> None:
     assert occasion_name(datetime.fromisoformat("2026-11-21T02:00+01:00")) == "2026-11-21T01:00Z"
     assert occasion_name(NOW) == "2026-11-21T15:17:15Z"
@@ -140,7 +171,10 @@ def test_names() -> None:
         ({"cron": "0 2 30 2 *"}, "Bad day-of-month"),
         ({"on_calendar": []}, "names no moment"),
         ({"on_calendar": "Mon 25:00"}, "Bad hour"),
-        ({"on_calendar": ["daily", "2020-01-01"]}, "never comes again"),
+        ({"on_calendar": ["daily", "*-02-30"]}, "no such day"),
+        ({"on_calendar": "02:00 Europe"}, "no calendar event"),
+        ({"cron": "5/15 * * * *"}, "a step and no range"),
+        ({"cron": "0 2\n* * *"}, "no crontab schedule"),
         ({"on_calendar": "02:00\n03:00"}, "none of text"),
         ({"on_calendar": "02:00 Europe/Olso"}, "no calendar event"),
     ],

@@ -1,9 +1,11 @@
 """`workbench demo | lint | plan | run`: a job and what becomes of it."""
 
+import contextlib
 import os
 import shlex
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,10 @@ from workbench.cli.output import print_json, say
 from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
+from workbench.run.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
 DUE = "due"
-_DAY_CHARS = len("2026-11-21")
 _MAY_GO_ON = (0, 3, 7, 100)
 """Exit codes of a run after which the next occasion may be asked, should it have come meanwhile."""
 
@@ -129,34 +131,40 @@ def _occasion(given: str) -> str:
         return given
     if given == "today":
         return f"{datetime.now().astimezone():%Y-%m-%d}"
-    try:
-        moment = datetime.fromisoformat(given)
-    except ValueError as error:
-        raise InputError(
-            Fault("--occasion", f"{given!r} is no time", "2026-11-21, 2026-11-21T02:00, today, or due")
-        ) from error
     from workbench.occasions import occasion_name  # with parsers that few commands need
 
-    return given if len(given) == _DAY_CHARS else occasion_name(moment)
+    with contextlib.suppress(ValueError):  # then it is no day, and may be a moment
+        return date.fromisoformat(given).isoformat()
+    try:
+        return occasion_name(datetime.fromisoformat(given))
+    except (ValueError, OverflowError) as error:
+        expected = "2026-11-21, 2026-11-21T02:00, today, or due"
+        raise InputError(Fault("--occasion", f"{given!r} is no time", expected)) from error
 
 
 def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if that came meanwhile; the exit code."""
-    from workbench.schedule.due import due  # with parsers that few commands need
+    from workbench.schedule.due import Due, NotDueError, check_still_due, due  # with parsers that few commands need
 
-    code, begun = 0, set[str]()
+    code, begun, before = 0, set[str](), handlers()
     while code in _MAY_GO_ON:
+        restore(before)
         job = load_job(path)  # read anew: it may have changed while the last occasion ran
-        found = due(ledger_to_write(where), job, datetime.now(UTC))
-        if found.occasion is None or found.occasion in begun:
-            if not begun and given["as_json"]:
-                print_json({"job": job.name, "status": "not_due", "reason": found.reason})
-            elif not begun and sys.stderr.isatty():  # a crontab asks often, and its log need not say so
-                say(f"nothing is due: {found.reason}")
-            break
-        say(f"occasion {found.occasion}: {found.reason}")
-        begun.add(found.occasion)
-        code = _run(where, job, RunOptions(occasion=found.occasion), given)
+        ledger = ledger_to_write(where)
+        found = due(ledger, job, datetime.now(UTC))
+        if found.occasion is not None and found.occasion not in begun:
+            check = partial(check_still_due, ledger, job, found.occasion)
+            try:
+                code = _run(where, job, RunOptions(occasion=found.occasion, check=check), given)
+                begun.add(found.occasion)
+                continue
+            except NotDueError as error:  # another process was faster
+                found = Due(None, str(error))
+        if not begun and given["as_json"]:
+            print_json({"job": job.name, "status": "not_due", "reason": found.reason})
+        elif not begun and sys.stderr.isatty():  # a crontab asks often, and its log need not say so
+            say(f"nothing is due: {found.reason}")
+        break
     return code
 
 

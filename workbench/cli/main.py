@@ -120,6 +120,14 @@ def _terminal_is_gone(error: BaseException) -> bool:
 
 
 def _explain(error: BaseException) -> int:
+    """Say what went wrong, where anybody can read it, and return the exit code."""
+    try:
+        return _explained(error)
+    except OSError:  # standard error takes nothing either
+        return error.exit_code if isinstance(error, WorkbenchError) else 3 if isinstance(error, OSError) else 1
+
+
+def _explained(error: BaseException) -> int:
     error = _only(error)
     if _terminal_is_gone(error):
         return 129

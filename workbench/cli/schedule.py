@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import sys
 import sysconfig
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from workbench.job import Job, load_job
 from workbench.occasions import as_calendar_events, following
 from workbench.plan.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
-from workbench.schedule.command import Command
+from workbench.schedule.command import Command, checked, timer_name
 from workbench.schedule.due import occasions_of
 from workbench.session import Where, ledger_to_write
 from workbench.settings import (
@@ -29,6 +30,7 @@ from workbench.settings import (
     read_environment,
     state_folder,
     systemd_folder,
+    unseen_by_timers,
 )
 
 _LIST = "list"
@@ -59,47 +61,61 @@ def schedule(job: str | None, kind: str | None, act: str | None, **given: Any) -
             raise click.UsageError("name the job whose timer is meant")
         _print_list(where, as_json=given["as_json"])
         return
-    loaded = load_job(Path(job))
     if act and kind is None:
         raise click.UsageError(f"--{act} needs --systemd or --cron")
+    if act == "remove":  # also of a job that cannot be read any more
+        removed = systemd.remove(job, systemd_folder()) if kind == "systemd" else crontab.remove(job)
+        click.echo(f"{job}: {'removed' if removed else 'nothing of it was installed'}")
+        return
+    loaded = load_job(Path(job))
     if kind is None:
         _print_occasions(where, loaded, as_json=given["as_json"])
-    elif act == "remove":
-        removed = systemd.remove(loaded, systemd_folder()) if kind == "systemd" else crontab.remove(loaded)
-        click.echo(f"{loaded.name}: {'removed' if removed else 'nothing of it was installed'}")
+        return
+    files = _files(loaded, _command(where, loaded, given), kind)
+    if act == "install":
+        _install(loaded, files, kind)
+    elif given["as_json"]:
+        print_json(files)
     else:
-        _write(loaded, _command(where, loaded, given), kind, install=act == "install")
+        for name, text in files.items():
+            click.echo(f"# {name}\n{text}" if kind == "systemd" else text, nl=kind == "systemd")
 
 
-def _write(job: Job, command: Command, kind: str, *, install: bool) -> None:
+def _files(job: Job, command: Command, kind: str) -> dict[str, str]:
+    """What a timer consists of, by file name."""
+    checked(job, command)
     if kind == "cron":
-        log = state_folder() / "schedule" / f"{job.name}.log".replace("/", "-")
-        text = crontab.lines(job, command, log)
-        if not install:
-            click.echo(text, nl=False)
-            return
-        crontab.install(job, text, log)
-        click.echo(f"{job.name}: installed in your crontab; what it prints goes to {log}")
+        return {"crontab": crontab.lines(job, command, _log(job))}
+    files = systemd.units(job, command)
+    if wrong := systemd.complaints(files):
+        raise InputError(Fault(f"{job.path}: schedule", f"systemd does not take it: {wrong}"))
+    return files
+
+
+def _install(job: Job, files: dict[str, str], kind: str) -> None:
+    if kind == "cron":
+        crontab.install(job, files["crontab"])
+        click.echo(f"{job.name}: installed in your crontab; what it prints goes to {_log(job)}")
     else:
-        files = systemd.units(job, command)
-        if wrong := systemd.checked(files):
-            raise InputError(Fault(f"{job.path}: schedule", f"systemd does not take it: {wrong}"))
-        if not install:
-            for name, text in files.items():
-                click.echo(f"# {name}\n{text}")
-            return
         systemd.install(job, files, systemd_folder())
         click.echo(f"{job.name}: installed in {systemd_folder()} and started")
         say("note: your timers run while you are logged in; `loginctl enable-linger` lets them run always")
+
+
+def _log(job: Job) -> Path:
+    return state_folder() / "schedule" / f"{timer_name(job)}.log"
 
 
 def _command(where: Where, job: Job, given: dict[str, Any]) -> Command:
     """What the timer starts: this very workbench, here, with the same options."""
     program = Path(sysconfig.get_path("scripts"), "workbench")
     started = [str(program)] if program.exists() else [sys.executable, "-m", "workbench.cli.main"]
-    words = [*started, "run", os.path.relpath(job.path, where.folder), "--occasion", DUE, *options.words(where)]
+    path = os.path.relpath(job.path, where.folder)
+    words = [*started, "run", f"./{path}" if path.startswith("-") else path, "--occasion", DUE, *options.words(where)]
     words += ["--no-progress", *(["--fixed"] if given["fixed"] else ())]
     words += ["--no-report"] if given["no_report"] else ["--reports", str(given["reports"])] if given["reports"] else []
+    if left := unseen_by_timers():
+        say(f"note: {', '.join(left)} of this shell will not be set when the timer runs")
     stop_s = longest_timeout_s(job, _gateway_limit_s(where)) + _TO_RECORD_S
     return Command(tuple(words), where.folder, moved_folders(), stop_s)
 
@@ -110,21 +126,22 @@ def _gateway_limit_s(where: Where) -> float | None:
         return None
     settings = load_settings(where.folder)
     asked = {"base_url": where.base_url, "profile": where.profile}
+    found = find_endpoint(settings, read_environment(where.folder), **asked)
     try:
-        return find_endpoint(settings, read_environment(where.folder, of_shell=False), **asked).gateway_limit_s
+        find_endpoint(settings, read_environment(where.folder, of_shell=False), **asked)
     except WorkbenchError as error:
         say(f"note: a timer sees nothing of this shell's environment; put what it needs into {where.folder / '.env'}")
         say(f"note: as it is, it would end with: {error}")
-        return find_endpoint(settings, read_environment(where.folder), **asked).gateway_limit_s
+    return found.gateway_limit_s
 
 
 def _print_list(where: Where, *, as_json: bool) -> None:
     now, rows = datetime.now(UTC), []
-    for path in sorted((*where.folder.glob("*.toml"), *where.folder.glob("jobs/*.toml"))):
+    for path in sorted((*where.folder.glob("[!.]*.toml"), *where.folder.glob("jobs/[!.]*.toml"))):
         try:
             job = load_job(path)
         except WorkbenchError as error:
-            if "[schedule]" in path.read_text("utf-8", "replace"):
+            if path.is_file() and "[schedule]" in path.read_text("utf-8", "replace"):
                 say(f"note: {error}")
             continue
         if job.schedule is not None:
@@ -141,14 +158,6 @@ def _print_list(where: Where, *, as_json: bool) -> None:
 def _state(where: Where, job: Job, now: datetime) -> dict[str, Any]:
     came = occasions_of(ledger_to_write(where), job, now)
     last = came[-1] if came else None
-    installed = [
-        name
-        for name, found in (
-            ("systemd", systemd.is_installed(job, systemd_folder())),
-            ("cron", crontab.is_installed(job)),
-        )
-        if found
-    ]
     return {
         "schedule": job.timetable.cron or "; ".join(as_calendar_events(job.timetable)),
         "next_at": next(following(job.timetable, now), None),
@@ -156,8 +165,20 @@ def _state(where: Where, job: Job, now: datetime) -> dict[str, Any]:
         "result": last and last.status,
         "run_id": last and last.run_id,
         "missed": sum(occasion.status == "missed" for occasion in came),
-        "timer": ", ".join(installed) or "not installed",
+        "timer": _timer(job),
+        "ledger": str(ledger_to_write(where).path),
     }
+
+
+def _timer(job: Job) -> str:
+    found = ["systemd"] if systemd.installed(job.path, systemd_folder()) else []
+    if shutil.which("crontab"):
+        try:
+            found += ["cron"] if crontab.is_installed(job.path) else []
+        except InputError as error:
+            say(f"note: {error}")
+            found.append("cron unknown")
+    return ", ".join(found) or "not installed"
 
 
 def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
@@ -174,7 +195,7 @@ def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
         print_table(rows, {"occasion": "occasion", "result": "result", "runs": "runs", "run_id": "run"}, whole="run_id")
     else:
         say("no occasion has been asked yet")
-    click.echo("next: " + ", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming))
+    click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none any more"))
     state = _state(where, job, now)
     if state["timer"] == "not installed":
         typed = shlex.join(["workbench", "schedule", os.path.relpath(job.path, where.folder)])

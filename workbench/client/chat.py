@@ -1,5 +1,6 @@
 """The platform's two endpoints as two methods."""
 
+import contextlib
 import re
 import time
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from workbench.settings import Endpoint
 
 LIST_DEADLINE_S = 30.0
 _DOUBT_S = 5.0
-"""How long it is believed that the key is good after the platform said so."""
+"""How long the platform may take to say whether it takes the key, and for how long that is believed."""
 _ERROR_TEXT_CHARS = 20_000
 _REDACTED = b"sk-[redacted]"
 _LEAST_KEY_CHARS = 12
@@ -41,7 +42,7 @@ class ChatClient:
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
         self._signature = re.compile(allowance_signature, re.IGNORECASE)
         self._doubting = anyio.Lock()
-        self._key_was_good_at = float("-inf")
+        self._key_was_good, self._looked_into_at = False, float("-inf")
         self.clock_ahead_s: float | None = None
         """How far this machine's clock is ahead of the platform's, to a second or two; None until it said a time."""
 
@@ -101,16 +102,22 @@ class ChatClient:
         return _record(request, progress, verdict, reply.status, reply)
 
     async def _key_is_good(self) -> bool:
-        """Ask the platform whether it takes the key; once for all calls that make one doubt at the same time."""
-        async with self._doubting:
-            if time.monotonic() - self._key_was_good_at < _DOUBT_S:
-                return True
-            try:
-                await self.list_models()
-            except (KeyRejectedError, UnreachableError):  # where nobody answers, the call's own word is all there is
-                return False
-            self._key_was_good_at = time.monotonic()
-            return True
+        """Ask the platform whether it takes the key; once for all calls that make one doubt at the same time.
+
+        Where it does not answer, the call's own word is all there is. A cancellation waits: a reply that has arrived is kept.
+        """
+        with anyio.CancelScope(shield=True):
+            async with self._doubting:
+                if time.monotonic() - self._looked_into_at > _DOUBT_S:
+                    self._key_was_good = False
+                    with (
+                        contextlib.suppress(KeyRejectedError, UnreachableError, TimeoutError),
+                        anyio.fail_after(_DOUBT_S),
+                    ):
+                        await self.list_models()
+                        self._key_was_good = True
+                    self._looked_into_at = time.monotonic()
+        return self._key_was_good
 
     def _redacted(self, reply: Reply) -> Reply:
         """The reply without the key: should a server echo it, it is kept nowhere."""

@@ -174,8 +174,9 @@ def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
     )
     missing = [journal for journal in ledger.journals() if journal.name not in known]
     if attached and not missing:
-        for table in _tables(db, "ledger", "main"):
-            db.execute(f"CREATE VIEW {table} AS SELECT * FROM ledger.{table}")  # noqa: S608 - names from our own schema
+        for table in _tables(db, "ledger", "main"):  # a user's own among them
+            name = '"' + table.replace('"', '""') + '"'
+            db.execute(f"CREATE VIEW {name} AS SELECT * FROM ledger.{name}")  # noqa: S608 - quoted
     else:
         _fill_live(db, missing)
         for table in _tables(db, "memory", "live"):

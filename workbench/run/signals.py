@@ -1,8 +1,10 @@
 """What Ctrl-C, SIGTERM and a closed terminal do at the end of a run, when nothing is in flight any more."""
 
 import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed"}
 
@@ -11,22 +13,37 @@ class SkippedError(Exception):
     """A signal came while scores or pages were made, which can be made again."""
 
 
+def heeded() -> list[signal.Signals]:
+    """Those that this process was not told to ignore, as `nohup` does."""
+    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def handlers() -> list[tuple[signal.Signals, Any]]:
+    """How signals are handled now; a run leaves them ignored, for the end of its process."""
+    return [(number, signal.getsignal(number)) for number in SIGNALS]
+
+
+def restore(before: list[tuple[signal.Signals, Any]]) -> None:
+    """Handle signals as they were handled before."""
+    for number, handler in before:
+        signal.signal(number, handler)
+
+
 def ignore() -> None:
     """Let nothing interrupt what is short and must be done."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def let_skip() -> None:
-    """Let the next signal raise `SkippedError`, once."""
-    for number in SIGNALS:
-        signal.signal(number, _skip)
-
-
-def restore() -> None:
-    """Let signals end the process as they do by default."""
-    for number in SIGNALS:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+@contextmanager
+def skippable(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+    """Let the first of these signals raise `SkippedError` within, and ignore the others."""
+    try:
+        for number in numbers:
+            signal.signal(number, _skip)
+        yield
+    finally:
+        ignore()
 
 
 def _skip(number: int, frame: FrameType | None) -> NoReturn:

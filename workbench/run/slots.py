@@ -146,6 +146,7 @@ class Slots:
 
     def rest(self) -> None:
         """Let others have what was kept: no call follows at once."""
+        self._say_whether_waiting()
         while self._kept:
             self._release(self._kept.pop())
 

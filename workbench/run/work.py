@@ -1,5 +1,6 @@
 """N workers on one queue: intent, request, answer, and nothing in between that could lose one."""
 
+import signal
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from workbench.run.pace import Pace
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
-from workbench.run.signals import SIGNALS, ignore
+from workbench.run.signals import SIGNALS, heeded, ignore
 from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
 
@@ -102,7 +103,7 @@ class Work:
                     for _ in range(limit):
                         workers.start_soon(self._worker)
             watching.cancel_scope.cancel()
-        ignore()  # what is left is short, and its last line is wanted
+        self._slots.rest()
         self._write()
         self.overrun = self._guard.overrun()
 
@@ -270,20 +271,24 @@ class Work:
             self.halt(f"the deadline of {deadline_s:g} s is over", 7)
 
     async def _watch_signals(self) -> None:
-        with anyio.open_signal_receiver(*SIGNALS) as received:
-            async for number in received:
-                self._signals += 1
-                if self._signals > 1:
-                    self._progress.note(
-                        "cancelled: what was in flight may have been paid for and is asked again by a rerun"
-                    )
-                    self._flying.cancel()
-                    return
-                name = SIGNALS[number]
-                self._progress.note(
-                    f"{name}: sending nothing more, waiting for {self._progress.in_flight} in flight (again to cancel them)"
-                )
-                self.halt("interrupted", 128 + number)
+        try:
+            with anyio.open_signal_receiver(*heeded()) as received:
+                async for number in received:
+                    self._signals += 1
+                    if self._signals == 1:
+                        self._halt_for(number)
+                    elif self._signals == 2:
+                        self._progress.note(
+                            "cancelled: what was in flight may have been paid for and is asked again by a rerun"
+                        )
+                        self._flying.cancel()
+        finally:
+            ignore()  # what is left is short, and its last line is wanted
+
+    def _halt_for(self, number: signal.Signals) -> None:
+        name, flying = SIGNALS[number], self._progress.in_flight
+        self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
+        self.halt("interrupted", 128 + number)
 
 
 def _cap(fields: dict[str, Any]) -> int | None:

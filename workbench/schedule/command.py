@@ -1,11 +1,17 @@
-"""The command that a timer or a crontab line starts."""
+"""The command that a timer or a crontab line starts, and how both are found again."""
 
+import hashlib
+import os
 from pathlib import Path
 
 import msgspec
 
 from workbench.errors import Fault, InputError
 from workbench.job import Job
+
+_LONGEST_NAME = 100
+RETRY_MINUTES = 15
+"""How soon what was cut off or ended incomplete is gone on with."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -19,19 +25,28 @@ class Command(msgspec.Struct, frozen=True):
     stop_s: float
     """How long a run may take to end well once it is told to: its longest call, and recording it."""
 
-    def __post_init__(self) -> None:
-        for text in (*self.words, str(self.folder), *self.environment.values()):
-            if not text.isprintable():
-                raise InputError(Fault("schedule", f"{text!r} cannot be written into a timer: it is no plain text"))
+
+def checked(job: Job, command: Command) -> None:
+    """See that what is written into a timer can be.
+
+    Raises:
+        InputError: A name or path has a character that a line of a file cannot hold.
+    """
+    written = [(f"{job.path}: name", job.name), ("the working folder", str(command.folder))]
+    written += [("schedule", word) for word in (*command.words, *command.environment.values())]
+    for where, text in written:
+        if not text.isprintable() or text.endswith("\\"):
+            raise InputError(Fault(where, f"{text!r} cannot be written into a timer", "use plain text"))
 
 
-def unit_name(job: Job) -> str:
+def timer_name(job: Job) -> str:
     """The name of a job's timer, of characters that systemd and file systems take."""
-    return "workbench-" + "".join(
-        char if char.isascii() and (char.isalnum() or char in "._") else "-" for char in job.name
-    )
+    plain = "".join(char if char.isascii() and (char.isalnum() or char in "._") else "-" for char in job.name)
+    if len(plain) > _LONGEST_NAME:
+        plain = f"{plain[:_LONGEST_NAME]}-{hashlib.sha256(job.name.encode()).hexdigest()[:8]}"
+    return f"workbench-{plain}"
 
 
-def header(job: Job) -> str:
-    """The line by which what belongs to a job is found again."""
-    return f"# workbench schedule of {job.path}"
+def header(path: str | Path) -> str:
+    """The line by which what belongs to a job file is found again, whatever the job is called by now."""
+    return f"# workbench schedule of {os.path.realpath(path)}"

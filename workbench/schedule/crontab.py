@@ -9,7 +9,8 @@ from workbench.job import Job
 from workbench.occasions import as_crontab_times
 from workbench.schedule.command import Command, header
 
-_RETRY_TIMES = "*/15 * * * *"
+_RETRY_TIMES = "7,22,37,52 * * * *"
+"""Every quarter of an hour, beside the minutes that people choose."""
 _END = "# end of that workbench schedule"
 
 
@@ -29,72 +30,85 @@ def lines(job: Job, command: Command, log: Path) -> str:
     except ValueError as error:
         raise InputError(Fault(f"{job.path}: schedule", str(error), "--systemd, or schedule.cron")) from error
     environment = "".join(f"{name}={shlex.quote(value)} " for name, value in command.environment.items())
-    started = f"cd {shlex.quote(str(command.folder))} && {environment}{shlex.join(command.words)}"
-    logged = f"{started} >> {shlex.quote(str(log))} 2>&1".replace("%", "\\%")
-    written = [header(job), *(f"{time} {logged}" for time in times)]
+    place = f"mkdir -p {shlex.quote(str(log.parent))} && cd {shlex.quote(str(command.folder))}"
+    started = f"{place} && {environment}{shlex.join(command.words)} >> {shlex.quote(str(log))} 2>&1"
+    started = started.replace("%", "\\%")
+    written = [header(job.path), *(f"{time} {started}" for time in times)]
     if job.timetable.catch_up or job.timetable.retries:
-        written += ["# what was missed, cut off or incomplete; does nothing otherwise", f"{_RETRY_TIMES} {logged}"]
+        written += ["# what was missed, cut off or incomplete; does nothing otherwise", f"{_RETRY_TIMES} {started}"]
     return "\n".join([*written, _END, ""])
 
 
-def install(job: Job, text: str, log: Path) -> None:
+def install(job: Job, text: str) -> None:
     """Put a job's lines into the user's crontab, in place of any that it has there.
 
     Raises:
         InputError: The crontab cannot be read or written.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    kept = _without(_read(), job)
+    kept = _without(_read(), job.path)
     _write(kept + ("" if not kept or kept.endswith("\n") else "\n") + text)
 
 
-def remove(job: Job) -> bool:
-    """Take a job's lines out of the user's crontab; whether there were any.
+def remove(path: str | Path) -> bool:
+    """Take a job file's lines out of the user's crontab; whether there were any.
 
     Raises:
         InputError: The crontab cannot be read or written.
     """
     before = _read()
-    after = _without(before, job)
+    after = _without(before, path)
     if after == before:
         return False
     _write(after)
     return True
 
 
-def is_installed(job: Job) -> bool:
-    """Whether the user's crontab has this job's lines."""
-    try:
-        return header(job) in _read().splitlines()
-    except InputError:
-        return False
+def is_installed(path: str | Path) -> bool:
+    """Whether the user's crontab has a job file's lines.
+
+    Raises:
+        InputError: The crontab cannot be read.
+    """
+    return header(path) in _read().splitlines()
 
 
-def _without(crontab: str, job: Job) -> str:
-    kept, inside = [], False
+def _without(crontab: str, path: str | Path) -> str:
+    kept: list[str] = []
+    inside = False
     for line in crontab.splitlines(keepends=True):
-        inside = inside or line.rstrip("\n") == header(job)
-        if not inside:
+        text = line.rstrip("\r\n")
+        if inside and text.startswith("# workbench schedule of "):
+            break
+        if text == header(path):
+            inside = True
+        elif inside:
+            inside = text != _END
+        else:
             kept.append(line)
-        inside = inside and line.rstrip("\n") != _END
+    if inside:
+        raise InputError(Fault("crontab", f"{header(path)!r} is there without {_END!r}", "mend it with `crontab -e`"))
     return "".join(kept)
 
 
 def _read() -> str:
     done = _crontab("-l")
-    if done.returncode and "no crontab" not in done.stderr:
-        raise InputError(Fault("crontab -l", done.stderr.strip() or f"exit code {done.returncode}"))
-    return "" if done.returncode else done.stdout
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode and "no crontab" not in said:
+        raise InputError(Fault("crontab -l", said or f"exit code {done.returncode}"))
+    return "" if done.returncode else done.stdout.decode("utf-8", "surrogateescape")
 
 
 def _write(text: str) -> None:
-    done = _crontab("-", given=text)
+    done = _crontab("-", text.encode("utf-8", "surrogateescape"))
     if done.returncode:
-        raise InputError(Fault("crontab -", done.stderr.strip() or f"exit code {done.returncode}"))
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise InputError(Fault("crontab -", said or f"exit code {done.returncode}"))
 
 
-def _crontab(word: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+def _crontab(word: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["crontab", word], input=given, capture_output=True, text=True, check=False, timeout=60)
-    except OSError as error:
-        raise InputError(Fault("crontab", f"{error.strerror}", "--systemd makes a timer")) from error
+        return subprocess.run(["crontab", word], input=given, capture_output=True, check=False, timeout=60)
+    except FileNotFoundError as error:
+        raise InputError(Fault("crontab", "there is no such program", "--systemd makes a timer")) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(Fault("crontab", str(error))) from error

@@ -1,20 +1,30 @@
 """Which occasion of a job is to be asked now, from its schedule, the clock and what the ledger knows of earlier ones."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.job import Job
+from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.occasions import following, newest, occasion_name
 
-ON_TIME = timedelta(minutes=10)
-"""How late a timer may be for its occasion not to be a missed one."""
+ON_TIME = timedelta(minutes=40)
+"""How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""
 _SETTLED = ("complete", "stopped", "gate_failed")
 _MOST_SHOWN = 1000
+
+
+class NotDueError(WorkbenchError):
+    """Another process has done what was due."""
+
+    exit_code = 0
 
 
 class Due(NamedTuple):
@@ -50,11 +60,15 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     name, runs = occasion_name(moment), _runs(ledger, job)
     own = runs.get(name, [])
     if not own:
-        if now - moment > ON_TIME and not (schedule.catch_up and runs):
-            why = "schedule.catch_up is off" if runs else "the first one is not made up for"
+        begun = _begun(schedule, runs) is not None
+        if now - moment > ON_TIME and not (schedule.catch_up and begun):
+            why = "schedule.catch_up is off" if begun else "the first one is not made up for"
             return Due(None, f"occasion {name} was missed, and {why}")
         return Due(name, "it has come")
     last = own[-1]
+    if last["job_path"] != job.path and Path(last["job_path"]).exists():
+        text = f"its occasions are shared with another job of the name {job.name!r}, {last['job_path']}"
+        raise InputError(Fault(f"{job.path}: name", text, "give each a name of its own"))
     if last["status"] in _SETTLED:
         return Due(None, f"occasion {name} is {last['status']} (run {last['run_id']})")
     tried = sum(run["status"] != "interrupted" for run in own)
@@ -63,17 +77,37 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     return Due(name, f"run {last['run_id']} left it {last['status'] or 'unfinished'}")
 
 
+def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
+    """Look again, now that nobody else can run the job.
+
+    Raises:
+        NotDueError: The occasion was run meanwhile.
+    """
+    found = due(ledger, job, datetime.now(UTC))
+    if found.occasion != occasion:
+        raise NotDueError(found.reason)
+
+
 def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
-    """The occasions of a job since its first, oldest first; those that nothing asked are `missed`."""
+    """The newest occasions of a job, oldest first; those of its schedule that nothing asked since its first are `missed`."""
     runs = _runs(ledger, job)
-    names = set(runs)
-    if runs:
-        begun = min(run["started_at"] for own in runs.values() for run in own).replace(tzinfo=UTC)
-        for count, moment in enumerate(following(job.timetable, begun)):
-            if moment > now or count >= _MOST_SHOWN:
-                break
-            names.add(occasion_name(moment))
-    return [_occasion(name, runs.get(name, [])) for name in sorted(names)]
+    moments = {name: moment for name in runs if (moment := _moment(name)) <= now}
+    begun = _begun(job.timetable, runs)
+    if begun is not None:
+        came = takewhile(lambda moment: moment <= now, following(job.timetable, begun))
+        moments |= {occasion_name(moment): moment for moment in deque(came, maxlen=_MOST_SHOWN)}
+    names = sorted(moments, key=lambda name: moments[name])[-_MOST_SHOWN:]
+    return [_occasion(name, runs.get(name, [])) for name in names]
+
+
+def _begun(schedule: ScheduleTable, runs: dict[str, list[Row]]) -> datetime | None:
+    """The first occasion of this schedule that was asked; what was asked by hand, or by another schedule, is none."""
+    return next((moment for moment in sorted(map(_moment, runs)) if newest(schedule, moment) == moment), None)
+
+
+def _moment(name: str) -> datetime:
+    """When an occasion was; a day begins on this machine's clock."""
+    return datetime.fromisoformat(name).astimezone(UTC)
 
 
 def _occasion(name: str, runs: list[Row]) -> Occasion:

@@ -1,5 +1,6 @@
 """A job's schedule as a systemd service and timer of the user: written, installed, removed."""
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -8,9 +9,8 @@ from pathlib import Path
 from workbench.errors import Fault, InputError
 from workbench.job import Job
 from workbench.occasions import as_calendar_events
-from workbench.schedule.command import Command, header, unit_name
+from workbench.schedule.command import RETRY_MINUTES, Command, header, timer_name
 
-RETRY_S = 900
 _NOT_AGAIN = "1 2 4 7 100"
 """Exit codes after which the same command would end the same way, or was stopped on purpose."""
 _ENDED_WELL = "129 130 143"
@@ -23,34 +23,40 @@ def units(job: Job, command: Command) -> dict[str, str]:
         job: With a schedule.
         command: What its service starts.
     """
-    name, title = unit_name(job), _plain(f"Workbench job {job.name}")
-    environment = "".join(f"Environment={_quoted(f'{key}={value}')}\n" for key, value in command.environment.items())
+    name, title = timer_name(job), _plain(f"Workbench job {job.name}")
+    environment = "".join(
+        f"Environment={_quoted(f'{key}={value}', '')}\n" for key, value in command.environment.items()
+    )
     events = "".join(f"OnCalendar={_plain(event)}\n" for event in as_calendar_events(job.timetable))
-    service = f"""{header(job)}
+    again = bool(job.timetable.catch_up or job.timetable.retries)
+    service = f"""{header(job.path)}
 [Unit]
 Description={title}
-StartLimitIntervalSec=1d
-StartLimitBurst=50
+# The command itself knows how often an occasion may be tried.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
 WorkingDirectory={_plain(str(command.folder))}
-{environment}ExecStart={" ".join(map(_quoted, command.words))}
+{environment}ExecStart={" ".join(_quoted(word, "$") for word in command.words)}
 # A run that is told to stop waits for what is in flight: it is paid for.
 KillMode=mixed
 TimeoutStopSec={command.stop_s:.0f}
 SuccessExitStatus={_ENDED_WELL}
 # What ended incomplete is gone on with; what a guard or a gate stopped is not.
 Restart=on-failure
-RestartSec={RETRY_S}
+RestartSec={RETRY_MINUTES}min
 RestartPreventExitStatus={_NOT_AGAIN}
 """
-    timer = f"""{header(job)}
+    after_boot = (
+        "# what the machine's going down has cut off; does nothing otherwise\nOnStartupSec=2min\n" if again else ""
+    )
+    timer = f"""{header(job.path)}
 [Unit]
 Description={title}, by the clock
 
 [Timer]
-{events}AccuracySec=1s
+{events}{after_boot}AccuracySec=1s
 Persistent={"true" if job.timetable.catch_up else "false"}
 
 [Install]
@@ -59,58 +65,69 @@ WantedBy=timers.target
     return {f"{name}.service": service, f"{name}.timer": timer}
 
 
-def checked(files: dict[str, str]) -> str | None:
-    """What the system's own check says against the units; None where it is content or not there."""
+def complaints(files: dict[str, str]) -> str:
+    """What the system's own check says against the units; empty where it is content or not there."""
     if shutil.which("systemd-analyze") is None:
-        return None
+        return ""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in files]
         for path, text in zip(paths, files.values(), strict=True):
             path.write_text(text, "utf-8")
-        done = _ran("systemd-analyze", "--user", "verify", *map(str, paths))
-    said = [line for line in done.stderr.splitlines() if any(name in line for name in files)]
-    return "\n".join(said) if done.returncode or said else None
+        # it wants a folder for what runs, and has none where nobody is logged in
+        environment = {"XDG_RUNTIME_DIR": folder} | dict(os.environ)
+        done = _ran("systemd-analyze", "--user", "verify", *map(str, paths), environment=environment)
+    return "\n".join(line for line in done.stderr.splitlines() if any(name in line for name in files))
 
 
 def install(job: Job, files: dict[str, str], folder: Path) -> None:
-    """Write the units into the user's folder and start the timer.
+    """Write the units into the user's folder and start the timer; what the job had there is replaced.
 
     Raises:
         InputError: Another job's timer has the name, or systemd refuses.
     """
     for name in files:
-        if (folder / name).exists() and not _is_of(folder / name, job):
+        if (folder / name).exists() and not _is_of(folder / name, job.path):
             raise InputError(Fault(str(folder / name), "it is another job's timer", "give this job another name"))
+    remove(job.path, folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, "utf-8")
-    _systemctl("daemon-reload")
-    _systemctl("enable", "--now", f"{unit_name(job)}.timer")
+    try:
+        for name, text in files.items():
+            (folder / name).write_text(text, "utf-8")
+        _systemctl("daemon-reload")
+        _systemctl("enable", "--now", f"{timer_name(job)}.timer")
+    except InputError:
+        for name in files:
+            (folder / name).unlink(missing_ok=True)
+        raise
 
 
-def remove(job: Job, folder: Path) -> bool:
-    """Stop a job's timer and delete its units; whether there were any.
+def remove(path: str | Path, folder: Path) -> bool:
+    """Stop a job file's timer and delete its units; whether there were any.
 
     Raises:
-        InputError: systemd refuses.
+        InputError: systemd refuses; the units are gone all the same.
     """
-    if not is_installed(job, folder):
-        return False
-    _systemctl("disable", "--now", f"{unit_name(job)}.timer")
-    for suffix in ("service", "timer"):
-        (folder / f"{unit_name(job)}.{suffix}").unlink(missing_ok=True)
-    _systemctl("daemon-reload")
-    return True
-
-
-def is_installed(job: Job, folder: Path) -> bool:
-    """Whether the user's folder has this job's timer."""
-    return _is_of(folder / f"{unit_name(job)}.timer", job)
-
-
-def _is_of(path: Path, job: Job) -> bool:
+    found = installed(path, folder)
     try:
-        return path.read_text("utf-8").startswith(header(job) + "\n")
+        for timer in found:
+            _systemctl("disable", "--now", timer.name)
+    finally:
+        for timer in found:
+            timer.unlink(missing_ok=True)
+            timer.with_suffix(".service").unlink(missing_ok=True)
+    if found:
+        _systemctl("daemon-reload")
+    return bool(found)
+
+
+def installed(path: str | Path, folder: Path) -> list[Path]:
+    """The timers of a job file in the user's folder."""
+    return [timer for timer in sorted(folder.glob("workbench-*.timer")) if _is_of(timer, path)]
+
+
+def _is_of(unit: Path, path: str | Path) -> bool:
+    try:
+        return unit.read_text("utf-8").startswith(header(path) + "\n")
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -123,11 +140,13 @@ def _systemctl(*words: str) -> None:
         raise InputError(Fault(" ".join(command), said, "without a systemd of your own, --cron makes crontab lines"))
 
 
-def _ran(*words: str) -> subprocess.CompletedProcess[str]:
+def _ran(*words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    except OSError as error:
-        return subprocess.CompletedProcess(words, 127, "", f"{words[0]}: {error.strerror}")
+        return subprocess.run(
+            words, capture_output=True, text=True, errors="replace", check=False, timeout=60, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(words, 127, "", str(error))
 
 
 def _plain(text: str) -> str:
@@ -135,9 +154,11 @@ def _plain(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def _quoted(word: str) -> str:
-    """One word of a command line, in which systemd is to find neither a specifier nor a variable."""
+def _quoted(word: str, doubled: str) -> str:
+    """One word in which systemd is to find no specifier, nor what else begins with a sign to be doubled."""
     if word and all(char.isalnum() or char in "/._-=:+@," for char in word):
         return word
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$").replace("%", "%%")
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    for sign in ("%", *doubled):
+        escaped = escaped.replace(sign, 2 * sign)
     return f'"{escaped}"'
