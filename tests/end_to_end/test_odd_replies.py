@@ -165,6 +165,7 @@ def test_signals_in_quick_succession_leave_a_record_of_every_call(
         process.send_signal(number)
         time.sleep(0.001)
     out, error = process.communicate()
+    assert process.returncode == 128 + number, error
     assert (process.returncode, json.loads(out)["outcomes"]) == (128 + number, {"cancelled": 8}), error
 
 

@@ -20,7 +20,9 @@ import pytest
 from aiohttp import web
 
 from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
 from workbench.errors import InputError
+from workbench.local_platform.server import ThreadedServer
 from workbench.run.slots import Slots, slots_in
 
 ANSWER = msgspec.json.encode(
@@ -222,6 +224,36 @@ def test_who_waits_for_something_else_does_not_keep_others_short(tmp_path: Path)
         quick.give_back(taken[0])
         time.sleep(0.06)
         assert quick.take() is not None, "nobody waits for it"
+
+
+def test_what_is_kept_is_let_go_for_one_who_waits(tmp_path: Path) -> None:
+    with Slots(tmp_path, 2, "first") as first, Slots(tmp_path, 2, "second") as second:
+        taken = [first.take(), first.take()]
+        assert taken[0] is not None
+        first.give_back(taken[0])
+        assert second.take() is None
+
+        async def both_wait() -> None:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(second.changed)
+                await anyio.sleep(0.001)
+                await anyio.sleep(0.06)  # the next look around is due
+                assert first.take() is None, "it has its share"
+                await first.changed()
+
+        anyio.run(both_wait)
+        time.sleep(0.03)
+        assert second.take() is not None
+
+
+def test_a_call_without_an_answer_leaves_a_ghost(tmp_path: Path) -> None:
+    config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"kind": "reset"}]})
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(2))
+        bench.write("job.toml", job("m", limit=2).replace("[run]", "[run]\nghost_s = 30"))
+        assert bench.json("run", "job.toml", "--no-report", code=3)["outcomes"] == {"connection_lost": 2}
+        assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
 
 
 def test_a_run_with_a_higher_limit_leaves_the_low_slots_to_others(tmp_path: Path) -> None:

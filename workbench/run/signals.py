@@ -1,7 +1,8 @@
-"""What Ctrl-C, SIGTERM and a closed terminal do at the end of a run, when nothing is in flight any more."""
+"""What Ctrl-C, SIGTERM and a closed terminal do while a run is sending, and after that until its last line."""
 
+import asyncio
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
@@ -27,6 +28,26 @@ def restore(before: list[tuple[signal.Signals, Any]]) -> None:
     """Handle signals as they were handled before."""
     for number, handler in before:
         signal.signal(number, handler)
+
+
+@contextmanager
+def caught(act: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Call `act` on the running event loop for every signal, and ignore signals from then on.
+
+    anyio and asyncio hand signals back to their defaults when they have done with them, and the next one ends the process
+    before anybody can ignore it: what is left then is short, and its last line is wanted.
+    """
+    loop = asyncio.get_running_loop()
+
+    def tell(number: int, _: FrameType | None) -> None:
+        loop.call_soon_threadsafe(act, signal.Signals(number))
+
+    try:
+        for number in heeded():
+            signal.signal(number, tell)
+        yield
+    finally:
+        ignore()
 
 
 def ignore() -> None:

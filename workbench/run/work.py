@@ -22,7 +22,7 @@ from workbench.run.pace import Pace
 from workbench.run.passes import Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
-from workbench.run.signals import SIGNALS, heeded, ignore
+from workbench.run.signals import SIGNALS, caught
 from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
 
@@ -95,14 +95,14 @@ class Work:
         limit = self._plan.job.run.max_in_flight
         self._progress, self._after_call = progress, after_call
         self._note_pace("start")
-        async with anyio.create_task_group() as watching:
-            watching.start_soon(self._watch_signals)
-            watching.start_soon(self._watch_deadline)
-            with anyio.CancelScope() as self._flying:
-                async with anyio.create_task_group() as workers:
-                    for _ in range(limit):
-                        workers.start_soon(self._worker)
-            watching.cancel_scope.cancel()
+        with caught(self._signalled):
+            async with anyio.create_task_group() as watching:
+                watching.start_soon(self._watch_deadline)
+                with anyio.CancelScope() as self._flying:
+                    async with anyio.create_task_group() as workers:
+                        for _ in range(limit):
+                            workers.start_soon(self._worker)
+                watching.cancel_scope.cancel()
         self._slots.rest()
         self._write()
         self.overrun = self._guard.overrun()
@@ -270,25 +270,15 @@ class Work:
             await anyio.sleep(deadline_s)
             self.halt(f"the deadline of {deadline_s:g} s is over", 7)
 
-    async def _watch_signals(self) -> None:
-        try:
-            with anyio.open_signal_receiver(*heeded()) as received:
-                async for number in received:
-                    self._signals += 1
-                    if self._signals == 1:
-                        self._halt_for(number)
-                    elif self._signals == 2:
-                        self._progress.note(
-                            "cancelled: what was in flight may have been paid for and is asked again by a rerun"
-                        )
-                        self._flying.cancel()
-        finally:
-            ignore()  # what is left is short, and its last line is wanted
-
-    def _halt_for(self, number: signal.Signals) -> None:
-        name, flying = SIGNALS[number], self._progress.in_flight
-        self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
-        self.halt("interrupted", 128 + number)
+    def _signalled(self, number: signal.Signals) -> None:
+        self._signals += 1
+        if self._signals == 1:
+            name, flying = SIGNALS[number], self._progress.in_flight
+            self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
+            self.halt("interrupted", 128 + number)
+        elif self._signals == 2:
+            self._progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
+            self._flying.cancel()
 
 
 def _cap(fields: dict[str, Any]) -> int | None:
