@@ -56,6 +56,9 @@ class Counting:
     async def models(self, request: web.Request) -> web.Response:
         return web.json_response({"data": [{"id": "m", "object": "model", "owned_by": "benchmark"}]})
 
+    async def count(self, request: web.Request) -> web.Response:
+        return web.json_response(self.requests)
+
     async def statistics(self, request: web.Request) -> web.Response:
         found = {
             "requests": self.requests,
@@ -74,6 +77,7 @@ async def main() -> None:
     app.router.add_post("/api/chat/completions", counting.complete)
     app.router.add_get("/api/models", counting.models)
     app.router.add_get("/statistics", counting.statistics)
+    app.router.add_get("/count", counting.count)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, backlog=512).start()

@@ -171,41 +171,48 @@ def test_slots_busy_where_times_differ(tmp_path: Path) -> None:
             print(f"  {name}: span {median(spans):.3f} s, {median(spans) / max(free) - 1:+.1%}")
 
 
-def peaks_mib(url: str, calls: int, folder: Path) -> tuple[float, float]:
-    """The run's peak memory while no ingest goes on, and in all; an ingest is recognised by its exclusive lock."""
+def memory_over(url: str, calls: int, folder: Path) -> list[tuple[int, float, bool]]:
+    """What a run takes while it goes on: (calls answered, MiB, whether an ingest goes on), every 20 ms.
+
+    An ingest is recognised by its exclusive lock.
+    """
     bench = Workbench(folder, None)
     bench.environment |= {"WORKBENCH_BASE_URL": url, "WORKBENCH_API_KEY": "sk-benchmark"}
     bench.write("sums.jsonl", sums(calls))
     bench.write("job.toml", job("m", limit=IN_FLIGHT))
     lock = folder / "ledger.duckdb.lock"
     lock.touch()
-    apart = in_all = 0.0
-    with bench.start("run", "job.toml", "--no-report") as process, lock.open() as file:
+    found = []
+    with bench.start("run", "job.toml", "--no-report") as process, lock.open() as file, httpx.Client() as client:
         watched = psutil.Process(process.pid)
         while process.poll() is None:
             try:
+                answered = client.get(f"{url}/count").json()
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                apart = max(apart, watched.memory_info().rss / 2**20)
+                found.append((answered, watched.memory_info().rss / 2**20, False))
                 fcntl.flock(file, fcntl.LOCK_UN)
             except BlockingIOError:
-                in_all = max(in_all, watched.memory_info().rss / 2**20)
+                found.append((answered, watched.memory_info().rss / 2**20, True))
             except psutil.NoSuchProcess:
                 break
-            time.sleep(0.01)
+            time.sleep(0.02)
         process.communicate()
     assert process.returncode == 0
     assert httpx.get(f"{url}/statistics").json()["requests"] == calls
-    return apart, max(apart, in_all)
+    return found
 
 
 def test_a_long_run(tmp_path: Path) -> None:
-    print()
+    calls, first = 200_000, 10_000
+    folder = tmp_path
     with server(0) as url:
-        for calls in (10_000, 200_000):
-            folder = tmp_path / str(calls)
-            folder.mkdir()
-            apart, in_all = peaks_mib(url, calls, folder)
-            print(f"{calls:,} calls: peak {apart:.0f} MiB apart from ingests, {in_all:.0f} MiB with them")
+        found = memory_over(url, calls, folder)
+    sending = [(answered, mib) for answered, mib, ingests in found if not ingests and 0 < answered < calls]
+    before = max(mib for answered, mib in sending if answered <= first)
+    after = max(mib for answered, mib in sending if answered > first)
+    print(f"\n{calls:,} calls: {before:.0f} MiB up to the {first:,}th, {after:.0f} MiB after it; "
+          f"with ingests {max(mib for _, mib, _ in found):.0f} MiB, "
+          f"while scores are made {max(mib for answered, mib, ingests in found if answered == calls and not ingests):.0f} MiB")  # fmt: skip
     bench = Workbench(folder, None)
     began = time.perf_counter()
     page = Path(bench("report", timeout=600).stdout.split()[-1])
