@@ -16,6 +16,14 @@ def test_the_default_sends_the_input() -> None:
     assert rendered(Sample("1", "Hello\n")) == [{"role": "user", "content": "Hello\n"}]
 
 
+@pytest.mark.parametrize("text", ["", " a\r\nb\n", "{{ input }} {% raw %} <b>&amp;", "\x00é\u2028😀"])
+def test_the_default_is_what_its_template_gives(text: str) -> None:
+    sample = Sample("s", text, metadata={"input": "other", "note": "x"})
+    default = Prompt(PromptTable(), "j").messages(sample)
+    rendered = Prompt(PromptTable(template="{{ input}}"), "j").messages(sample)  # told apart by a blank
+    assert default == rendered == [{"role": "user", "content": text}]
+
+
 def test_a_samples_columns_are_the_variables() -> None:
     sample = Sample("7", "Q", target="T", choices=("x", "y"), metadata={"language": "French"})
     template = "{{ id }} {{ input }} {{ language }} {{ metadata.language }} {% for c in choices %}{{ c }}{% endfor %}"

@@ -161,7 +161,7 @@ class Plan:
         for model in self.models:
             fields = body_fields(model.fields, sample.tools)
             body = canonical({"model": model.id, "messages": ordered, **fields})
-            folded = int(body_key(body)[:16], 16)
+            folded = hash(body)
             occurrences.append(seen_bodies.get(folded, 0))
             seen_bodies[folded] = occurrences[-1] + 1
             for epoch in range(1, self.job.run.epochs + 1):
