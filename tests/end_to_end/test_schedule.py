@@ -198,7 +198,7 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
 
 def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) -> None:
     home.write("often.toml", scheduled('on_calendar = "*:*"').replace('name = "sums"', 'name = "often"'))
-    home.write("seldom.toml", scheduled('on_calendar = "*-01-01 00:00"').replace('name = "sums"', 'name = "seldom"'))
+    home.write("seldom.toml", scheduled('on_calendar = "*-01-01 00:00 UTC"').replace('name = "sums"', 'name = "seldom"'))
     while time.time() % 60 > 40:
         time.sleep(1)
     first = home.json("run", "often.toml", "--occasion", "due", "--no-report")
