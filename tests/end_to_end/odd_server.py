@@ -19,7 +19,8 @@ class OddServer:
         self.requests: list[str] = []
         self.lists = 0
         self.key_is_good = True
-        self.lists_hang = False
+        self.held_lists: set[int] = set()
+        """Which questions for the model list, counted from 1, are not answered yet."""
         self.base_url = ""
         self.key = KEY
         self._loop = asyncio.new_event_loop()
@@ -27,8 +28,9 @@ class OddServer:
 
     async def _models(self, request: web.Request) -> web.Response:
         self.lists += 1
-        if self.lists_hang:
-            await asyncio.sleep(600)
+        number = self.lists
+        while number in self.held_lists:
+            await asyncio.sleep(0.01)
         if not self.key_is_good:
             return web.json_response({"detail": "Not authenticated"}, status=401)
         return web.json_response({"data": [{"id": "m", "note": request.headers["Authorization"]}]})

@@ -1,5 +1,6 @@
 """A job's timer: printed, checked by the system, installed, removed, and listed."""
 
+import json
 import os
 import shutil
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Workbench, job, sums
+from tests.end_to_end.odd_server import OddServer
 from workbench.local_platform.server import ThreadedServer
 
 CRONTAB = """#!/bin/sh
@@ -196,9 +198,33 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
     assert platform.key not in line + log
 
 
+def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Path) -> None:
+    with OddServer() as odd:
+        bench = Workbench(tmp_path, None)
+        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
+        bench.write("sums.jsonl", '{"input": "plain", "target": 4}\n')
+        bench.write("often.toml", scheduled('on_calendar = "*:*"').replace("sim/instant", "m"))
+        while time.time() % 60 > 40:
+            time.sleep(1)
+        odd.held_lists = {1}
+        slow = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
+        while odd.lists < 1:
+            time.sleep(0.01)
+        quick = bench.json("run", "often.toml", "--occasion", "due", "--no-report")
+        odd.held_lists.clear()
+        out, error = slow.communicate(timeout=30)
+        said = json.loads(out)
+        assert (slow.returncode, said["status"]) == (0, "not_due"), error
+        assert quick["run_id"] in said["reason"]
+        assert [row["run_id"] for row in bench.json("runs")] == [quick["run_id"]]
+        assert len(odd.requests) == 1
+
+
 def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) -> None:
     home.write("often.toml", scheduled('on_calendar = "*:*"').replace('name = "sums"', 'name = "often"'))
-    home.write("seldom.toml", scheduled('on_calendar = "*-01-01 00:00 UTC"').replace('name = "sums"', 'name = "seldom"'))
+    home.write(
+        "seldom.toml", scheduled('on_calendar = "*-01-01 00:00 UTC"').replace('name = "sums"', 'name = "seldom"')
+    )
     while time.time() % 60 > 40:
         time.sleep(1)
     first = home.json("run", "often.toml", "--occasion", "due", "--no-report")
