@@ -19,18 +19,22 @@ class OddServer:
         self.requests: list[str] = []
         self.lists = 0
         self.key_is_good = True
-        self.held_lists: set[int] = set()
-        """Which questions for the model list, counted from 1, are not answered yet."""
+        self.held_list = 0
+        """Which question for the model list, counted from 1, is not answered before `let_go`."""
+        self._let_go = asyncio.Event()
         self.base_url = ""
         self.key = KEY
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
+    def let_go(self) -> None:
+        """Answer the question that was held."""
+        self._loop.call_soon_threadsafe(self._let_go.set)
+
     async def _models(self, request: web.Request) -> web.Response:
         self.lists += 1
-        number = self.lists
-        while number in self.held_lists:
-            await asyncio.sleep(0.01)
+        if self.lists == self.held_list:
+            await self._let_go.wait()
         if not self.key_is_good:
             return web.json_response({"detail": "Not authenticated"}, status=401)
         return web.json_response({"data": [{"id": "m", "note": request.headers["Authorization"]}]})

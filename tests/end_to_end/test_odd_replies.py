@@ -137,7 +137,7 @@ def test_a_rejected_key_is_asked_about_once(oddly: Workbench, odd: OddServer) ->
 
 def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "doubtful 1", "doubtful 2")
-    odd.held_lists = {2}
+    odd.held_list = 2
     process = oddly.start("run", "job.toml", "--no-report", "--json")
     while odd.lists < 2:
         time.sleep(0.01)

@@ -206,12 +206,12 @@ def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_pat
         bench.write("often.toml", scheduled('on_calendar = "*:*"').replace("sim/instant", "m"))
         while time.time() % 60 > 40:
             time.sleep(1)
-        odd.held_lists = {1}
+        odd.held_list = 1
         slow = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
         while odd.lists < 1:
             time.sleep(0.01)
         quick = bench.json("run", "often.toml", "--occasion", "due", "--no-report")
-        odd.held_lists.clear()
+        odd.let_go()
         out, error = slow.communicate(timeout=30)
         said = json.loads(out)
         assert (slow.returncode, said["status"]) == (0, "not_due"), error
