@@ -2,6 +2,11 @@
 
 The shapes told apart here were observed on real stacks, whose error styles differ by version: the gateway's
 `{"error": …}`, the platform's `{"detail": …}`, and the gateway's words inside the platform's shape under status 400.
+
+What came in the very same words, and nothing here can tell apart: an unknown, a deleted and a regenerated key; a missing and
+an empty one; keys switched off for the account and for the platform; a model that does not exist, one that is hidden, and a
+preset without its base; a route that is down and one whose fallback is down too; a host that has no name, refuses or resets;
+a backend that answers with a page, broken JSON or an error of its own; an answer without text and one whose text is null.
 """
 
 import re
