@@ -1,6 +1,7 @@
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
-from workbench.ledger.journal import JournalWriter
+from workbench.ledger.journal import JournalWriter, unpack
 from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.store import FRUGAL_MEMORY_MIB, Ledger, literal, migrations
 from workbench.ledger.upkeep import check_ledger, compact_ledger
@@ -345,3 +346,29 @@ def test_tables_of_ones_own_disturb_nothing(tmp_path: Path) -> None:
         with reading(ledger) as reader:
             assert reader.row("run_summary", run_id="r")["completed"] == 2
         write_run(ledger.journal_folder, "r2", 1)
+
+
+@pytest.mark.parametrize("claimed", [None, "right", "wrong", "torn"])
+def test_a_journal_known_to_be_whole_is_taken_in_like_any_other(tmp_path: Path, claimed: str | None) -> None:
+    ledger = Ledger(tmp_path / "l.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    for number in range(1, 400):
+        writer.append(intent("r", number))
+        writer.append(answer("r", number, answer="é" * number))
+        writer.flush()
+    path = writer.rotate()
+    writer.close()
+    assert path is not None
+    (whole,) = writer.whole.values()
+    assert whole == unpack(path, io.BytesIO()), "what the writer counted is what a walk through it finds"
+    if claimed == "wrong":
+        whole = msgspec.structs.replace(whole, records=whole.records + 1)
+    if claimed == "torn":
+        path.write_bytes(path.read_bytes()[:-7])
+    done = ingest(ledger, whole={} if claimed is None else {path.name: whole})
+    expected = 399 - (claimed == "torn")
+    assert (done.journals, done.records, bool(done.torn)) == (1, 2 * expected, claimed == "torn")
+    with duckdb.connect(ledger.path, read_only=True) as db:
+        assert db.execute("SELECT count(*), sum(length(answer)) FROM responses").fetchall() == [
+            (expected, sum(range(1, expected + 1)))
+        ]

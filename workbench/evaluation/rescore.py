@@ -55,7 +55,7 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
                 journal.flush()
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
-    return written, ingest(ledger) if written else Ingested()
+    return written, ingest(ledger, whole=journal.whole) if written else Ingested()
 
 
 def _scorable_answers(reader: Reader, run_id: str) -> Iterator[Row]:

@@ -65,6 +65,9 @@ class JournalWriter:
         self._reserve: int | None = None
         self.bytes_in_file = 0
         """Uncompressed, in the file that is open: what an ingest of it will read."""
+        self._records_in_file = self._longest_in_file = 0
+        self.whole: dict[str, Unpacked] = {}
+        """What the files hold that were closed, by name: nobody need walk through them to know that they are whole."""
         self._file_lock = threading.Lock()  # the file may change only while no sync is under way
         self._to_sync = threading.Event()
         self._closing = False
@@ -101,8 +104,10 @@ class JournalWriter:
                 self._write(frame)
             except OSError as again:
                 raise self._full(again) from again
-        self._lines.clear()
         self.bytes_in_file += len(content)
+        self._records_in_file += len(self._lines)
+        self._longest_in_file = max(self._longest_in_file, max(map(len, self._lines)))
+        self._lines.clear()
         self._written = self._appended
         self._to_sync.set()
 
@@ -145,6 +150,8 @@ class JournalWriter:
         with self._file_lock:
             path, fd = self._path, self._fd
             self._path = self._fd = None
+        if path is not None:
+            self.whole[path.name] = Unpacked(self._records_in_file, self._longest_in_file, self.bytes_in_file, None)
         if fd is not None:
             os.close(fd)  # which also frees the lock
         return path
@@ -182,7 +189,8 @@ class JournalWriter:
         folder = os.open(self.folder, os.O_RDONLY)
         os.fsync(folder)  # the file's name must be as durable as its content
         os.close(folder)
-        self._fd, self._path, self._end, self.bytes_in_file = fd, path, 0, 0
+        self._fd, self._path, self._end = fd, path, 0
+        self.bytes_in_file = self._records_in_file = self._longest_in_file = 0
 
     def _keep_reserve(self) -> None:
         """Take room on the disk through a file without a name: it is freed with this process, however that ends."""
@@ -275,6 +283,8 @@ class Unpacked(msgspec.Struct, frozen=True):
 
     records: int
     longest_line_bytes: int
+    size_bytes: int
+    """Uncompressed."""
     torn: Torn | None
 
 
@@ -285,15 +295,16 @@ def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
         journal: The file; it may still be growing.
         into: Where the lines go.
     """
-    end = records = longest = 0
+    end = records = longest = size_bytes = 0
     with journal.open("rb") as stream:
         for content, end in frames(stream):  # noqa: B007 - the last end is needed
             into.write(content)
             records += content.count(b"\n")
+            size_bytes += len(content)
             longest = max(longest, max(map(len, content.split(b"\n"))))
         size = os.fstat(stream.fileno()).st_size
     into.flush()
-    return Unpacked(records, longest, Torn(end, size - end) if size > end else None)
+    return Unpacked(records, longest, size_bytes, Torn(end, size - end) if size > end else None)
 
 
 def set_torn_tail_aside(journal: Path, torn: Torn) -> Path:

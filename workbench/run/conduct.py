@@ -175,7 +175,7 @@ class Conductor:
             await anyio.to_thread.run_sync(self._ingest)
 
     def _ingest(self) -> None:
-        done = ingest(self._ledger)
+        done = ingest(self._ledger, whole=self._journal.whole)
         self._notes += [f"a torn journal tail was set aside: {path}" for path in done.torn]
         if done.deferred:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
