@@ -1,8 +1,11 @@
 """When a scheduled job's occasions are: systemd's calendar events and crontab's five fields, on this machine's clock."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 from dateutil.tz import tzlocal
@@ -15,6 +18,18 @@ _CLOCKS_JUMP = timedelta(hours=3)
 _LONG_AGO = datetime(1971, 1, 1, tzinfo=UTC)
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ALL_YEARS = 2200 - 1970
+
+
+def _here() -> tzinfo:
+    """This machine's zone; dateutil's is wrong where winter time is the one that is put forward or back (Dublin, Casablanca)."""
+    named = os.environ.get("TZ", "").lstrip(":")
+    try:
+        if named:
+            return ZoneInfo(named)
+        with Path("/etc/localtime").open("rb") as file:
+            return ZoneInfo.from_file(file)
+    except (OSError, ValueError, ZoneInfoNotFoundError):
+        return tzlocal()  # type: ignore[no-any-return]  # of an untyped package
 
 
 def occasion_name(moment: datetime) -> str:
@@ -45,7 +60,7 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
 
 def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
     """The occasions after a moment, in UTC and in order."""
-    local = (after - _CLOCKS_JUMP if _clock_jumps(schedule, after) else after).astimezone(tzlocal())
+    local = (after - _CLOCKS_JUMP if _clock_jumps(schedule, after) else after).astimezone(_here())
     found: Iterator[datetime] = (
         OnCalendar("\n".join(_lines(schedule)), local) if schedule.cron is None else CronSim(schedule.cron, local)
     )
@@ -60,7 +75,7 @@ def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
 def _clock_jumps(schedule: ScheduleTable, near: datetime) -> bool:
     """Whether a clock that the schedule goes by is put forward or back around a moment."""
     named = (parse_tz(line.split()[-1]) for line in _lines(schedule) if line.split())
-    clocks = [tzlocal(), *(zone for zone in named if zone is not None)]
+    clocks = [_here(), *(zone for zone in named if zone is not None)]
     before, behind = near - _CLOCKS_JUMP, near + _CLOCKS_JUMP
     return any(before.astimezone(zone).utcoffset() != behind.astimezone(zone).utcoffset() for zone in clocks)
 
@@ -89,8 +104,10 @@ def as_calendar_events(schedule: ScheduleTable) -> list[str]:
     months, days = _listed(cron.months, 12, _event), _listed(cron.days, 31, _event)
     weekdays = {(int(str(day)) - 1) % 7 for day in cron.weekdays}  # crontab's 0 and 7 are Sunday
     named = "" if len(weekdays) == 7 else _listed(weekdays, 7, _weekday) + " "
-    if cron.day_and or not named or days == "*":
+    if cron.day_and:
         return [f"{named}*-{months}-{days} {time}"]
+    if not named or days == "*":  # either of them, and one is every day
+        return [f"*-{months}-* {time}"]
     return [f"{named}*-{months}-* {time}", f"*-{months}-{days} {time}"]
 
 

@@ -21,7 +21,7 @@ from workbench.plan.lint import Finding, ToolExperience, lint_plan
 from workbench.plan.models import planned_models
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
-from workbench.run.signals import heeded, skippable
+from workbench.run.signals import SkippedError, heeded, skippable
 from workbench.run.slots import Slots
 from workbench.run.work import Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
@@ -56,6 +56,8 @@ class Finished(msgspec.Struct, frozen=True):
     reason: str
     error: WorkbenchError | None
     notes: tuple[str, ...]
+    told_to_stop: bool
+    """Whether a signal came; nothing further should be begun."""
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -135,7 +137,7 @@ def _finished(
     ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None, heeds: list[Signals]
 ) -> Finished:
     """Score and render what the run left; whatever happens here changes neither its numbers nor its exit code."""
-    notes = list(ending.notes)
+    notes, told_to_stop = list(ending.notes), ending.told_to_stop
     report: str | None = None
     try:
         with skippable(heeds):
@@ -147,6 +149,7 @@ def _finished(
 
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except Exception as failed:
+        told_to_stop = told_to_stop or isinstance(failed, SkippedError)
         mend = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
         notes.append(f"scores or page are missing ({failed}); {mend}")
     result = {
@@ -158,7 +161,7 @@ def _finished(
         "ledger": str(ledger.path),
         "report": report,
     }
-    return Finished(result, ending.exit_code, ending.reason, ending.error, tuple(notes))
+    return Finished(result, ending.exit_code, ending.reason, ending.error, tuple(notes), told_to_stop)
 
 
 @contextmanager

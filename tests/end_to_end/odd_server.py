@@ -8,6 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
+WAITS_S = {"hang": 600, "slow": 0.5, "expired": 0.5}
 REFUSED = {"bad": 400, "doubtful": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 
@@ -48,6 +49,7 @@ class OddServer:
         headers = {}
         if word in REFUSED:
             return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
+        await asyncio.sleep(WAITS_S.get(word, 0))
         match word:
             case "bigtokens":
                 usage = dict.fromkeys(usage, 2**63 + 1)
@@ -60,10 +62,7 @@ class OddServer:
                 message = {"content": "4 \x00 and \x1b[31m"}
             case "long":
                 message = {"content": "x" * 60_000_000}
-            case "hang":
-                await asyncio.sleep(600)
             case "expired":
-                await asyncio.sleep(0.5)
                 self.key_is_good = False
                 return web.json_response({"detail": "\x1b[31mThe key is gone\x07"}, status=401)
             case "strange":

@@ -1,8 +1,10 @@
 """A job's timer: printed, checked by the system, installed, removed, and listed."""
 
+import fcntl
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import time
@@ -218,6 +220,46 @@ def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_pat
         assert quick["run_id"] in said["reason"]
         assert [row["run_id"] for row in bench.json("runs")] == [quick["run_id"]]
         assert len(odd.requests) == 1
+
+
+def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) -> None:
+    with OddServer() as odd:
+        bench = Workbench(tmp_path, None)
+        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
+        bench.write("sums.jsonl", '{"input": "plain", "target": 4}\n')
+        bench.write("often.toml", scheduled('on_calendar = "*:*:0/20"').replace("sim/instant", "m"))
+        odd.held_list = 1
+        process = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
+        while odd.lists < 1:
+            time.sleep(0.01)
+        time.sleep(20.2 - time.time() % 20)
+        odd.let_go()
+        out, error = process.communicate(timeout=30)
+        assert (process.returncode, json.loads(out)["completed"]) == (0, 1), error
+
+
+@pytest.mark.parametrize("when", ["after the deadline", "while scores are made"])
+def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path, when: str) -> None:
+    with OddServer() as odd, (tmp_path / "ledger.duckdb.lock").open("w") as lock:
+        bench = Workbench(tmp_path, None)
+        bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
+        bench.write("sums.jsonl", '{"input": "slow", "target": 4}\n' * (40 if "deadline" in when else 2))
+        more = {"deadline_s": 0.1} if when == "after the deadline" else {}
+        bench.write("often.toml", scheduled('on_calendar = "*:*:*"', **more).replace("sim/instant", "m"))
+        process = bench.start("run", "often.toml", "--occasion", "due", "--no-report")
+        while not odd.requests:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        if not more:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            time.sleep(3)  # the last ingest has given up, and who scores waits to read
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        out, error = process.communicate(timeout=30)
+        assert f"\n{out}".count("\nrun 20") == 1, out + error
+        assert len(odd.requests) <= 8
+        assert process.returncode == (7 if more else 0), error
 
 
 def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) -> None:

@@ -142,6 +142,23 @@ def test_the_hour_that_comes_twice(schedule: ScheduleTable) -> None:
         assert moments(schedule, now, 1) == [known[len(came)]]
 
 
+@pytest.mark.parametrize("zone", ["Europe/Dublin", "Africa/Casablanca", "UTC", ":Europe/London", "nowhere"])
+def test_winter_and_summer_in_zones_of_all_kinds(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    for moment in (datetime(2026, 1, 15, 12, tzinfo=UTC), datetime(2026, 7, 15, 12, tzinfo=UTC)):
+        here = time.localtime(moment.timestamp()).tm_gmtoff
+        for schedule in (ScheduleTable(on_calendar="02:00"), ScheduleTable(cron="0 2 * * *")):
+            found = newest(schedule, moment)
+            assert found is not None
+            assert (found + timedelta(seconds=here)).hour == 2
+
+
+@pytest.mark.parametrize("cron", ["0 2 1-31 * 1", "0 2 1 * 0-7", "0 2 1 * 1-7"])
+def test_either_of_two_days_of_which_one_is_every_day(cron: str) -> None:
+    assert as_calendar_events(ScheduleTable(cron=cron)) == ["*-*-* 02:00:00"]
+
+
 def test_a_schedule_whose_time_is_over_is_no_fault() -> None:
     over = ScheduleTable(on_calendar=["2020-01-01 02:00", "2020-06-01 02:00"])
     assert list(problems(over)) == []

@@ -107,7 +107,7 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
         if fresh or resume:
             raise click.UsageError("--occasion due goes with neither --fresh nor --resume")
         sys.exit(_run_due(where, job, given))
-    sys.exit(_run(where, load_job(job), RunOptions(fresh, resume, given["occasion"]), given))
+    sys.exit(_run(where, load_job(job), RunOptions(fresh, resume, given["occasion"]), given).exit_code)
 
 
 @click.command()
@@ -122,7 +122,7 @@ def demo(**given: Any) -> None:
     given["local"] = True
     where = options.where(given)
     with resources.as_file(resources.files("workbench.demo")) as folder:
-        sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(), given))
+        sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(), given).exit_code)
 
 
 def _occasion(given: str) -> str:
@@ -144,7 +144,7 @@ def _occasion(given: str) -> str:
 
 def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if that came meanwhile; the exit code."""
-    from workbench.schedule.due import Due, NotDueError, check_still_due, due  # with parsers that few commands need
+    from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
 
     code, begun, before = 0, set[str](), handlers()
     while code in _MAY_GO_ON:
@@ -152,23 +152,25 @@ def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
         job = load_job(path)  # read anew: it may have changed while the last occasion ran
         ledger = ledger_to_write(where)
         found = due(ledger, job, datetime.now(UTC))
-        if found.occasion is not None and found.occasion not in begun:
-            check = partial(check_still_due, ledger, job, found.occasion)
-            try:
-                code = _run(where, job, RunOptions(occasion=found.occasion, check=check), given)
-                begun.add(found.occasion)
-                continue
-            except NotDueError as error:  # another process was faster
-                found = Due(None, str(error))
-        if not begun and given["as_json"]:
-            print_json({"job": job.name, "status": "not_due", "reason": found.reason})
-        elif not begun and sys.stderr.isatty():  # a crontab asks often, and its log need not say so
-            say(f"nothing is due: {found.reason}")
-        break
+        if found.occasion is None or found.occasion in begun:
+            if not begun and given["as_json"]:
+                print_json({"job": job.name, "status": "not_due", "reason": found.reason})
+            elif not begun and sys.stderr.isatty():  # a crontab asks often, and its log need not say so
+                say(f"nothing is due: {found.reason}")
+            break
+        check = partial(check_still_due, ledger, job, found.occasion)
+        try:
+            finished = _run(where, job, RunOptions(occasion=found.occasion, check=check), given)
+        except NotDueError:
+            continue
+        begun.add(found.occasion)
+        code = finished.exit_code
+        if finished.told_to_stop:
+            break
     return code
 
 
-def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> int:
+def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> Finished:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show, fixed=given["fixed"])
@@ -181,7 +183,7 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> i
         print_json(finished.result)
     else:
         _print_result(finished, _continuation(where, job, finished, chosen))
-    return finished.exit_code
+    return finished
 
 
 def _print_result(finished: Finished, continuation: str) -> None:

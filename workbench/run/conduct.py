@@ -45,6 +45,8 @@ class Ending:
     """What stopped it from outside, for the last line on the screen."""
     notes: tuple[str, ...]
     """What a person should be told of the ingests."""
+    told_to_stop: bool
+    """Whether a signal came, whatever had stopped the sending before."""
 
 
 class Conductor:
@@ -151,7 +153,7 @@ class Conductor:
         else:
             status, code = "complete", 0
         reason = "" if status == "complete" else stop.reason or "; ".join(work.given_up)
-        return Ending(status, code, reason, duration_s, tally, stop.error, ())
+        return Ending(status, code, reason, duration_s, tally, stop.error, (), work.signals > 0)
 
     def _close(self) -> WorkbenchError | None:
         try:

@@ -92,10 +92,12 @@ class Guard:
         if attempt.outcome in _REFUSALS:
             words = re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", attempt.error_text or "")
             refusal = f"{attempt.http_status} {words}"
-        if refusal != self._refusal or model not in self._answering:
+        if refusal and model not in self._answering:
+            return False  # it may never have been allowed
+        if refusal != self._refusal:
             self._refusal = refusal
             self._refused.clear()
-        if refusal and model in self._answering:
+        if refusal:
             self._refused.append(model)
         return len(self._refused) >= _REFUSED_ALIKE and len(set(self._refused)) > 1
 

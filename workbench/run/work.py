@@ -79,7 +79,8 @@ class Work:
         self._queue = Queue(plan)
         self._passes = Passes(plan.job.run, local=plan.identity == LOCAL)
         self._calls = 0
-        self._signals = 0
+        self.signals = 0
+        """How many told the run to stop."""
         self.ended = 0
         """Requests that are through: accepted, or not to be sent again in this run."""
         self.mendable = 0
@@ -271,12 +272,12 @@ class Work:
             self.halt(f"the deadline of {deadline_s:g} s is over", 7)
 
     def _signalled(self, number: signal.Signals) -> None:
-        self._signals += 1
-        if self._signals == 1:
+        self.signals += 1
+        if self.signals == 1:
             name, flying = SIGNALS[number], self._progress.in_flight
             self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
             self.halt("interrupted", 128 + number)
-        elif self._signals == 2:
+        elif self.signals == 2:
             self._progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
             self._flying.cancel()
 

@@ -22,7 +22,7 @@ _MOST_SHOWN = 1000
 
 
 class NotDueError(WorkbenchError):
-    """Another process has done what was due."""
+    """What was due is so no more: another process has done it, or a newer occasion has come."""
 
     exit_code = 0
 
@@ -81,7 +81,7 @@ def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
     """Look again, now that nobody else can run the job.
 
     Raises:
-        NotDueError: The occasion was run meanwhile.
+        NotDueError: The occasion was run meanwhile, or a newer one has come.
     """
     found = due(ledger, job, datetime.now(UTC))
     if found.occasion != occasion:
