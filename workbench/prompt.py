@@ -67,9 +67,7 @@ class Prompt:
         if sample.is_chat:
             return list(sample.input)
         if self._sends_input and len(self._parts) == 1 and isinstance(sample.input, str):
-            return [
-                {"role": "user", "content": sample.input}
-            ]  # what rendering "{{ input }}" gives, at a third of the cost
+            return [{"role": "user", "content": sample.input}]  # what rendering "{{ input }}" gives
         if self._sends_input and isinstance(sample.input, list | dict) and sample.input != sample.metadata:
             problem = (
                 f"sample {sample.id!r}: the input is {'a list' if isinstance(sample.input, list) else 'an object'}"

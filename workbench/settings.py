@@ -1,4 +1,4 @@
-"""`workbench.toml`, `.env` and the environment as one value; nothing else reads the environment.
+"""`workbench.toml`, `.env` and the environment as one value; nothing else reads the environment, but for TZ.
 
 default_profile = "lab"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-WAITS_S = {"hang": 600, "slow": 0.5, "expired": 0.5}
+WAITS_S = {"hang": 600, "slow": 1.2, "expired": 0.5}
 REFUSED = {"bad": 400, "doubtful": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 

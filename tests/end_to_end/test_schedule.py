@@ -252,7 +252,7 @@ def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path,
         time.sleep(0.2)
         if not more:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            time.sleep(3)  # the last ingest has given up, and who scores waits to read
+            time.sleep(4.5)  # the last ingest has given up, and who scores waits to read
         process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
         fcntl.flock(lock, fcntl.LOCK_UN)

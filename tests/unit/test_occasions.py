@@ -166,7 +166,7 @@ def test_a_schedule_whose_time_is_over_is_no_fault() -> None:
     assert newest(over, NOW) == datetime(2020, 6, 1, 0, 0, tzinfo=UTC)
 
 
-def test_dense_and_seasonal_is_quick() -> None:
+def test_the_newest_of_a_dense_and_seasonal_schedule() -> None:
     schedule = ScheduleTable(on_calendar="*-01..06-* *:*:* UTC")
     assert newest(schedule, NOW) == datetime(2026, 6, 30, 23, 59, 59, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from workbench.occasions import as_calendar_events, following
 from workbench.plan.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
 from workbench.schedule.command import Command, checked, timer_name
-from workbench.schedule.due import occasions_of
+from workbench.schedule.due import Occasion, occasions_of
 from workbench.session import Where, ledger_to_write
 from workbench.settings import (
     find_endpoint,
@@ -145,7 +145,8 @@ def _print_list(where: Where, *, as_json: bool) -> None:
                 say(f"note: {error}")
             continue
         if job.schedule is not None:
-            rows.append({"job": job.name, "path": os.path.relpath(path, where.folder), **_state(where, job, now)})
+            came = occasions_of(ledger_to_write(where), job, now)
+            rows.append({"job": job.name, "path": os.path.relpath(path, where.folder), **_state(where, job, came, now)})
     if as_json:
         print_json(rows)
     elif rows:
@@ -155,8 +156,7 @@ def _print_list(where: Where, *, as_json: bool) -> None:
         say(f"no job in {where.folder} has a [schedule]")
 
 
-def _state(where: Where, job: Job, now: datetime) -> dict[str, Any]:
-    came = occasions_of(ledger_to_write(where), job, now)
+def _state(where: Where, job: Job, came: list[Occasion], now: datetime) -> dict[str, Any]:
     last = came[-1] if came else None
     return {
         "schedule": job.timetable.cron or "; ".join(as_calendar_events(job.timetable)),
@@ -183,20 +183,21 @@ def _timer(job: Job) -> str:
 
 def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
     now = datetime.now(UTC)
-    came = occasions_of(ledger_to_write(where), job, now)[-_LAST:]
+    came = occasions_of(ledger_to_write(where), job, now)
+    state = _state(where, job, came, now)
     rows: list[dict[str, Any]] = [
-        {"occasion": one.occasion, "result": one.status, "runs": one.runs, "run_id": one.run_id} for one in came
+        {"occasion": one.occasion, "result": one.status, "runs": one.runs, "run_id": one.run_id}
+        for one in came[-_LAST:]
     ]
     coming = list(islice(following(job.timetable, now), _NEXT))
     if as_json:
-        print_json({"job": job.name, **_state(where, job, now), "occasions": rows, "coming": coming})
+        print_json({"job": job.name, **state, "occasions": rows, "coming": coming})
         return
     if rows:
         print_table(rows, {"occasion": "occasion", "result": "result", "runs": "runs", "run_id": "run"}, whole="run_id")
     else:
         say("no occasion has been asked yet")
     click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none any more"))
-    state = _state(where, job, now)
     if state["timer"] == "not installed":
         typed = shlex.join(["workbench", "schedule", os.path.relpath(job.path, where.folder)])
         say(f"no timer is installed: `{typed} --systemd --install`, or --cron")

@@ -51,7 +51,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
 
     An occasion that ended complete, or was stopped by a guard, is not asked again; one that ended otherwise is gone on
     with, `schedule.retries` times. Only the newest occasion counts, and one that was missed is made up for only if the
-    schedule says so and the job has run by occasion before.
+    schedule says so and an earlier one of its occasions was asked.
     """
     schedule = job.timetable
     moment = newest(schedule, now)
@@ -60,11 +60,13 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     name, runs = occasion_name(moment), _runs(ledger, job)
     own = runs.get(name, [])
     if not own:
-        begun = _begun(schedule, runs) is not None
-        if now - moment > ON_TIME and not (schedule.catch_up and begun):
-            why = "schedule.catch_up is off" if begun else "the first one is not made up for"
-            return Due(None, f"occasion {name} was missed, and {why}")
-        return Due(name, "it has come")
+        if now - moment <= ON_TIME:
+            return Due(name, "it has come")
+        if _begun(schedule, runs) is None:
+            return Due(None, f"occasion {name} was missed, and the first one is not made up for")
+        if not schedule.catch_up:
+            return Due(None, f"occasion {name} was missed, and schedule.catch_up is off")
+        return Due(name, "it was missed")
     last = own[-1]
     if last["job_path"] != job.path and Path(last["job_path"]).exists():
         text = f"its occasions are shared with another job of the name {job.name!r}, {last['job_path']}"
