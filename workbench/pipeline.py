@@ -184,7 +184,7 @@ def _check_occasion(job: Job, options: RunOptions) -> None:
     by_occasion, own = job.run.reuse == "occasion", options.fresh or options.resume is not None
     if by_occasion and options.occasion is None and not own:
         problem = 'is "occasion": say which one this is with --occasion'
-        raise InputError(Fault(f"{job.path}: run.reuse", problem, "a date, a time, or today"))
+        raise InputError(Fault(f"{job.path}: run.reuse", problem, "a date, a time, today, or due"))
     if options.occasion is not None and (own or not by_occasion):
         problem = "goes with neither --fresh nor --resume" if own else 'needs run.reuse = "occasion" in the job'
         raise InputError(Fault("--occasion", problem))
