@@ -276,7 +276,7 @@ class Work:
         if self.signals == 1:
             name, flying = SIGNALS[number], self._progress.in_flight
             self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
-            self.halt("interrupted", 128 + number)
+            self.halt(name, 128 + number)
         elif self.signals == 2:
             self._progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
             self._flying.cancel()
