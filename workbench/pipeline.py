@@ -1,4 +1,8 @@
-"""One job all the way: plan, run, score, report."""
+"""One job all the way: plan, run, score, report.
+
+What asks the ledger is imported where it is called: DuckDB takes a sixth of the time to the first request, and on a new
+ledger nothing needs it until that request is under way.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +15,7 @@ import msgspec
 
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import run_figures
 from workbench.job import Job
-from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.plan.lint import Finding, ToolExperience, lint_plan
@@ -78,8 +79,7 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     ledger = ledger_to_write(where)
     if not ledger.exists:
         raise InputError(Fault("--resume", f"there is no run {run_id!r}: nothing is recorded at {ledger.path} yet"))
-    with reading(ledger) as reader:
-        return Path(run_figures(reader, run_id).provenance["job_path"])
+    return Path(_provenance(ledger, run_id)["job_path"])
 
 
 async def plan_job(where: Where, job: Job) -> Planned:
@@ -95,6 +95,8 @@ async def plan_job(where: Where, job: Job) -> Planned:
                 _take_answers(session, plan, ledger, None)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
+                from workbench.ledger.queries import reading
+
                 with reading(ledger) as reader:
                     experience = {
                         row["model"]: ToolExperience(row["forced"], row["called"])
@@ -141,6 +143,8 @@ def _finished(
     report: str | None = None
     try:
         with skippable(heeds):
+            from workbench.evaluation.rescore import rescore
+
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
                 notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
@@ -175,6 +179,8 @@ def _expanded(session: Session, job: Job) -> Iterator[Plan]:
 
 def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str | None) -> None:
     if ledger.exists:
+        from workbench.ledger.queries import reading
+
         with reading(ledger) as reader:
             refuse_mixing(reader, ledger, simulated=session.simulated)
             plan.take_answers(reader, generation)
@@ -196,8 +202,7 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
         return run_id
     if options.resume is None:
         return BASE_GENERATION if options.occasion is None else f"{plan.job.name}@{options.occasion}"
-    with reading(ledger) as reader:
-        before = run_figures(reader, options.resume).provenance
+    before = _provenance(ledger, options.resume)
     if before["dataset_hash"] != plan.dataset_hash:
         raise InputError(
             Fault(
@@ -208,3 +213,16 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
             )
         )
     return str(before["generation"])
+
+
+def _provenance(ledger: Ledger, run_id: str) -> dict[str, Any]:
+    """How an earlier run began.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    from workbench.evaluation.run_figures import run_figures
+    from workbench.ledger.queries import reading
+
+    with reading(ledger) as reader:
+        return run_figures(reader, run_id).provenance

@@ -8,15 +8,16 @@ the row number are not part of it, so that renaming pays for nothing again.
 """
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from workbench.errors import Fault, InputError
 from workbench.job_file import PromptTable
 from workbench.records import Sample
+
+if TYPE_CHECKING:
+    from workbench.template import Template
 
 KEY_VERSION = b"workbench request key 1"
 SAMPLE_KEY_VERSION = b"workbench sample key 1"
@@ -37,26 +38,9 @@ class Prompt:
     """
 
     def __init__(self, table: PromptTable, where: str) -> None:
-        environment = ImmutableSandboxedEnvironment(
-            undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
-        )
         self._where = where
         self._sends_input = not table.messages and table.template == PromptTable().template
-        sources = [("prompt.system", "system", table.system)] if table.system is not None else []
-        if table.messages:
-            sources += [(f"prompt.messages[{n}].content", m.role, m.content) for n, m in enumerate(table.messages)]
-        else:
-            sources.append(("prompt.template", "user", table.template))
-        self._parts = []
-        for field, role, source in sources:
-            try:
-                self._parts.append((field, role, environment.from_string(source)))
-            except TemplateSyntaxError as error:
-                raise InputError(
-                    Fault(f"{where}: {field}", f"line {error.lineno} is no Jinja: {error.message}")
-                ) from error
-            except (SyntaxError, RecursionError, ValueError) as error:  # of the Python that Jinja makes of it
-                raise InputError(Fault(f"{where}: {field}", f"no usable Jinja: {error}")) from error
+        self._parts = _compiled(table, where) if table != PromptTable() else []
 
     def messages(self, sample: Sample) -> list[Message]:
         """The messages of one sample; a sample that is already a list of messages is sent as it is.
@@ -66,30 +50,35 @@ class Prompt:
         """
         if sample.is_chat:
             return list(sample.input)
-        if self._sends_input and len(self._parts) == 1 and isinstance(sample.input, str):
-            return [{"role": "user", "content": sample.input}]  # what rendering "{{ input }}" gives
-        if self._sends_input and isinstance(sample.input, list | dict) and sample.input != sample.metadata:
-            problem = (
-                f"sample {sample.id!r}: the input is {'a list' if isinstance(sample.input, list) else 'an object'}"
-            )
-            raise InputError(Fault(f"{self._where}: prompt.template", problem, "name its parts in a template"))
+        if self._sends_input and isinstance(sample.input, list | dict):
+            raise InputError(self._unsendable(sample))
+        if not self._parts:
+            return [{"role": "user", "content": str(sample.input)}]  # what rendering "{{ input }}" gives
         variables = variables_of(sample)
-        messages = []
-        for field, role, template in self._parts:
-            try:
-                messages.append({"role": role, "content": template.render(variables)})
-            except UndefinedError as error:
-                known = ", ".join(sorted(variables))
-                raise InputError(
-                    Fault(
-                        f"{self._where}: {field}",
-                        f"sample {sample.id!r}: {error.message}",
-                        f"the sample has: {known}",
-                    )
-                ) from error
-            except Exception as error:  # a template is a program, and may fail in any way
-                raise InputError(Fault(f"{self._where}: {field}", f"sample {sample.id!r}: {error}")) from error
-        return messages
+        return [
+            {"role": role, "content": template.rendered(variables, f"sample {sample.id!r}")}
+            for role, template in self._parts
+        ]
+
+    def _unsendable(self, sample: Sample) -> Fault:
+        field = f"{self._where}: prompt.template"
+        if sample.input == sample.metadata:
+            known = ", ".join(sorted(variables_of(sample)))
+            return Fault(field, f"sample {sample.id!r}: 'input' is undefined", f"the sample has: {known}")
+        kind = "a list" if isinstance(sample.input, list) else "an object"
+        return Fault(field, f"sample {sample.id!r}: the input is {kind}", "name its parts in a template")
+
+
+def _compiled(table: PromptTable, where: str) -> "list[tuple[str, Template]]":
+    """The role and the template of every message."""
+    from workbench.template import Template  # with Jinja, which the common prompt does not need
+
+    sources = [("prompt.system", "system", table.system)] if table.system is not None else []
+    if table.messages:
+        sources += [(f"prompt.messages[{n}].content", m.role, m.content) for n, m in enumerate(table.messages)]
+    else:
+        sources.append(("prompt.template", "user", table.template))
+    return [(role, Template(f"{where}: {field}", source)) for field, role, source in sources]
 
 
 def variables_of(sample: Sample) -> dict[str, Any]:

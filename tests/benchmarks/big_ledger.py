@@ -6,6 +6,7 @@ python -m tests.benchmarks.big_ledger PATH [CALLS]
 import sys
 from pathlib import Path
 
+from workbench.ledger.database import opened_for_writing
 from workbench.ledger.store import Ledger
 
 DAYS, MODELS, JOBS = 90, 12, 9
@@ -96,7 +97,7 @@ def make_big_ledger(path: Path, calls: int = 1_000_000) -> Ledger:
     ledger = Ledger(path)
     per_run = (calls - LARGE_RUN_CALLS) // (DAYS * JOBS)
     numbers = {"days": DAYS, "jobs": JOBS, "models": MODELS, "per_run": per_run, "large_calls": LARGE_RUN_CALLS}
-    with ledger.locked(exclusive=True), ledger.opened_for_writing() as db:
+    with ledger.locked(exclusive=True), opened_for_writing(ledger) as db:
         db.execute("SET memory_limit = '4GiB'")
         db.execute(_BASE.format(large=LARGE_RUN, **numbers))
         for step in _STEPS:

@@ -17,11 +17,12 @@ import pytest
 from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
+from workbench.ledger.database import FRUGAL_MEMORY_MIB, literal, migrations
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter, unpack
 from workbench.ledger.queries import LedgerMemoryError, reading
-from workbench.ledger.store import FRUGAL_MEMORY_MIB, Ledger, literal, migrations
+from workbench.ledger.store import Ledger
 from workbench.ledger.upkeep import check_ledger, compact_ledger
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import workbench
 from workbench.cli.main import _COMMANDS
+from workbench.ledger.database import sql
 from workbench.ledger.entries import journal_columns
-from workbench.ledger.store import sql
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "altair", "aiohttp", "httpx", "jinja2"}

@@ -14,9 +14,10 @@ import duckdb
 import msgspec
 
 from workbench.errors import WorkbenchError
+from workbench.ledger.database import INGEST_MEMORY_MIB, insert_row, literal, opened_for_writing, sql
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.journal import Unpacked, set_torn_tail_aside, unpack
-from workbench.ledger.store import INGEST_MEMORY_MIB, Ledger, LedgerBusyError, insert_row, literal, sql
+from workbench.ledger.store import Ledger, LedgerBusyError
 
 INGEST_PATIENCE_S = 2.0
 """How long an ingest waits for readers before it leaves the journals to the next one."""
@@ -55,7 +56,7 @@ def ingest(
     try:
         with (
             ledger.locked(exclusive=True, patience_s=patience_s),
-            ledger.opened_for_writing(patience_s) as db,
+            opened_for_writing(ledger, patience_s) as db,
         ):
             return _ingest_all(ledger, db, whole)
     except WorkbenchError as error:

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from workbench.errors import WorkbenchError
-from workbench.ledger.ingest import stage
-from workbench.ledger.journal import Unpacked, unpack
-from workbench.ledger.store import (
+from workbench.ledger.database import (
     FRUGAL_MEMORY_MIB,
-    LOCK_PATIENCE_S,
     MOST_READING_MEMORY_MIB,
     READING_MEMORY_MIB,
-    Ledger,
+    attached,
     create_views,
     literal,
     migrate,
     migrations,
+    opened_for_writing,
     schema_version,
     sql,
 )
+from workbench.ledger.ingest import stage
+from workbench.ledger.journal import Unpacked, unpack
+from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 
 if TYPE_CHECKING:
     import pyarrow
@@ -146,7 +147,7 @@ def reading(
     """
     with ledger.locked(exclusive=False, patience_s=patience_s):
         outdated = False
-        with ledger.attached(patience_s, frugal=frugal) as db:
+        with attached(ledger, patience_s, frugal=frugal) as db:
             if _has_file(db):
                 db.execute("USE ledger")
                 version, newest = schema_version(db), len(migrations())
@@ -160,7 +161,7 @@ def reading(
                 _unite(ledger, db)
                 yield Reader(db, FRUGAL_MEMORY_MIB if frugal else READING_MEMORY_MIB, memory_mib)
                 return
-    with ledger.locked(exclusive=True, patience_s=patience_s), ledger.opened_for_writing(patience_s):
+    with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date
     with reading(ledger, patience_s=patience_s, frugal=frugal, memory_mib=memory_mib) as reader:
         yield reader

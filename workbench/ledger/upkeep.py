@@ -4,10 +4,11 @@ import contextlib
 import os
 from typing import Any
 
+from workbench.ledger.database import literal, opened_for_writing
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import unpack
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger, LedgerBusyError, literal
+from workbench.ledger.store import Ledger, LedgerBusyError
 
 _MUST_BE_ZERO = (
     "repeated_attempts",
@@ -56,13 +57,13 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
         raise LedgerBusyError(done.deferred)
     copy = ledger.path.with_name(ledger.path.name + ".compact")
     with ledger.locked(exclusive=True):
-        with ledger.opened_for_writing():
+        with opened_for_writing(ledger):
             pass  # closing it takes a write-ahead log in that a killed process left
         if ledger.path.with_name(ledger.path.name + ".wal").exists():
             raise LedgerBusyError(f"{ledger.path}.wal is still in use")
         before = ledger.path.stat().st_size
         copy.unlink(missing_ok=True)
-        with Ledger(copy).opened_for_writing() as db:
+        with opened_for_writing(Ledger(copy)) as db:
             db.execute(f"ATTACH {literal(str(ledger.path))} AS old (READ_ONLY)")
             tables = db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
             db.execute("BEGIN")

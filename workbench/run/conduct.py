@@ -13,7 +13,6 @@ import anyio.to_thread
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
-from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
@@ -177,6 +176,8 @@ class Conductor:
             await anyio.to_thread.run_sync(self._ingest)
 
     def _ingest(self) -> None:
+        from workbench.ledger.ingest import ingest  # with DuckDB, which the first request does not wait for
+
         done = ingest(self._ledger, whole=self._journal.whole)
         self._notes += [f"a torn journal tail was set aside: {path}" for path in done.torn]
         if done.deferred:

@@ -1,0 +1,186 @@
+"""The DuckDB file opened: with which schema, how much memory, and every value that goes into SQL."""
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+import duckdb
+
+from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.ledger.store import LOCK_PATIENCE_S, POLL_S, Ledger, LedgerBusyError
+
+INGEST_MEMORY_MIB = 256
+"""What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
+READING_MEMORY_MIB = 1024
+MOST_READING_MEMORY_MIB = 4096
+"""Where a query does not work with less: texts of hundreds of kilobytes are unpacked thousands at a time."""
+FRUGAL_MEMORY_MIB = 40
+"""What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
+_Config = dict[str, str | bool | int | float | list[str]]
+_WRITING: _Config = {
+    "memory_limit": f"{INGEST_MEMORY_MIB}MiB",
+    "threads": 1,
+}  # a run that goes on needs the other cores
+_READING: _Config = {"memory_limit": f"{READING_MEMORY_MIB}MiB"}
+_FRUGAL: _Config = {"memory_limit": f"{FRUGAL_MEMORY_MIB}MiB", "threads": 1}
+_EVERYWHERE: _Config = {
+    "python_enable_replacements": False,  # a table's name is never a variable of ours
+    "temp_directory": tempfile.gettempdir(),  # not the working folder
+}
+_STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
+_SQL = resources.files(__package__).joinpath("sql")
+
+
+@contextmanager
+def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the file read-write at the newest schema; the exclusive lock must be held.
+
+    Raises:
+        LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
+    """
+    attach = f"ATTACH {literal(str(ledger.path))} AS ledger (STORAGE_VERSION '{_STORAGE_VERSION}')"
+    with _connected(_WRITING, patience_s, attach) as db:
+        db.execute("USE ledger")
+        migrate(db)
+        yield db
+
+
+@contextmanager
+def attached(
+    ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An in-memory database with the file attached read-only as `ledger`, if there is one.
+
+    Args:
+        ledger: Which.
+        patience_s: How long to wait for a writer.
+        frugal: Stay small rather than be fast.
+
+    Raises:
+        LedgerBusyError: A process that knows nothing of the lock is writing it.
+    """
+    attach = f"ATTACH {literal(str(ledger.path))} AS ledger (READ_ONLY)" if ledger.path.exists() else "SELECT 1"
+    with _connected(_FRUGAL if frugal else _READING, patience_s, attach) as db:
+        yield db
+
+
+def migrate(db: duckdb.DuckDBPyConnection) -> None:
+    """Bring the current database to the newest schema and renew its views.
+
+    Raises:
+        WorkbenchError: A newer version of this program made it, or an applied migration was edited.
+    """
+    applied = dict(_applied(db))
+    for version, name, text in migrations():
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if version in applied:
+            if applied[version] != digest:
+                raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
+            continue
+        db.execute("BEGIN")
+        db.execute(text)
+        insert_row(db, "schema_versions", version, name, digest, datetime.now(UTC))
+        db.execute("COMMIT")
+    if unknown := set(applied) - {version for version, _, _ in migrations()}:
+        raise WorkbenchError(f"the ledger has schema {max(unknown)}, made by a newer workbench; upgrade this one")
+    if not applied:
+        create_views(db)
+
+
+def insert_row(db: duckdb.DuckDBPyConnection, table: str, *values: object) -> None:
+    """Append one row to a table of ours."""
+    db.execute(f"INSERT INTO {table} VALUES ({', '.join(map(literal, values))})")  # noqa: S608 - quoted
+
+
+def create_views(db: duckdb.DuckDBPyConnection) -> None:
+    """Define the views over the current schema's tables, in an order in which each finds what it builds on."""
+    for name in (
+        "run_overview",
+        "item_outcomes",
+        "latest_scores",
+        "pass_rates",
+        "usage_by_day",
+        "route_behaviour",
+        "errors_by_kind",
+    ):
+        db.execute(sql("views", name))
+
+
+def schema_version(db: duckdb.DuckDBPyConnection) -> int:
+    """The newest migration applied to the current database; 0 for none."""
+    return max(dict(_applied(db)), default=0)
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """The numbered migrations as (version, name, text), in order."""
+    files: list[Traversable] = sorted(_SQL.joinpath("schema").iterdir(), key=lambda file: file.name)
+    return [(int(file.name[:4]), file.name, file.read_text("utf-8")) for file in files if file.name.endswith(".sql")]
+
+
+def sql(*parts: str) -> str:
+    """The text of one `.sql` file, by folder and name."""
+    return _SQL.joinpath(*parts[:-1], f"{parts[-1]}.sql").read_text("utf-8")
+
+
+def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
+    there = db.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_versions' "
+        "AND database_name = current_database() AND schema_name = current_schema()"
+    ).fetchone()
+    if not there or not there[0]:
+        return []
+    return db.execute("SELECT version, sha256 FROM schema_versions").fetchall()
+
+
+@contextmanager
+def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A fresh in-memory connection with a file attached; a failed one is never used again."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        db = duckdb.connect(":memory:", config=config | _EVERYWHERE)
+        try:
+            db.execute(attach)
+        except duckdb.IOException as error:
+            db.close()
+            if "set lock" not in str(error):
+                raise _unusable(attach, error) from error
+            if time.monotonic() > deadline:
+                raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
+            time.sleep(POLL_S)
+        except duckdb.Error as error:
+            db.close()
+            raise _unusable(attach, error) from error
+        else:
+            break
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def _unusable(attach: str, error: duckdb.Error) -> InputError:
+    path = attach.split(" AS ")[0].removeprefix("ATTACH ")
+    return InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}"))
+
+
+def literal(value: object) -> str:
+    """A text, whole number, UTC time, list of these or None as SQL.
+
+    Bound parameters are not used: the first one makes DuckDB's Python client import pandas (0.5 s, 50 MB).
+    """
+    match value:
+        case None:
+            return "NULL"
+        case int():
+            return str(int(value))
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case datetime():
+            return f"TIMESTAMP '{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}'"
+        case _:
+            return "'" + str(value).replace("'", "''") + "'"
