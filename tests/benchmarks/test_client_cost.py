@@ -79,6 +79,7 @@ sys.exit(code)
 
 
 def measured(command: list[str], url: str, cwd: Path, environment: dict[str, str]) -> Measured:
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or what is installed as source is compiled on every start
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *command],
         cwd=cwd,
@@ -104,12 +105,21 @@ def script(name: str) -> Send:
 
 
 def workbench(url: str, calls: int, folder: Path) -> Measured:
+    """As the peers do: answers are recorded, and none is scored."""
+    return _workbench(url, calls, folder, job("m", limit=IN_FLIGHT).split("[[scorers]]")[0])
+
+
+def scoring_workbench(url: str, calls: int, folder: Path) -> Measured:
+    return _workbench(url, calls, folder, job("m", limit=IN_FLIGHT))
+
+
+def _workbench(url: str, calls: int, folder: Path, job_toml: str) -> Measured:
     folder = folder / f"{calls}-{time.monotonic_ns()}"
     folder.mkdir(parents=True)
     bench = Workbench(folder, None)
     bench.environment |= {"WORKBENCH_BASE_URL": url, "WORKBENCH_API_KEY": "sk-benchmark"}
     bench.write("sums.jsonl", sums(calls))
-    bench.write("job.toml", job("m", limit=IN_FLIGHT))
+    bench.write("job.toml", job_toml)
     command = [str(Path(sys.executable).with_name("workbench")), "run", "job.toml", "--no-report", "--fixed"]
     return measured(command, url, folder, bench.environment)
 
@@ -119,7 +129,12 @@ bare = script("bare_aiohttp.py")
 
 def contenders() -> dict[str, Send]:
     """Who is compared; a peer that is not installed is named and left out."""
-    found = {"bare aiohttp": bare, "openai SDK loop": script("openai_loop.py"), "workbench run": workbench}
+    found = {
+        "bare aiohttp": bare,
+        "openai SDK loop": script("openai_loop.py"),
+        "workbench run": workbench,
+        "workbench run, with every answer scored": scoring_workbench,
+    }
     if importlib.util.find_spec("flexllm"):
         return found | {"flexllm": script("flexllm_loop.py")}
     print("\nflexllm is not installed (pip install flexllm) and not compared")

@@ -350,3 +350,17 @@ def test_odd_surroundings_are_named(oddly: Workbench) -> None:
     choice = "tools = [{ function = 'x' }]\ntool_choice = { function = 'x' }"
     oddly.write("job.toml", (oddly.folder / "job.toml").read_text("utf-8-sig").replace("max_tokens = 64", choice))
     oddly("lint", "job.toml")
+
+
+def test_the_ledger_is_made_while_the_last_answer_is_waited_for(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "plain", "hang")
+    ledger = oddly.folder / "ledger.duckdb"
+    with oddly.start("run", "job.toml", "--no-report") as process:
+        deadline = time.monotonic() + 20
+        while not ledger.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert process.poll() is None
+        process.kill()
+    assert sorted(odd.requests) == ["hang", "plain"]
+    assert ledger.exists()
+    assert [run["completed"] for run in oddly.json("runs")] == [1]

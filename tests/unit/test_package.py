@@ -45,6 +45,24 @@ def test_no_command_needs_pandas(tmp_path: Path) -> None:
     assert "pandas" not in loaded_by(statement)
 
 
+def test_a_new_ledgers_first_request_waits_for_nothing_that_only_its_answer_needs(tmp_path: Path) -> None:
+    script = f"""
+import json, os, sys
+from workbench.cli.main import workbench
+from workbench.client.chat import ChatClient
+
+async def complete(*_):
+    print(json.dumps(sorted(sys.modules)), flush=True)
+    os._exit(0)
+
+ChatClient.complete = complete
+os.chdir({str(tmp_path)!r})
+workbench.main(["demo", "--no-progress"], standalone_mode=False)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert set(json.loads(done.stdout.splitlines()[-1])) & HEAVY == {"aiohttp", "httpx"}
+
+
 def test_exported_names() -> None:
     assert workbench.__all__ == []
 

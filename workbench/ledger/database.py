@@ -128,13 +128,10 @@ def sql(*parts: str) -> str:
 
 
 def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
-    there = db.execute(
-        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_versions' "
-        "AND database_name = current_database() AND schema_name = current_schema()"
-    ).fetchone()
-    if not there or not there[0]:
+    try:
+        return db.execute("SELECT version, sha256 FROM schema_versions").fetchall()
+    except duckdb.CatalogException:  # a file that was just made
         return []
-    return db.execute("SELECT version, sha256 FROM schema_versions").fetchall()
 
 
 @contextmanager

@@ -68,6 +68,7 @@ class Conductor:
         self._notes: list[str] = []
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
+        self._nothing_to_send = anyio.Event()
 
     async def run(self, rules: Rules, *, show_progress: bool) -> Ending:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
@@ -89,7 +90,8 @@ class Conductor:
                 self._acknowledge_to(progress)
                 async with anyio.create_task_group() as housekeeping:
                     housekeeping.start_soon(self._ingest_when_due)
-                    await work.run(progress, self._count_call)
+                    housekeeping.start_soon(self._prepare_ledger)
+                    await work.run(progress, self._count_call, self._nothing_to_send.set)
                     housekeeping.cancel_scope.cancel()
                 if work.overrun:
                     self._notes.append(work.overrun)
@@ -174,6 +176,17 @@ class Conductor:
             with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
                 self._journal.rotate()
             await anyio.to_thread.run_sync(self._ingest)
+
+    async def _prepare_ledger(self) -> None:
+        """Load DuckDB and make the file while the last answers are waited for, so that nobody waits for that after them."""
+        await self._nothing_to_send.wait()
+
+        def prepare() -> None:
+            from workbench.ledger.ingest import prepare_ledger
+
+            prepare_ledger(self._ledger)
+
+        await anyio.to_thread.run_sync(prepare)
 
     def _ingest(self) -> None:
         from workbench.ledger.ingest import ingest  # with DuckDB, which the first request does not wait for
