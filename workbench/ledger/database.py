@@ -32,6 +32,7 @@ _EVERYWHERE: _Config = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
     "temp_directory": tempfile.gettempdir(),  # not the working folder
 }
+_WRITTEN_AT_ONCE = "1KB"  # above it a commit goes into the file at once, not into the log first and then once more
 _STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
 _SQL = resources.files(__package__).joinpath("sql")
 
@@ -47,6 +48,7 @@ def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> I
     with _connected(_WRITING, patience_s, attach) as db:
         db.execute("USE ledger")
         migrate(db)
+        db.execute(f"SET wal_autocheckpoint = '{_WRITTEN_AT_ONCE}'")
         yield db
 
 
@@ -89,7 +91,9 @@ def migrate(db: duckdb.DuckDBPyConnection) -> None:
     if unknown := set(applied) - {version for version, _, _ in migrations()}:
         raise WorkbenchError(f"the ledger has schema {max(unknown)}, made by a newer workbench; upgrade this one")
     if not applied:
+        db.execute("BEGIN")
         create_views(db)
+        db.execute("COMMIT")
 
 
 def insert_row(db: duckdb.DuckDBPyConnection, table: str, *values: object) -> None:

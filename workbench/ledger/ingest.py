@@ -39,17 +39,6 @@ class Ingested(msgspec.Struct, frozen=True):
     """Whether they were left because another process has the ledger."""
 
 
-def prepare_ledger(ledger: Ledger) -> None:
-    """Make the DuckDB file where there is none, so that the first ingest need not; what is in the way, that one will say."""
-    if not ledger.path.exists():
-        with (
-            contextlib.suppress(WorkbenchError, duckdb.Error, OSError),
-            ledger.locked(exclusive=True, patience_s=INGEST_PATIENCE_S),
-            opened_for_writing(ledger, INGEST_PATIENCE_S),
-        ):
-            pass
-
-
 def ingest(
     ledger: Ledger, *, patience_s: float = INGEST_PATIENCE_S, whole: Mapping[str, Unpacked] = MappingProxyType({})
 ) -> Ingested:

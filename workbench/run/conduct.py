@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import importlib
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -90,7 +91,7 @@ class Conductor:
                 self._acknowledge_to(progress)
                 async with anyio.create_task_group() as housekeeping:
                     housekeeping.start_soon(self._ingest_when_due)
-                    housekeeping.start_soon(self._prepare_ledger)
+                    housekeeping.start_soon(self._load_ingest)
                     await work.run(progress, self._count_call, self._nothing_to_send.set)
                     housekeeping.cancel_scope.cancel()
                 if work.overrun:
@@ -177,19 +178,13 @@ class Conductor:
                 self._journal.rotate()
             await anyio.to_thread.run_sync(self._ingest)
 
-    async def _prepare_ledger(self) -> None:
-        """Load DuckDB and make the file while the last answers are waited for, so that nobody waits for that after them."""
+    async def _load_ingest(self) -> None:
+        """Load DuckDB while answers are waited for and nothing else is to be done."""
         await self._nothing_to_send.wait()
-
-        def prepare() -> None:
-            from workbench.ledger.ingest import prepare_ledger
-
-            prepare_ledger(self._ledger)
-
-        await anyio.to_thread.run_sync(prepare)
+        await anyio.to_thread.run_sync(importlib.import_module, "workbench.ledger.ingest")
 
     def _ingest(self) -> None:
-        from workbench.ledger.ingest import ingest  # with DuckDB, which the first request does not wait for
+        from workbench.ledger.ingest import ingest  # with DuckDB, which no request waits for
 
         done = ingest(self._ledger, whole=self._journal.whole)
         self._notes += [f"a torn journal tail was set aside: {path}" for path in done.torn]
