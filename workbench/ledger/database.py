@@ -32,7 +32,6 @@ _EVERYWHERE: _Config = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
     "temp_directory": tempfile.gettempdir(),  # not the working folder
 }
-_WRITTEN_AT_ONCE = "1KB"  # above it a commit goes into the file at once, not into the log first and then once more
 _STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
 _SQL = resources.files(__package__).joinpath("sql")
 
@@ -48,7 +47,6 @@ def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> I
     with _connected(_WRITING, patience_s, attach) as db:
         db.execute("USE ledger")
         migrate(db)
-        db.execute(f"SET wal_autocheckpoint = '{_WRITTEN_AT_ONCE}'")
         yield db
 
 
