@@ -3,13 +3,14 @@
 import json
 import random
 import resource
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import COMMAND, Workbench, job, quick
+from tests.conftest import COMMAND, Workbench, job, quick, sums
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -86,3 +87,25 @@ def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
         assert again["planned"] in (rows, rows + 1)
         assert again["reused"] == sent, "an answer that arrived is not on record"
         assert sum(server.platform.statistics.requests.values()) == again["planned"]
+
+
+def test_compacting_on_a_full_disk_changes_nothing(tmp_path: Path, small_disk: Path) -> None:
+    with ThreadedServer(quick(load_config(), 5)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(50))
+        bench.write("job.toml", job())
+        ledger = str(small_disk / "l.duckdb")
+        bench("run", "job.toml", "--ledger", ledger, "--no-report")
+        filler = small_disk / "filler"
+        filler.write_bytes(bytes(shutil.disk_usage(small_disk).free))
+        done = bench("ledger", "compact", "--ledger", ledger, code=1)
+        assert "cannot be copied" in done.stderr
+        assert sorted(path.name for path in small_disk.iterdir() if path.is_file()) == [
+            "filler",
+            "l.duckdb",
+            "l.duckdb.lock",
+        ]
+        filler.unlink()
+        assert bench.json("ledger", "check", "--ledger", ledger)["attempts"] == 50
+        bench("ledger", "compact", "--ledger", ledger)
+        assert bench.json("ledger", "check", "--ledger", ledger)["attempts"] == 50

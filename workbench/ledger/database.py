@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import duckdb
 
@@ -32,6 +33,16 @@ _EVERYWHERE: _Config = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
     "temp_directory": tempfile.gettempdir(),  # not the working folder
 }
+_VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
+_VIEW_NAMES = (
+    "run_overview",
+    "item_outcomes",
+    "latest_scores",
+    "pass_rates",
+    "usage_by_day",
+    "route_behaviour",
+    "errors_by_kind",
+)
 _STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
 _SQL = resources.files(__package__).joinpath("sql")
 
@@ -43,8 +54,7 @@ def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> I
     Raises:
         LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
     """
-    attach = f"ATTACH {literal(str(ledger.path))} AS ledger (STORAGE_VERSION '{_STORAGE_VERSION}')"
-    with _connected(_WRITING, patience_s, attach) as db:
+    with _connected(_WRITING, patience_s, _attach_to_write(ledger.path, "ledger")) as db:
         db.execute("USE ledger")
         migrate(db)
         yield db
@@ -69,8 +79,26 @@ def attached(
         yield db
 
 
+def copy_ledger(ledger: Ledger, path: Path) -> None:
+    """Write all that the DuckDB file holds, a user's own tables and views among it, to a new file without gaps.
+
+    Raises:
+        WorkbenchError: It cannot be written.
+    """
+    with attached(ledger) as db:
+        try:
+            db.execute(_attach_to_write(path, "fresh"))
+            db.execute("COPY FROM DATABASE ledger TO fresh")
+        except duckdb.Error as error:
+            raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
+
+
+def _attach_to_write(path: Path, name: str) -> str:
+    return f"ATTACH {literal(str(path))} AS {name} (STORAGE_VERSION '{_STORAGE_VERSION}')"
+
+
 def migrate(db: duckdb.DuckDBPyConnection) -> None:
-    """Bring the current database to the newest schema and renew its views.
+    """Bring the current database to the newest schema, and its views to those of this version.
 
     Raises:
         WorkbenchError: A newer version of this program made it, or an applied migration was edited.
@@ -86,11 +114,14 @@ def migrate(db: duckdb.DuckDBPyConnection) -> None:
         db.execute(text)
         insert_row(db, "schema_versions", version, name, digest, datetime.now(UTC))
         db.execute("COMMIT")
-    if unknown := set(applied) - {version for version, _, _ in migrations()}:
+    if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:
         raise WorkbenchError(f"the ledger has schema {max(unknown)}, made by a newer workbench; upgrade this one")
-    if not applied:
+    digest = hashlib.sha256("\n".join(view_texts()).encode()).hexdigest()
+    if applied.get(_VIEWS) != digest:
         db.execute("BEGIN")
         create_views(db)
+        db.execute(f"DELETE FROM schema_versions WHERE version = {_VIEWS}")  # noqa: S608 - a number of ours
+        insert_row(db, "schema_versions", _VIEWS, "views", digest, datetime.now(UTC))
         db.execute("COMMIT")
 
 
@@ -100,17 +131,14 @@ def insert_row(db: duckdb.DuckDBPyConnection, table: str, *values: object) -> No
 
 
 def create_views(db: duckdb.DuckDBPyConnection) -> None:
-    """Define the views over the current schema's tables, in an order in which each finds what it builds on."""
-    for name in (
-        "run_overview",
-        "item_outcomes",
-        "latest_scores",
-        "pass_rates",
-        "usage_by_day",
-        "route_behaviour",
-        "errors_by_kind",
-    ):
-        db.execute(sql("views", name))
+    """Define the views over the current schema's tables."""
+    for text in view_texts():
+        db.execute(text)
+
+
+def view_texts() -> list[str]:
+    """The views' definitions, in an order in which each finds what it builds on."""
+    return [sql("views", name) for name in _VIEW_NAMES]
 
 
 def schema_version(db: duckdb.DuckDBPyConnection) -> int:

@@ -4,7 +4,7 @@ import contextlib
 import os
 from typing import Any
 
-from workbench.ledger.database import literal, opened_for_writing
+from workbench.ledger.database import copy_ledger, opened_for_writing
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import unpack
 from workbench.ledger.queries import reading
@@ -44,13 +44,14 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def compact_ledger(ledger: Ledger) -> tuple[int, int]:
-    """Ingest what is pending, then copy every table into a new file that takes the old one's place.
+    """Ingest what is pending, then copy all it holds into a new file that takes the old one's place.
 
     Returns:
         The file's size in bytes before and after.
 
     Raises:
         LedgerBusyError: Another process has the ledger open.
+        WorkbenchError: The copy cannot be written; the ledger is as it was.
     """
     done = ingest(ledger)
     if done.deferred:
@@ -63,13 +64,9 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
             raise LedgerBusyError(f"{ledger.path}.wal is still in use")
         before = ledger.path.stat().st_size
         copy.unlink(missing_ok=True)
-        with opened_for_writing(Ledger(copy)) as db:
-            db.execute(f"ATTACH {literal(str(ledger.path))} AS old (READ_ONLY)")
-            tables = db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
-            db.execute("BEGIN")
-            for (table,) in tables:
-                db.execute(f"DELETE FROM {table}")  # noqa: S608 - names from our own schema
-                db.execute(f"INSERT INTO {table} BY NAME SELECT * FROM old.{table}")  # noqa: S608
-            db.execute("COMMIT")
-        os.replace(copy, ledger.path)
+        try:
+            copy_ledger(ledger, copy)
+            os.replace(copy, ledger.path)
+        finally:
+            copy.unlink(missing_ok=True)
         return before, ledger.path.stat().st_size
