@@ -1,8 +1,4 @@
-"""One job all the way: plan, run, score, report.
-
-What asks the ledger is imported where it is called: DuckDB takes a sixth of the time to the first request, and on a new
-ledger nothing needs it until that request is under way.
-"""
+"""One job all the way: plan, run, score, report."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +11,10 @@ import msgspec
 
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.evaluation.rescore import rescore
+from workbench.evaluation.run_figures import run_figures
 from workbench.job import Job
+from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.plan.lint import Finding, ToolExperience, lint_plan
@@ -95,8 +94,6 @@ async def plan_job(where: Where, job: Job) -> Planned:
                 _take_answers(session, plan, ledger, None)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
-                from workbench.ledger.queries import reading
-
                 with reading(ledger) as reader:
                     experience = {
                         row["model"]: ToolExperience(row["forced"], row["called"])
@@ -143,8 +140,6 @@ def _finished(
     report: str | None = None
     try:
         with skippable(heeds):
-            from workbench.evaluation.rescore import rescore
-
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
                 notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
@@ -179,8 +174,6 @@ def _expanded(session: Session, job: Job) -> Iterator[Plan]:
 
 def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str | None) -> None:
     if ledger.exists:
-        from workbench.ledger.queries import reading
-
         with reading(ledger) as reader:
             refuse_mixing(reader, ledger, simulated=session.simulated)
             plan.take_answers(reader, generation)
@@ -221,8 +214,5 @@ def _provenance(ledger: Ledger, run_id: str) -> dict[str, Any]:
     Raises:
         InputError: There is no such run.
     """
-    from workbench.evaluation.run_figures import run_figures
-    from workbench.ledger.queries import reading
-
     with reading(ledger) as reader:
         return run_figures(reader, run_id).provenance

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbench.errors import Fault, InputError, UnreachableError
+from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.records import LOCAL, Model
 from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment, state_folder
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
-    from workbench.ledger.queries import Reader
 
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
 
@@ -162,7 +162,7 @@ def pages_folder(where: Where, ledger: Ledger) -> Path:
     return folder if ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
 
 
-def refuse_mixing(reader: "Reader", ledger: Ledger, *, simulated: bool) -> None:
+def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
     """Keep simulated data and an account's apart.
 
     Raises:

@@ -350,17 +350,3 @@ def test_odd_surroundings_are_named(oddly: Workbench) -> None:
     choice = "tools = [{ function = 'x' }]\ntool_choice = { function = 'x' }"
     oddly.write("job.toml", (oddly.folder / "job.toml").read_text("utf-8-sig").replace("max_tokens = 64", choice))
     oddly("lint", "job.toml")
-
-
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has loaded is asked of Linux")
-def test_duckdb_is_loaded_while_the_last_answer_is_waited_for(oddly: Workbench, odd: OddServer) -> None:
-    prompts(oddly, "plain", "hang")
-    with oddly.start("run", "job.toml", "--no-report") as process:
-        deadline, loaded = time.monotonic() + 20, False
-        while not loaded and time.monotonic() < deadline:
-            loaded = "_duckdb" in Path(f"/proc/{process.pid}/maps").read_text()
-            time.sleep(0.02)
-        process.kill()
-    assert loaded
-    assert sorted(odd.requests) == ["hang", "plain"]
-    assert [run["completed"] for run in oddly.json("runs")] == [1]

@@ -45,7 +45,7 @@ def test_no_command_needs_pandas(tmp_path: Path) -> None:
     assert "pandas" not in loaded_by(statement)
 
 
-def test_a_new_ledgers_first_request_waits_for_nothing_that_only_its_answer_needs(tmp_path: Path) -> None:
+def test_the_first_request_waits_for_nothing_it_does_not_need(tmp_path: Path) -> None:
     script = f"""
 import json, os, sys
 from workbench.cli.main import workbench
@@ -60,7 +60,7 @@ os.chdir({str(tmp_path)!r})
 workbench.main(["demo", "--no-progress"], standalone_mode=False)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert set(json.loads(done.stdout.splitlines()[-1])) & HEAVY == {"aiohttp", "httpx"}
+    assert set(json.loads(done.stdout.splitlines()[-1])) & HEAVY == {"aiohttp", "duckdb", "httpx"}
 
 
 def test_exported_names() -> None:

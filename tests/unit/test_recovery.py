@@ -41,6 +41,29 @@ def test_a_journal_is_never_there_without_its_lock(ledger: Ledger, monkeypatch: 
     assert ingest(ledger).records == 3
 
 
+def test_a_ledger_whose_making_was_cut_off_is_made_anew(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 3)
+    script = (
+        "import resource, sys\n"
+        "from workbench.ledger.ingest import ingest\n"
+        "from workbench.ledger.store import Ledger\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "print(ingest(Ledger(sys.argv[1])).deferred)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(ledger.path)], check=True, capture_output=True, text=True)
+    assert done.stdout.strip()
+    assert ingest(ledger).journals == 1
+    ledger.path.write_bytes(b"")
+    write_run(ledger.journal_folder, "r2", 3)
+    assert ingest(ledger).journals == 1
+    assert check_ledger(ledger)["attempts"] == 3
+    assert sorted(path.name for path in ledger.path.parent.iterdir()) == [
+        "l.duckdb",
+        "l.duckdb.journal",
+        "l.duckdb.lock",
+    ]
+
+
 def test_compacting_takes_in_a_log_that_a_killed_process_left(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 3)
     ingest(ledger)

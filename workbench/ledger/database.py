@@ -49,11 +49,13 @@ _SQL = resources.files(__package__).joinpath("sql")
 
 @contextmanager
 def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the file read-write at the newest schema; the exclusive lock must be held.
+    """Open the file read-write at the newest schema, and make it where it is not there; the exclusive lock must be held.
 
     Raises:
         LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
     """
+    if not ledger.path.exists() or not ledger.path.stat().st_size:
+        _make(ledger.path)
     with _connected(_WRITING, patience_s, _attach_to_write(ledger.path, "ledger")) as db:
         db.execute("USE ledger")
         migrate(db)
@@ -91,6 +93,17 @@ def copy_ledger(ledger: Ledger, path: Path) -> None:
             db.execute("COPY FROM DATABASE ledger TO fresh")
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
+
+
+def _make(path: Path) -> None:
+    """A new file, whole from the moment at which it bears its name: DuckDB opens none whose beginning is cut off."""
+    fresh = path.with_name(path.name + ".new")
+    for left in (fresh, fresh.with_name(fresh.name + ".wal")):  # by a process that was killed here
+        left.unlink(missing_ok=True)
+    with _connected(_WRITING, 0.0, _attach_to_write(fresh, "ledger")) as db:
+        db.execute("USE ledger")
+        migrate(db)
+    fresh.replace(path)
 
 
 def _attach_to_write(path: Path, name: str) -> str:

@@ -78,7 +78,7 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
             except duckdb.Error as error:  # the others go on
                 with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                     db.execute("ROLLBACK")
-                deferred = f"{journal.name} cannot be ingested: {error}"
+                deferred = deferred or f"{journal.name} cannot be ingested: {error}"
                 continue
             if content.torn:
                 torn.append(str(set_torn_tail_aside(journal, content.torn)))

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -10,13 +10,11 @@ from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.job import Job
 from workbench.job_file import scorer_label
+from workbench.ledger.queries import Reader
 from workbench.plan.models import PlannedModel
 from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
-
-if TYPE_CHECKING:
-    from workbench.ledger.queries import Reader
 
 _KEY_BYTES = 32
 _LOOKED_UP_AT_ONCE = 20_000
@@ -180,7 +178,7 @@ class Plan:
         )
         self._spool.append(self._encoder.encode(spooled))
 
-    def take_answers(self, reader: "Reader", generation: str | None = None) -> None:
+    def take_answers(self, reader: Reader, generation: str | None = None) -> None:
         """Find which items have an accepted answer already, and which samples the ledger knows.
 
         Args:

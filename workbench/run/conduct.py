@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import dataclasses
-import importlib
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import anyio.to_thread
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
+from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
@@ -69,7 +69,6 @@ class Conductor:
         self._notes: list[str] = []
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
-        self._nothing_to_send = anyio.Event()
 
     async def run(self, rules: Rules, *, show_progress: bool) -> Ending:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
@@ -91,8 +90,7 @@ class Conductor:
                 self._acknowledge_to(progress)
                 async with anyio.create_task_group() as housekeeping:
                     housekeeping.start_soon(self._ingest_when_due)
-                    housekeeping.start_soon(self._load_ingest)
-                    await work.run(progress, self._count_call, self._nothing_to_send.set)
+                    await work.run(progress, self._count_call)
                     housekeeping.cancel_scope.cancel()
                 if work.overrun:
                     self._notes.append(work.overrun)
@@ -178,14 +176,7 @@ class Conductor:
                 self._journal.rotate()
             await anyio.to_thread.run_sync(self._ingest)
 
-    async def _load_ingest(self) -> None:
-        """Load DuckDB while answers are waited for and nothing else is to be done."""
-        await self._nothing_to_send.wait()
-        await anyio.to_thread.run_sync(importlib.import_module, "workbench.ledger.ingest")
-
     def _ingest(self) -> None:
-        from workbench.ledger.ingest import ingest  # with DuckDB, which no request waits for
-
         done = ingest(self._ledger, whole=self._journal.whole)
         self._notes += [f"a torn journal tail was set aside: {path}" for path in done.torn]
         if done.deferred:

@@ -86,18 +86,15 @@ class Work:
         self.mendable = 0
         """Those of them that a rerun sends again."""
 
-    async def run(
-        self, progress: Progress, after_call: Callable[[], None], nothing_to_send: Callable[[], None]
-    ) -> None:
+    async def run(self, progress: Progress, after_call: Callable[[], None]) -> None:
         """Send everything that is to be sent, and return when nothing is in flight.
 
         Args:
             progress: Told of every call.
             after_call: Called after every call, for housekeeping.
-            nothing_to_send: Called when nothing may be sent for now, or any more, and answers are waited for.
         """
         limit = self._plan.job.run.max_in_flight
-        self._progress, self._after_call, self._nothing_to_send = progress, after_call, nothing_to_send
+        self._progress, self._after_call = progress, after_call
         self._note_pace("start")
         with caught(self._signalled):
             async with anyio.create_task_group() as watching:
@@ -119,12 +116,9 @@ class Work:
 
     async def _worker(self) -> None:
         while not self.stop and not self._queue.exhausted:
-            has_room = self._progress.in_flight < self._pace.allowed
-            if not has_room or not self._queue.is_ready():
+            if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
                 self._write()
                 self._slots.rest()
-                if has_room:
-                    self._nothing_to_send()
                 if not self._progress.in_flight and (used_up := self._guard.used_up()):
                     self.halt(used_up, 7)  # what waits for its next pass would wait for nothing
                     break
