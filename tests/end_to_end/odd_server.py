@@ -3,12 +3,14 @@
 import asyncio
 import json
 import threading
+import time
 from types import TracebackType
 from typing import Any
 
 from aiohttp import web
 
 WAITS_S = {"hang": 600, "slow": 1.2, "expired": 0.5}
+BUSY_S = {"later": 1.5, "tomorrow": 86400}
 REFUSED = {"bad": 400, "doubtful": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 
@@ -18,6 +20,8 @@ class OddServer:
 
     def __init__(self) -> None:
         self.requests: list[str] = []
+        self.arrived_at: list[float] = []
+        """Of each request, in s of the steady clock."""
         self.lists = 0
         self.key_is_good = True
         self.held_list = 0
@@ -43,10 +47,14 @@ class OddServer:
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         prompt = (await request.json())["messages"][-1]["content"]
         self.requests.append(prompt)
+        self.arrived_at.append(time.monotonic())
         word = prompt.split()[0]
         message: dict[str, Any] = {"content": f"The answer is 4. {KEY}"}
         usage: dict[str, Any] = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         headers = {}
+        if self.arrived_at[-1] - self.arrived_at[0] < BUSY_S.get(word, 0):
+            headers["Retry-After"] = str(BUSY_S[word])
+            return web.json_response({"error": {"message": "slow"}}, status=429, headers=headers)
         if word in REFUSED:
             return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
         await asyncio.sleep(WAITS_S.get(word, 0))

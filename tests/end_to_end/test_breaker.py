@@ -1,5 +1,7 @@
 """A route that is down costs a few calls, and the others go on."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.conftest import Workbench, job, sums
@@ -16,17 +18,30 @@ def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> Non
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(100))
         bench.write("job.toml", job("dead", "good", limit=4))
+        began = datetime.now(UTC).replace(microsecond=0)
         done = bench("run", "job.toml", "--no-report", code=3)
         run = bench.json("runs")[0]["run_id"]
         shown = bench.json("show", run)
         asked = server.platform.statistics.requests
     assert asked["good"] == 100
     assert IN_A_ROW + MOST_TRIALS <= asked["dead"] <= IN_A_ROW + MOST_TRIALS + 4
-    assert "dead was given up at" in done.stdout
+    since = re.search(r"dead has failed since ([-0-9]+ [:0-9]+) UTC and was given up", done.stdout)
+    assert since is not None
+    assert began <= datetime.fromisoformat(since[1]).replace(tzinfo=UTC) <= began + timedelta(seconds=2)
     assert "route_down 5 times in a row and in 3 trials" in done.stdout
     assert "dead: paused after 5 times route_down" in done.stderr
     assert (shown["completed"], shown["failed"], shown["pending"]) == (100, asked["dead"], 100 - asked["dead"])
     assert shown["status"] == "incomplete"
+
+
+def test_a_route_that_is_paused_when_the_run_ends_is_named(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "dead", "unavailable": True}, GOOD, limits={"retries": 0})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(IN_A_ROW))
+        bench.write("job.toml", job("dead", "good"))
+        done = bench("run", "job.toml", "--no-report", code=3)
+    assert re.search(r"dead has failed since .* UTC and is paused: route_down 5 times in a row", done.stdout)
+    assert "good has failed" not in done.stdout
 
 
 def test_a_route_that_comes_back_is_asked_to_the_end(tmp_path: Path) -> None:

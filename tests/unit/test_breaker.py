@@ -37,6 +37,33 @@ def test_refusals_of_the_account_say_nothing_of_the_route() -> None:
     assert breaker.state == "closed"
 
 
+def test_it_knows_since_when_a_route_fails() -> None:
+    breaker = Breaker(local=False)
+    for now, outcome in enumerate((Outcome.ROUTE_DOWN, Outcome.OK, Outcome.ROUTE_DOWN, Outcome.NULL_BODY)):
+        breaker.ended(outcome, now)
+    assert breaker.failing_since == 3
+    for now in range(4, 4 + IN_A_ROW):
+        breaker.ended(Outcome.NULL_BODY, now)
+    assert (breaker.state, breaker.failing_since) == ("open", 3)
+    breaker.ended(Outcome.OK, 99)
+    assert breaker.failing_since is None
+
+
+def test_a_route_is_left_alone_for_as_long_as_it_asks() -> None:
+    breaker = Breaker(local=False)
+    assert breaker.hold(20, now=100) is True
+    assert breaker.hold(5, now=101) is False
+    assert not breaker.lets_through(0, 119.9)
+    assert breaker.lets_through(7, 120)
+
+
+def test_one_that_is_given_up_stays_so() -> None:
+    breaker = Breaker(local=False)
+    assert [breaker.give_up(), breaker.give_up()] == [True, False]
+    assert breaker.ended(Outcome.OK, 1) is False
+    assert not breaker.lets_through(0, 1e9)
+
+
 def test_a_trial_that_succeeds_closes_it_and_the_next_rest_is_short_again() -> None:
     breaker = opened()
     breaker.sent()

@@ -1,4 +1,7 @@
-"""A route that fails the same way again and again is paused while others go on, and tried with one call at a time."""
+"""A route that fails the same way again and again is paused while others go on, and tried with one call at a time.
+
+One that says when to come again (`Retry-After`) is left alone until then.
+"""
 
 from typing import Literal
 
@@ -33,6 +36,10 @@ class Breaker:
         """The failure that it opened for."""
         self.again_at = 0.0
         """On the clock of the caller: when the next trial may be sent."""
+        self.held_until = 0.0
+        """On the same clock: before it nothing is sent, as the route asked."""
+        self.failing_since: float | None = None
+        """On the same clock: when the failures in a row began."""
         self._pause_s = _LOCAL_PAUSE_S if local else _PAUSE_S
         self._in_a_row = 0
         self._trials = 0
@@ -45,7 +52,20 @@ class Breaker:
             flying: The route's requests in flight.
             now: On any steady clock, in s.
         """
+        if now < self.held_until:
+            return False
         return self.state == "closed" or (self.state == "open" and not flying and now >= self.again_at)
+
+    def hold(self, wait_s: float, now: float) -> bool:
+        """Leave the route alone for some s; whether it was not held before."""
+        was_free = self.held_until <= now
+        self.held_until = max(self.held_until, now + wait_s)
+        return was_free
+
+    def give_up(self) -> bool:
+        """Send the route nothing more in this run; whether it was not given up before."""
+        before, self.state = self.state, "given up"
+        return before != self.state
 
     def sent(self) -> None:
         """A request was sent; while the route is paused that is a trial, and the only one in flight."""
@@ -57,12 +77,15 @@ class Breaker:
         if outcome in _SAYS_NOTHING:
             return False
         before = self.state
+        if self.state == "given up":
+            return False
         if outcome not in _BREAKING:
-            self.state, self._in_a_row, self._trials = "closed", 0, 0
+            self.state, self._in_a_row, self._trials, self.failing_since = "closed", 0, 0, None
             return before != self.state
         if self.state == "closed":
-            self._in_a_row = self._in_a_row + 1 if outcome is self.outcome else 1
-            self.outcome = outcome
+            if outcome is not self.outcome or not self._in_a_row:
+                self.outcome, self._in_a_row, self.failing_since = outcome, 0, now
+            self._in_a_row += 1
             if self._in_a_row >= IN_A_ROW:
                 self.state, self.again_at = "open", now + self._pause_s
         elif self.state == "open" and on_trial:  # not one that was in flight when it opened

@@ -18,7 +18,8 @@ _WAITS_S = {
     Outcome.CONNECTION_LOST: 10.0,
 }
 _OTHER_WAIT_S = 1.0
-_LONGEST_WAIT_S = 900.0
+LONGEST_WAIT_S = 900.0
+"""A route that asks for a longer rest is left to a rerun."""
 _LOCAL_SHARE = 0.01
 
 
@@ -36,7 +37,8 @@ class Passes:
     def wait_s(self, record: CallRecord, attempt: int, tried_s: float = 0.0) -> float | None:
         """How long to wait before a request is sent again, in s; None where it is not.
 
-        A `Retry-After` is honoured; without one the wait depends on the outcome and doubles with each attempt.
+        A `Retry-After` is honoured, and one that is too long leaves the request to a rerun; without one the wait depends
+        on the outcome and doubles with each attempt.
 
         Args:
             record: How its last attempt ended.
@@ -44,9 +46,10 @@ class Passes:
             tried_s: How long ago the first of them was sent.
         """
         outcome = record.attempt.outcome
-        if attempt >= self._rules.passes or not CONSEQUENCES[outcome].next_pass:
+        asked_s = record.attempt.retry_after_s or 0.0
+        if attempt >= self._rules.passes or not CONSEQUENCES[outcome].next_pass or asked_s > LONGEST_WAIT_S:
             return None
         wait_s: float = _WAITS_S.get(outcome, _OTHER_WAIT_S) * 2.0 ** (attempt - 1) * self._share
-        wait_s = min(max(wait_s, record.attempt.retry_after_s or 0.0), _LONGEST_WAIT_S)
+        wait_s = max(min(wait_s, LONGEST_WAIT_S), asked_s)
         deadline_s = self._rules.request_deadline_s
         return None if deadline_s is not None and tried_s + wait_s > deadline_s else wait_s

@@ -2,6 +2,7 @@
 
 import heapq
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import anyio
@@ -42,6 +43,10 @@ class Queue:
         self._looked_at = time.monotonic()
         self._breakers = [Breaker(local=plan.identity == LOCAL) for _ in models]
         self._changed = anyio.Event()
+        deadline_s = plan.job.run.request_deadline_s
+        self._deadline_s = float("inf") if deadline_s is None else deadline_s
+        self.late = 0
+        """Requests that were to be sent again, and were not, because their deadline passed while they waited."""
 
     @property
     def exhausted(self) -> bool:
@@ -56,20 +61,26 @@ class Queue:
     def take(self) -> Turn | None:
         """The next item; None when none may go now."""
         self._looked_at = time.monotonic()
-        open_models = [
-            (self._flying[model], self._last_turn[model], model)
-            for model in range(len(self._ahead))
-            if self._may_go(model)
-        ]
-        if not open_models:
+        turn = self._next_in_turn()
+        while turn is not None and turn.attempt > 1 and self._looked_at - turn.first_at > self._deadline_s:
+            self.late += 1
+            turn = self._next_in_turn()
+        if turn is None:
             return None
-        model = min(open_models)[2]
-        turn = self._next(model)
+        model = turn.model
         self._turn += 1
         self._last_turn[model] = self._turn
         self._flying[model] += 1
         self._breakers[model].sent()
         return turn
+
+    def _next_in_turn(self) -> Turn | None:
+        open_models = [
+            (self._flying[model], self._last_turn[model], model)
+            for model in range(len(self._ahead))
+            if self._may_go(model)
+        ]
+        return self._next(min(open_models)[2]) if open_models else None
 
     def _next(self, model: int) -> Turn:
         if self._front[model]:
@@ -100,6 +111,18 @@ class Queue:
         breaker = self._breakers[model]
         return breaker if breaker.ended(outcome, time.monotonic()) else None
 
+    def hold(self, model: int, wait_s: float) -> bool:
+        """Send a model nothing for some s, as it asked; whether it was not held before."""
+        return self._breakers[model].hold(wait_s, time.monotonic())
+
+    def give_up(self, model: int) -> bool:
+        """Send a model nothing more in this run; whether it was not given up before."""
+        return self._breakers[model].give_up()
+
+    def paused(self) -> Iterator[tuple[int, Breaker]]:
+        """The models whose breaker is open, and has not been given up."""
+        return ((model, breaker) for model, breaker in enumerate(self._breakers) if breaker.state == "open")
+
     def wake(self) -> None:
         """Let everyone who waits look again."""
         self._changed.set()
@@ -110,6 +133,7 @@ class Queue:
             self._changed = anyio.Event()
         due = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]
         due += [breaker.again_at for breaker in self._breakers if breaker.state == "open"]
+        due += [breaker.held_until for breaker in self._breakers]
         next_s = min((moment for moment in due if moment > self._looked_at), default=float("inf"))
         with anyio.move_on_after(max(0.0, next_s - time.monotonic())):
             await self._changed.wait()

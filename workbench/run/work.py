@@ -3,13 +3,14 @@
 import signal
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import anyio
 import msgspec
 
 from workbench.client.chat import ChatClient, cancelled
+from workbench.client.outcome import CONSEQUENCES
 from workbench.client.transport import Progress as Sending
 from workbench.errors import WorkbenchError
 from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
@@ -19,7 +20,7 @@ from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome
 from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
 from workbench.run.guard import Guard
 from workbench.run.pace import Pace
-from workbench.run.passes import Passes
+from workbench.run.passes import LONGEST_WAIT_S, Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
 from workbench.run.signals import SIGNALS, caught
@@ -73,7 +74,7 @@ class Work:
         self._guard = Guard(plan.job.budget, plan.job.run)
         self._caps = [_cap(model.fields) for model in plan.models]
         self.given_up: list[str] = []
-        """What is to be said of routes that were given up."""
+        """What is to be said of routes that failed to the end."""
         self.overrun: str | None = None
         """By how much the budget was overrun, if it was."""
         self._queue = Queue(plan)
@@ -106,6 +107,9 @@ class Work:
                 watching.cancel_scope.cancel()
         self._slots.rest()
         self._write()
+        self.ended += self._queue.late
+        self.mendable += self._queue.late
+        self.given_up += [self._failing(model, breaker, "is paused") for model, breaker in self._queue.paused()]
         self.overrun = self._guard.overrun()
 
     def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
@@ -224,7 +228,9 @@ class Work:
             self.ended += 1
             self.mendable += record.attempt.rerun and not record.attempt.accepted
         if breaker := self._queue.ended(turn.model, record.attempt.outcome):
-            self._tell_of_route(self._plan.models[turn.model].id, breaker)
+            self._tell_of_route(turn.model, breaker)
+        if record.attempt.retry_after_s and CONSEQUENCES[record.attempt.outcome].next_pass:
+            self._leave_alone(turn.model, record.attempt.retry_after_s)
         if record.attempt.outcome is Outcome.KEY_REJECTED:
             self.halt("the platform does not accept the API key any more", 4)
         self._after_call()
@@ -232,16 +238,34 @@ class Work:
     def _note_pace(self, reason: str) -> None:
         self._journal.append(PaceChanged(self._run_id, datetime.now(UTC), self._pace.allowed, reason))
 
-    def _tell_of_route(self, model: str, breaker: Breaker) -> None:
+    def _tell_of_route(self, model: int, breaker: Breaker) -> None:
+        name = self._plan.models[model].id
         if breaker.state == "closed":
-            self._progress.note(f"{model}: it answers again")
+            self._progress.note(f"{name}: it answers again")
         elif breaker.state == "open":
-            self._progress.note(f"{model}: paused after {IN_A_ROW} times {breaker.outcome} in a row; others go on")
+            self._progress.note(f"{name}: paused after {IN_A_ROW} times {breaker.outcome} in a row; others go on")
         else:
-            since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-            self.given_up.append(
-                f"{model} was given up at {since}: {breaker.outcome} {IN_A_ROW} times in a row and in {MOST_TRIALS} trials"
-            )
+            self.given_up.append(self._failing(model, breaker, "was given up"))
+            self._progress.note(self.given_up[-1])
+
+    def _failing(self, model: int, breaker: Breaker, became: str) -> str:
+        failing_s = time.monotonic() - (breaker.failing_since or time.monotonic())
+        since = datetime.now(UTC) - timedelta(seconds=failing_s)
+        trials = f" and in {MOST_TRIALS} trials" if breaker.state == "given up" else ""
+        return (
+            f"{self._plan.models[model].id} has failed since {since:%Y-%m-%d %H:%M:%S} UTC and {became}: "
+            f"{breaker.outcome} {IN_A_ROW} times in a row{trials}"
+        )
+
+    def _leave_alone(self, model: int, asked_s: float) -> None:
+        """Send a route nothing before the time it named, or nothing more, where that is longer than a run waits."""
+        name = self._plan.models[model].id
+        if asked_s <= LONGEST_WAIT_S:
+            if self._queue.hold(model, asked_s):
+                self._progress.note(f"{name}: asks to be left alone for {asked_s:.3g} s (Retry-After); others go on")
+        elif self._queue.give_up(model):
+            when = datetime.now(UTC) + timedelta(seconds=asked_s)
+            self.given_up.append(f"{name} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)")
             self._progress.note(self.given_up[-1])
 
     def _tell_of_ghosts(self) -> None:
