@@ -81,8 +81,13 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     return Path(_provenance(ledger, run_id)["job_path"])
 
 
-async def plan_job(where: Where, job: Job) -> Planned:
+async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> Planned:
     """Expand a job against the platform and the ledger, and send nothing.
+
+    Args:
+        where: Endpoint and ledger.
+        job: What to plan.
+        fresh: As a run that asks everything anew.
 
     Raises:
         InputError: The job, its dataset or a prompt has a fault, or a model is not visible.
@@ -90,7 +95,7 @@ async def plan_job(where: Where, job: Job) -> Planned:
     ledger = ledger_to_write(where)
     async with connected(where) as session:
         with _expanded(session, job) as plan:
-            if job.run.reuse == "always":  # on another occasion everything is asked anew
+            if job.run.reuse == "always" and not fresh:  # on another occasion everything is asked anew
                 _take_answers(session, plan, ledger, None)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
@@ -155,6 +160,7 @@ def _finished(
         "run_id": run_id,
         "job": job.name,
         "status": ending.status,
+        "reason": ending.reason or None,
         **ending.tally.numbers(),
         "duration_s": ending.duration_s,
         "ledger": str(ledger.path),

@@ -10,8 +10,9 @@ from typing import Any
 from aiohttp import web
 
 WAITS_S = {"hang": 600, "slow": 1.2, "expired": 0.5}
+USED = {"greedy": (10, 4990, 5000), "bigtokens": (2**63 + 1,) * 3}
 BUSY_S = {"later": 1.5, "tomorrow": 86400}
-REFUSED = {"bad": 400, "doubtful": 401}
+REFUSED = {"bad": 400, "doubtful": 401, "away": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 
 
@@ -24,6 +25,7 @@ class OddServer:
         """Of each request, in s of the steady clock."""
         self.lists = 0
         self.key_is_good = True
+        self.lists_models = True
         self.held_list = 0
         """Which question for the model list, counted from 1, is not answered before `let_go`."""
         self._let_go = asyncio.Event()
@@ -42,7 +44,8 @@ class OddServer:
             await self._let_go.wait()
         if not self.key_is_good:
             return web.json_response({"detail": "Not authenticated"}, status=401)
-        return web.json_response({"data": [{"id": "m", "note": request.headers["Authorization"]}]})
+        models = [{"id": "m", "note": request.headers["Authorization"]}] if self.lists_models else []
+        return web.json_response({"data": models})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         prompt = (await request.json())["messages"][-1]["content"]
@@ -50,17 +53,19 @@ class OddServer:
         self.arrived_at.append(time.monotonic())
         word = prompt.split()[0]
         message: dict[str, Any] = {"content": f"The answer is 4. {KEY}"}
-        usage: dict[str, Any] = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        prompt_tokens, completion_tokens, total_tokens = USED.get(word, (1, 1, 2))
+        usage: dict[str, Any] = {
+            "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total_tokens,
+        }  # fmt: skip
         headers = {}
         if self.arrived_at[-1] - self.arrived_at[0] < BUSY_S.get(word, 0):
             headers["Retry-After"] = str(BUSY_S[word])
             return web.json_response({"error": {"message": "slow"}}, status=429, headers=headers)
+        self.lists_models = word != "away"
         if word in REFUSED:
             return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
         await asyncio.sleep(WAITS_S.get(word, 0))
         match word:
-            case "bigtokens":
-                usage = dict.fromkeys(usage, 2**63 + 1)
             case "retry":
                 headers["Retry-After"] = "Mon, 01 Jan 2024 00:00:00 +9999999999999999"
                 return web.Response(status=429, headers=headers, text=json.dumps({"error": {"message": "slow"}}))

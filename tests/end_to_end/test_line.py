@@ -36,7 +36,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     bench.write("job.toml", job("Abacus Large [careful]", "Abacus Mini [fast]", "Abacus Classic"))
     result = bench.json("run", "job.toml")
     assert set(result) == {
-        "run_id", "job", "status", "planned", "reused", "completed", "failed", "pending", "outcomes", "usage",
+        "run_id", "job", "status", "reason", "planned", "reused", "completed", "failed", "pending", "outcomes", "usage",
         "served_models", "duration_s", "ledger", "report",
     }  # fmt: skip
     assert (result["planned"], result["completed"], result["status"]) == (120, 120, "complete")
@@ -53,7 +53,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     assert set(calls[0]) == {
         "request_key", "sample_id", "epoch", "requested_model", "served_model", "outcome", "http_status", "attempts",
         "latency_ms", "prompt_tokens", "completion_tokens", "total_tokens", "finish_reason", "answer", "reasoning",
-        "tool_calls", "scores",
+        "tool_calls", "evidence", "error_text", "scores",
     }  # fmt: skip
     assert all(
         call["scores"] == {"numeric": 1.0} for call in calls if call["requested_model"].startswith("Abacus Large")

@@ -54,6 +54,16 @@ def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
     assert oddly.json("ledger", "check")["sound"]
 
 
+def test_a_budget_that_a_route_overruns_is_reported(oddly: Workbench) -> None:
+    prompts(oddly, "greedy", more="\n[budget]\ntotal_tokens = 1000\n")
+    done = oddly("run", "job.toml")
+    assert "complete: the budget of 1000 tokens is overrun by 4000" in done.stdout
+    page = Path(done.stdout.split()[-1]).read_text("utf-8")
+    assert "the budget of 1000 tokens is overrun by 4000" in page
+    shown = oddly.json("show", oddly.json("runs")[0]["run_id"])
+    assert (shown["status"], shown["reason"]) == ("complete", "the budget of 1000 tokens is overrun by 4000")
+
+
 def test_strange_types_and_control_characters_are_kept(oddly: Workbench) -> None:
     prompts(oddly, "strange", "nul")
     result = run(oddly, code=3)
@@ -146,6 +156,12 @@ def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) ->
     assert call["http_status"] == 401
     odd.key_is_good = False
     assert "does not accept the API key" in oddly("run", "job.toml", code=4).stderr
+
+
+def test_an_empty_list_takes_the_key_all_the_same(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "away 1")
+    assert run(oddly, code=3)["outcomes"] == {"route_unauthorised": 1}
+    assert odd.lists == 2
 
 
 def test_a_rejected_key_is_asked_about_once(oddly: Workbench, odd: OddServer) -> None:

@@ -33,7 +33,21 @@ def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
     assert allowed[-1] == 16 == most
     assert [row["reason"] for row in rows][:2] == ["start", "growth"]
     assert rows[-1]["reason"] == "end"
-    assert "allowed" in page
+    assert "How many calls were let into flight?" in page
+
+
+def test_a_run_without_an_answer_draws_it_too(tmp_path: Path) -> None:
+    config = platform_of({"id": "m", "faults": [{"status": 429}]}, limits={"retries": 0}, silent={"cooldown_s": 0.1})
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(40))
+        bench.write("job.toml", job("m", limit=16))
+        result = bench.json("run", "job.toml", code=3)
+    assert result["completed"] == 0
+    page = Path(result["report"]).read_text("utf-8")
+    assert "How many calls were let into flight?" in page
+    assert "rate_limited" in page.split("How many calls were let into flight?")[-1].split("</details>")[0]
+    assert "Did the answers slow down" not in page
 
 
 def test_refusals_cut_it(tmp_path: Path) -> None:

@@ -48,10 +48,11 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
 @click.command()
 @options.job_file
 @options.endpoint
+@click.option("--fresh", is_flag=True, help="As for a run that asks everything anew.")
 @options.as_json
-def plan(job: Path, as_json: bool, **given: Any) -> None:
+def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
     """Say what a run of JOB would send and what it would reuse; nothing is sent."""
-    planned = anyio.run(plan_job, options.where(given), load_job(job))
+    planned = anyio.run(partial(plan_job, fresh=fresh), options.where(given), load_job(job))
     described = _plan_object(planned)
     if as_json:
         print_json(described)

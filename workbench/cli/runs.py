@@ -15,13 +15,13 @@ from workbench.evaluation.run_figures import run_figures, run_object
 from workbench.evaluation.run_samples import run_samples
 from workbench.job import load_job, parse_job
 from workbench.ledger.queries import reading
-from workbench.report.figures import amount
+from workbench.report.figures import amount, visible
 from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model served_model outcome http_status attempts latency_ms prompt_tokens "
-    "completion_tokens total_tokens finish_reason answer reasoning tool_calls scores"
+    "completion_tokens total_tokens finish_reason answer reasoning tool_calls evidence error_text scores"
 ).split()
 
 
@@ -82,9 +82,11 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(result | {"scores": [row for row, _ in figures.scores]})
         return
+    because = f": {visible(result['reason'])}" if result["reason"] else ""
+    click.echo(f"{result['run_id']}  {result['job']}  {result['status']}{because}")
     click.echo(
-        f"{result['run_id']}  {result['job']}  {result['status']}\n{result['planned']} planned = {result['reused']} reused + "
-        f"{result['completed']} completed + {result['failed']} failed + {result['pending']} pending\n"
+        f"{result['planned']} planned = {result['reused']} reused + {result['completed']} completed + {result['failed']} "
+        f"failed + {result['pending']} pending\n"
     )
     print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
     if figures.scores:

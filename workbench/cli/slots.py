@@ -28,6 +28,11 @@ def slots(every: bool, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
+        for row in rows:
+            row |= {
+                "pid": str(row["pid"]),
+                "busy_until": f"{row['busy_until']:%H:%M:%S} UTC" if row["busy_until"] else None,
+            }
         names = ("endpoint", "slot", "state", "pid", "job", "model", "busy_until")
         print_table(rows, {name: name.replace("_", " ") for name in names})
     else:

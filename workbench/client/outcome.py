@@ -5,8 +5,11 @@ The shapes told apart here were observed on real stacks, whose error styles diff
 
 What came in the very same words, and nothing here can tell apart: an unknown, a deleted and a regenerated key; a missing and
 an empty one; keys switched off for the account and for the platform; a model that does not exist, one that is hidden, and a
-preset without its base; a route that is down and one whose fallback is down too; a host that has no name, refuses or resets;
-a backend that answers with a page, broken JSON or an error of its own; an answer without text and one whose text is null.
+preset without its base; a host that has no name, refuses or resets.
+
+What came in different words, and is one outcome on purpose, as the same follows from it: a route that is down and one whose
+fallback is down too (`route_down`); a backend that answers the gateway with a page, broken JSON or an error of its own
+(`route_down`); an answer without text and one whose text is null (`empty`). The words are kept with the attempt.
 """
 
 import re
@@ -17,7 +20,9 @@ from workbench.client.transport import Failure, Reply
 from workbench.records import Completion, Outcome
 
 DEFAULT_ALLOWANCE_SIGNATURE = (
-    r"\b(allowance|quota|budget|credits?)\b.*\b(used up|exhausted|exceeded|reached|spent|left)\b"
+    r"\b(allowance|quota|budget|credits?|balance|usage limit|spending limit)\b.*"
+    r"\b(used up|exhausted|exceeded|reached|spent|left|depleted|too low)\b"
+    r"|\b(out of|insufficient|not enough|exceeded your( current)?)[ _](credits?|quota|balance|funds|allowance|budget)\b"
 )
 
 

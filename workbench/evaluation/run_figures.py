@@ -66,6 +66,7 @@ def run_object(figures: RunFigures, ledger: str, report: str | None) -> dict[str
         "run_id": provenance["run_id"],
         "job": provenance["job"],
         "status": provenance["status"] or "incomplete",
+        "reason": provenance["reason"],
         **{name: summary[name] for name in counts},
         "outcomes": outcomes,
         "usage": {name: summary[name] for name in tokens},

@@ -182,16 +182,12 @@ def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     return _sized(alt.layer(whole, half, middle, far), len(models))
 
 
-def course_chart(
-    latency: Sequence[Row], in_flight: Sequence[Row], pace: Sequence[Row], limit: int, colours: Colours
-) -> AnyChart:
-    """Latency by model in the course of a run, over the calls in flight and their limit.
+def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyChart:
+    """Latency by model in the course of a run.
 
     Args:
         latency: `run_latency_course` rows.
-        in_flight: `run_in_flight` rows.
-        pace: `run_pace` rows.
-        limit: The run's `max_in_flight`.
+        far: The run's length in s.
         colours: Of the ledger.
     """
     data = [
@@ -199,20 +195,32 @@ def course_chart(
         for row in latency
     ]
     models = list(dict.fromkeys(row["model"] for row in data))
-    most = max((limit, *(row["most_in_flight"] for row in in_flight)))
-    far = max((row["seconds"] for row in (*latency, *in_flight, *pace)), default=1)
-    across = alt.Scale(domain=[0, far], nice=False)
     into = _tip("s", title="seconds into the run", format=".3s")
-    upper = (
+    lines: alt.Chart = (
         _over(data, width=WIDTH, height=160)
         .mark_line(point=len(data) < 60 * len(models), strokeWidth=2)
         .encode(
-            x=alt.X("s:Q", title=None, scale=across, axis=alt.Axis(labels=False)),
+            x=alt.X("s:Q", title="seconds since the first call", scale=alt.Scale(domain=[0, far], nice=False)),
             y=alt.Y("latency:Q", title="median seconds to the answer"),
             color=alt.Color("model:N", scale=colours.scale(models), title=None),
             tooltip=[_tip("model", "N"), into, _tip("latency", title="median s", format=".3s"), _tip("answers")],
         )
     )
+    return lines
+
+
+def pace_chart(in_flight: Sequence[Row], pace: Sequence[Row], limit: int, far: float) -> AnyChart:
+    """The calls in flight in the course of a run, and how many were allowed.
+
+    Args:
+        in_flight: `run_in_flight` rows.
+        pace: `run_pace` rows.
+        limit: The run's `max_in_flight`.
+        far: The run's length in s.
+    """
+    most = max((limit, *(row["most_in_flight"] for row in in_flight)))
+    across = alt.Scale(domain=[0, far], nice=False)
+    into = _tip("s", title="seconds into the run", format=".3s")
     flights = [{"s": row["seconds"], "in flight": row["most_in_flight"]} for row in in_flight]
     levels = alt.Y(
         "in flight:Q", title=f"in flight of {limit} (line: allowed)", axis=alt.Axis(tickMinStep=1, tickCount=3)
@@ -233,7 +241,7 @@ def course_chart(
         .mark_line(interpolate="step-after", color="var(--accent)", strokeWidth=1.5)
         .encode(x=alt.X("s:Q", scale=across), y="allowed:Q", tooltip=[into, _tip("allowed"), _tip("why", "N")])
     )
-    return alt.vconcat(upper, alt.layer(area, allowed, rule), spacing=32)
+    return alt.layer(area, allowed, rule)
 
 
 def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart:

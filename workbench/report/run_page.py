@@ -19,6 +19,7 @@ from workbench.stats.intervals import Interval
 
 _NAMED = 3  # models that the verdict names; the tables have them all
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
+_UNCHANGED_PACE = 2  # its rows: the start and the end
 _PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of it thinking": "var(--m4)"}
 
 
@@ -277,15 +278,23 @@ def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
 
 
 def _course(figures: RunFigures, course: Result, flights: tuple[Result, Result], colours: Colours) -> list[Chart]:
-    """Latency in the course of the run, where it has a course."""
-    if len(course.rows) <= len(figures.tables["run_latency"]):
-        return []
-    shown = Table(
-        "run_latency_course", course, ("model", "seconds"),
-        (Column("model", "model", "text"), Column("seconds", "seconds into the run", "seconds"), Column("answers", "answers"),
-         Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
-    )  # fmt: skip
+    """Latency and calls in flight in the course of the run, where it has a course."""
     in_flight, pace = flights
-    limit = figures.provenance["max_in_flight"]
-    drawing = charts.course_chart(course.rows, in_flight.rows, pace.rows, limit, colours)
-    return [drawn("course", "Did the answers slow down in the course of the run?", drawing, shown)]
+    has_course = len(course.rows) > len(figures.tables["run_latency"])
+    far = max((row["seconds"] for row in (*course.rows, *in_flight.rows, *pace.rows)), default=1)
+    seconds = Column("seconds", "seconds into the run", "seconds")
+    found = []
+    if has_course:
+        shown = Table(
+            "run_latency_course", course, ("model", "seconds"),
+            (Column("model", "model", "text"), seconds, Column("answers", "answers"), Column("p50_ms", "median", "ms"),
+             Column("p90_ms", "90 % within", "ms")),
+        )  # fmt: skip
+        drawing = charts.course_chart(course.rows, far, colours)
+        found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown))
+    if has_course or len(pace.rows) > _UNCHANGED_PACE:
+        keys, why = ("seconds", "allowed", "reason"), Column("reason", "why", "text")
+        steps = Table("run_pace", pace, keys, (seconds, Column("allowed", "allowed"), why))
+        drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance["max_in_flight"], far)
+        found.append(drawn("pace", "How many calls were let into flight?", drawing, steps))
+    return found

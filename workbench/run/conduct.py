@@ -92,8 +92,6 @@ class Conductor:
                     housekeeping.start_soon(self._ingest_when_due)
                     await work.run(progress, self._count_call)
                     housekeeping.cancel_scope.cancel()
-                if work.overrun:
-                    self._notes.append(work.overrun)
                 ending = self._ending(work, tally, time.perf_counter() - began)
                 self._journal.append(_run_ended(self._started.run_id, ending))
             finally:
@@ -152,7 +150,8 @@ class Conductor:
             status, code = "incomplete", stop.exit_code or 3
         else:
             status, code = "complete", 0
-        reason = "" if status == "complete" else stop.reason or "; ".join(work.given_up)
+        short = [] if status == "complete" else [stop.reason] if stop.reason else work.given_up
+        reason = "; ".join([*short, *filter(None, (work.overrun,))])
         return Ending(status, code, reason, duration_s, tally, stop.error, (), work.signals > 0)
 
     def _close(self) -> WorkbenchError | None:
