@@ -287,10 +287,11 @@ def test_a_run_with_nothing_to_send_waits_for_no_slot(tmp_path: Path, stubborn: 
         assert time.monotonic() - begin < 5
 
 
-@pytest.mark.parametrize("limits", [(1, 1), (8, 2), (63, 1), (2, 2, 2, 2)])
-def test_nobody_starves(tmp_path: Path, limits: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("limits", [(1, 1), (8, 2), (63, 1), (2, 2, 2, 2), (8, 3), (8, 8), (8, 8, 8)])
+def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int, ...]) -> None:
     """Runs that take a slot again in the moment they give it back."""
     done = [0] * len(limits)
+    held, most_held, busy_s = 0, 0, 0.0
 
     async def call(number: int, slots: Slots) -> None:
         while time.monotonic() < end:
@@ -298,8 +299,13 @@ def test_nobody_starves(tmp_path: Path, limits: tuple[int, ...]) -> None:
             if slot is None:
                 await slots.changed()
                 continue
-            await anyio.sleep(0.02)
+            nonlocal held, most_held, busy_s
+            began, held = time.monotonic(), held + 1
+            most_held = max(most_held, held)
+            await anyio.sleep(0.2)
             done[number] += 1
+            held -= 1
+            busy_s += time.monotonic() - began
             slots.give_back(slot)
 
     async def main() -> None:
@@ -307,12 +313,17 @@ def test_nobody_starves(tmp_path: Path, limits: tuple[int, ...]) -> None:
             runs = [stack.enter_context(Slots(tmp_path, limit, str(limit))) for limit in limits]
             async with anyio.create_task_group() as group:
                 for number, slots in enumerate(runs):
-                    for _ in range(min(limits[number], 12)):
+                    for _ in range(limits[number]):
                         group.start_soon(call, number, slots)
 
-    end = time.monotonic() + 3
+    begin = time.monotonic()
+    end = begin + 4
     anyio.run(main)
-    assert min(done) >= 8, done
+    common, each = max(limits), max(limits) / len(limits)
+    assert most_held <= common
+    assert busy_s / (time.monotonic() - begin) > 0.9 * common, done
+    for limit, calls in zip(limits, done, strict=True):
+        assert calls >= 0.6 * min(limit, each) * 4 / 0.2, done
 
 
 def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Path, stubborn: Stubborn) -> None:

@@ -1,11 +1,14 @@
 """Who on this machine may have a request in flight on a platform: one file a slot, held by flock while a call goes on.
 
     <state folder>/slots/<endpoint>/00.slot … 62.slot   `busy_until` and who holds it
-    <state folder>/slots/<endpoint>/<pid>-….process     held by a run for as long as it lives; says whether it waits
+    <state folder>/slots/<endpoint>/<pid>-….process     held by a run for as long as it lives; says what it has and wants
 
 A run with limit N takes from slots 0 to N-1, so that any number of processes together never exceed the largest limit
 among them. The kernel frees a dead process's locks, but its calls may go on at the platform: a slot that was not given
 back by an answer stays taken, as a ghost, until `busy_until` has passed.
+
+Slots are shared by max-min fairness: a run leaves a slot to another that waits, may take it and has fewer; nobody leaves
+one that no other can use.
 """
 
 import bisect
@@ -13,10 +16,11 @@ import contextlib
 import fcntl
 import os
 import secrets
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import anyio
 import msgspec
@@ -25,8 +29,9 @@ from workbench.errors import Fault, InputError
 
 _POLL_S = 0.02
 _LOOK_EVERY_S = 0.05
+_YIELD_S = 3 * _POLL_S  # long enough for one who polls to see a slot free
 _RECORD_BYTES = 1024
-_WAITING, _CONTENT = b"1", b"0"
+_ROW = struct.Struct("<?HH")
 
 
 class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,6 +43,15 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     pid: int = 0
     job: str = ""
     model: str = ""
+
+
+class Rival(NamedTuple):
+    """What another run's process file says."""
+
+    waits: bool
+    """For a slot; not for a turn, a route or a budget."""
+    held: int
+    limit: int
 
 
 class Slot:
@@ -82,7 +96,10 @@ class Slots:
         self._held = 0
         self._given_back = anyio.Event()
         self._waits, self._waiters = False, 0
-        self._looked_at, self._others, self._others_wait = 0.0, 0, False
+        self._looked_at = 0.0
+        self._others = 0
+        self._rivals: list[Rival] = []
+        """Other runs that wait."""
         self._none_until = self._yield_until = 0.0
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +107,7 @@ class Slots:
             fresh = self._own_path.with_suffix(".new")
             self._own = _opened(fresh)
             fcntl.flock(self._own, fcntl.LOCK_EX)
-            os.pwrite(self._own, _CONTENT, 0)
+            os.pwrite(self._own, _ROW.pack(False, 0, limit), 0)
             fresh.rename(self._own_path)  # seen by others once it is locked, not before
             self._files = [_opened(folder / f"{number:02}.slot") for number in range(limit)]
         except OSError as error:
@@ -109,9 +126,10 @@ class Slots:
 
     def take(self) -> Slot | None:
         """A slot, if there is one and this run may have it now."""
-        if self._must_share():
-            return None
-        if self._kept:
+        self._look_around()
+        if self._rivals:
+            self.rest()
+        elif self._kept:
             self._held += 1
             return self._kept.pop()
         if time.monotonic() < self._none_until:
@@ -119,6 +137,8 @@ class Slots:
         now = time.time()
         for place in range(len(self._free) - 1, -1, -1):
             number = self._free[place]
+            if self._leaves(number):
+                continue
             fd = self._files[number]
             if not _locked(fd):
                 continue
@@ -127,18 +147,18 @@ class Slots:
                 continue
             del self._free[place]
             self._held += 1
-            self._say_whether_waiting()
+            self._say()
             return Slot(number, fd, self._job)
         self._none_until = time.monotonic() + _POLL_S
         return None
 
     def give_back(self, slot: Slot) -> None:
         """End the use of a slot; it is kept for the call that follows at once, unless others wait."""
-        self._say_whether_waiting()
-        if self._others_wait and self._held >= self._share():
-            self._yield_until = time.monotonic() + 3 * _POLL_S  # long enough for one who polls to see it free
         self._held -= 1
-        if self._others_wait or slot.is_ghost:
+        self._say()
+        if any(rival.limit > slot.number and not rival.held for rival in self._rivals):
+            self._yield_until = time.monotonic() + _YIELD_S
+        if self._rivals or slot.is_ghost:
             self._release(slot)
         else:
             self._kept.append(slot)
@@ -146,7 +166,7 @@ class Slots:
 
     def rest(self) -> None:
         """Let others have what was kept: no call follows at once."""
-        self._say_whether_waiting()
+        self._say()
         while self._kept:
             self._release(self._kept.pop())
 
@@ -161,7 +181,7 @@ class Slots:
         if self._given_back.is_set():
             self._given_back = anyio.Event()
         self._waiters += 1
-        self._say_whether_waiting()
+        self._say()
         try:
             with anyio.move_on_after(_POLL_S):
                 await self._given_back.wait()
@@ -181,20 +201,24 @@ class Slots:
             fcntl.flock(self._files[number], fcntl.LOCK_UN)
         return min(ghosts) if min(ghosts) > time.time() else None
 
-    def _must_share(self) -> bool:
-        """Whether others wait and this run has its share."""
+    def _leaves(self, number: int) -> bool:
+        """Whether a slot is another's to take: it waits, may take it and has fewer.
+
+        Below its share a run leaves nothing for longer than a moment, as one that waits may have been stopped.
+        """
+        if time.monotonic() < self._yield_until:
+            return any(rival.limit > number and rival.held <= self._held for rival in self._rivals)
+        if self._held < max(1, self._limit // (self._others + 1)):
+            return False
+        return any(rival.limit > number and rival.held < self._held for rival in self._rivals)
+
+    def _look_around(self) -> None:
+        """Learn, now and then, how many other runs there are, and what those that wait have."""
         now = time.monotonic()
-        if now - self._looked_at > _LOOK_EVERY_S:
-            self._looked_at = now
-            self._others, self._others_wait = self._look_around()
-        return self._others_wait and (self._held >= self._share() or now < self._yield_until)
-
-    def _share(self) -> int:
-        return max(1, self._limit // (self._others + 1))
-
-    def _look_around(self) -> tuple[int, bool]:
-        """How many other runs there are, and whether one of them waits."""
-        others, waiting = 0, False
+        if now - self._looked_at < (_POLL_S if self._rivals else _LOOK_EVERY_S):
+            return
+        self._looked_at, self._others = now, 0
+        self._rivals.clear()
         for path in self._folder.glob("*.process"):
             if path == self._own_path:
                 continue
@@ -205,15 +229,17 @@ class Slots:
                     with contextlib.suppress(OSError):
                         path.unlink()
                     continue
-                others += 1
-                waiting = waiting or os.pread(fd, 1, 0) == _WAITING
-        return others, waiting
+                self._others += 1
+                row = os.pread(fd, _ROW.size, 0)
+                if len(row) == _ROW.size and (rival := Rival(*_ROW.unpack(row))).waits:
+                    self._rivals.append(rival)
 
-    def _say_whether_waiting(self) -> None:
+    def _say(self) -> None:
+        """Say whether we wait, and how many slots we have; the latter only where somebody may look."""
         waits = self._waiters > 0
-        if waits is not self._waits:
+        if waits is not self._waits or self._others:
             self._waits = waits
-            os.pwrite(self._own, _WAITING if waits else _CONTENT, 0)
+            os.pwrite(self._own, _ROW.pack(waits, self._held, self._limit), 0)
 
 
 def slots_in(folder: Path) -> list[dict[str, object]]:
