@@ -64,6 +64,20 @@ def test_a_ledger_whose_making_was_cut_off_is_made_anew(ledger: Ledger) -> None:
     ]
 
 
+def test_a_ledger_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "large" / "ledger.duckdb"
+    elsewhere.parent.mkdir()
+    link = tmp_path / "l.duckdb"
+    link.symlink_to(elsewhere)
+    ledger = Ledger(link)
+    write_run(ledger.journal_folder, "r1", 3)
+    assert ingest(ledger).journals == 1
+    compact_ledger(ledger)
+    assert link.is_symlink()
+    assert elsewhere.is_file()
+    assert check_ledger(ledger)["attempts"] == 3
+
+
 def test_compacting_takes_in_a_log_that_a_killed_process_left(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 3)
     ingest(ledger)

@@ -3,7 +3,7 @@
 import hashlib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import resources
@@ -54,9 +54,13 @@ def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> I
     Raises:
         LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
     """
-    if not ledger.path.exists() or not ledger.path.stat().st_size:
-        _make(ledger.path)
-    with _connected(_WRITING, patience_s, _attach_to_write(ledger.path, "ledger")) as db:
+
+    def attach(db: duckdb.DuckDBPyConnection) -> None:
+        if not ledger.path.exists() or not ledger.path.stat().st_size:
+            _make(db, ledger.path.resolve())
+        db.execute(_attachment(ledger.path, "ledger"))
+
+    with _connected(_WRITING, patience_s, ledger.path, attach) as db:
         db.execute("USE ledger")
         migrate(db)
         yield db
@@ -76,8 +80,12 @@ def attached(
     Raises:
         LedgerBusyError: A process that knows nothing of the lock is writing it.
     """
-    attach = f"ATTACH {literal(str(ledger.path))} AS ledger (READ_ONLY)" if ledger.path.exists() else "SELECT 1"
-    with _connected(_FRUGAL if frugal else _READING, patience_s, attach) as db:
+
+    def attach(db: duckdb.DuckDBPyConnection) -> None:
+        if ledger.path.exists():
+            db.execute(f"ATTACH {literal(str(ledger.path))} AS ledger (READ_ONLY)")
+
+    with _connected(_FRUGAL if frugal else _READING, patience_s, ledger.path, attach) as db:
         yield db
 
 
@@ -89,24 +97,26 @@ def copy_ledger(ledger: Ledger, path: Path) -> None:
     """
     with attached(ledger) as db:
         try:
-            db.execute(_attach_to_write(path, "fresh"))
+            db.execute(_attachment(path, "fresh"))
             db.execute("COPY FROM DATABASE ledger TO fresh")
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
 
 
-def _make(path: Path) -> None:
+def _make(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     """A new file, whole from the moment at which it bears its name: DuckDB opens none whose beginning is cut off."""
     fresh = path.with_name(path.name + ".new")
     for left in (fresh, fresh.with_name(fresh.name + ".wal")):  # by a process that was killed here
         left.unlink(missing_ok=True)
-    with _connected(_WRITING, 0.0, _attach_to_write(fresh, "ledger")) as db:
-        db.execute("USE ledger")
-        migrate(db)
+    db.execute(_attachment(fresh, "fresh"))
+    db.execute("USE fresh")
+    migrate(db)
+    db.execute("USE memory")
+    db.execute("DETACH fresh")
     fresh.replace(path)
 
 
-def _attach_to_write(path: Path, name: str) -> str:
+def _attachment(path: Path, name: str) -> str:
     return f"ATTACH {literal(str(path))} AS {name} (STORAGE_VERSION '{_STORAGE_VERSION}')"
 
 
@@ -178,23 +188,25 @@ def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
 
 
 @contextmanager
-def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def _connected(
+    config: _Config, patience_s: float, path: Path, attach: Callable[[duckdb.DuckDBPyConnection], None]
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A fresh in-memory connection with a file attached; a failed one is never used again."""
     deadline = time.monotonic() + patience_s
     while True:
         db = duckdb.connect(":memory:", config=config | _EVERYWHERE)
         try:
-            db.execute(attach)
-        except duckdb.IOException as error:
+            attach(db)
+        except duckdb.Error as error:
             db.close()
-            if "set lock" not in str(error):
-                raise _unusable(attach, error) from error
+            if not isinstance(error, duckdb.IOException) or "set lock" not in str(error):
+                raise _unusable(path, error) from error
             if time.monotonic() > deadline:
                 raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
             time.sleep(POLL_S)
-        except duckdb.Error as error:
+        except BaseException:
             db.close()
-            raise _unusable(attach, error) from error
+            raise
         else:
             break
     try:
@@ -203,8 +215,7 @@ def _connected(config: _Config, patience_s: float, attach: str) -> Iterator[duck
         db.close()
 
 
-def _unusable(attach: str, error: duckdb.Error) -> InputError:
-    path = attach.split(" AS ")[0].removeprefix("ATTACH ")
+def _unusable(path: Path, error: duckdb.Error) -> InputError:
     return InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}"))
 
 

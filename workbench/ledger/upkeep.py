@@ -56,17 +56,18 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
     done = ingest(ledger)
     if done.deferred:
         raise LedgerBusyError(done.deferred)
-    copy = ledger.path.with_name(ledger.path.name + ".compact")
+    path = ledger.path.resolve()
+    copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):
         with opened_for_writing(ledger):
             pass  # closing it takes a write-ahead log in that a killed process left
-        if ledger.path.with_name(ledger.path.name + ".wal").exists():
-            raise LedgerBusyError(f"{ledger.path}.wal is still in use")
-        before = ledger.path.stat().st_size
+        if path.with_name(path.name + ".wal").exists():
+            raise LedgerBusyError(f"{path}.wal is still in use")
+        before = path.stat().st_size
         copy.unlink(missing_ok=True)
         try:
             copy_ledger(ledger, copy)
-            os.replace(copy, ledger.path)
+            os.replace(copy, path)
         finally:
             copy.unlink(missing_ok=True)
-        return before, ledger.path.stat().st_size
+        return before, path.stat().st_size

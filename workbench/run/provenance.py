@@ -71,6 +71,9 @@ def package_versions() -> dict[str, str]:
 
 def git_state(folder: Path) -> tuple[str | None, bool | None]:
     """The commit checked out around a folder and whether anything differs from it; None outside a repository."""
+    folder = folder.resolve()
+    if not any((above / ".git").exists() for above in (folder, *folder.parents)):
+        return None, None
     try:
         commit = _git(folder, "rev-parse", "HEAD").strip()
         return commit, bool(_git(folder, "status", "--porcelain", "--untracked-files=no").strip())
