@@ -1,6 +1,7 @@
 """The DuckDB file opened: with which schema, how much memory, and every value that goes into SQL."""
 
 import hashlib
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -93,14 +94,31 @@ def copy_ledger(ledger: Ledger, path: Path) -> None:
     """Write all that the DuckDB file holds, a user's own tables and views among it, to a new file without gaps.
 
     Raises:
-        WorkbenchError: It cannot be written.
+        WorkbenchError: It cannot be written, or does not hold everything.
     """
     with attached(ledger) as db:
         try:
             db.execute(_attachment(path, "fresh"))
             db.execute("COPY FROM DATABASE ledger TO fresh")
+            db.execute("CHECKPOINT fresh")  # what fails at the file's closing is told to nobody
+            db.execute("DETACH fresh")
+            db.execute(f"ATTACH {literal(str(path))} AS fresh (READ_ONLY)")
+            if _row_counts(db, "fresh") != _row_counts(db, "ledger"):
+                raise WorkbenchError(f"the copy of {ledger.path} at {path} does not hold everything")
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
+
+
+def _row_counts(db: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str, str, int]]:
+    tables = db.execute(
+        f"SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = {literal(database)} ORDER BY ALL"  # noqa: S608
+    ).fetchall()
+    found = []
+    for schema, table in tables:
+        name = ".".join('"' + part.replace('"', '""') + '"' for part in (database, schema, table))
+        counted = db.execute(f"SELECT count(*) FROM {name}").fetchone()  # noqa: S608 - quoted
+        found.append((schema, table, counted[0] if counted else 0))
+    return found
 
 
 def _make(db: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -112,7 +130,11 @@ def _make(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     db.execute("USE fresh")
     migrate(db)
     db.execute("USE memory")
+    db.execute("CHECKPOINT fresh")
     db.execute("DETACH fresh")
+    if path.exists():
+        shutil.copymode(path, fresh)
+    path.with_name(path.name + ".wal").unlink(missing_ok=True)  # of a file that is no more; it fits no other
     fresh.replace(path)
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import shutil
+from pathlib import Path
 from typing import Any
 
 from workbench.ledger.database import copy_ledger, opened_for_writing
@@ -64,10 +66,27 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
         if path.with_name(path.name + ".wal").exists():
             raise LedgerBusyError(f"{path}.wal is still in use")
         before = path.stat().st_size
-        copy.unlink(missing_ok=True)
+        log = copy.with_name(copy.name + ".wal")
+        for left in (copy, log):  # by a process that was killed here
+            left.unlink(missing_ok=True)
         try:
             copy_ledger(ledger, copy)
+            _take_over(path, copy)
             os.replace(copy, path)
         finally:
-            copy.unlink(missing_ok=True)
+            for left in (copy, log):
+                left.unlink(missing_ok=True)
         return before, path.stat().st_size
+
+
+def _take_over(path: Path, copy: Path) -> None:
+    """Give the copy the file's mode and owner, and put it on the disk for good."""
+    shutil.copymode(path, copy)
+    before = path.stat()
+    with contextlib.suppress(PermissionError):  # then it is whose who compacts
+        os.chown(copy, before.st_uid, before.st_gid)
+    fd = os.open(copy, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
