@@ -11,7 +11,7 @@ from aiohttp import web
 
 WAITS_S = {"hang": 600, "slow": 1.2, "expired": 0.5}
 USED = {"greedy": (10, 4990, 5000), "bigtokens": (2**63 + 1,) * 3}
-BUSY_S = {"later": 1.5, "tomorrow": 86400}
+BUSY_S = {"later": 1.5, "minute": 60, "tomorrow": 86400, "epoch": 1_763_755_200_000, "forever": 1e300}
 REFUSED = {"bad": 400, "doubtful": 401, "away": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 

@@ -92,6 +92,26 @@ def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: W
     assert "2 failed + 4 pending" in done.stdout
 
 
+@pytest.mark.parametrize("word", ["epoch", "forever"])
+def test_a_retry_after_beyond_every_calendar_is_left_to_a_rerun(oddly: Workbench, odd: OddServer, word: str) -> None:
+    prompts(oddly, *(f"{word} {number}" for number in range(3)))
+    result = run(oddly, code=3)
+    assert "m asks to be left alone until" in result["reason"]
+
+
+def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, odd: OddServer) -> None:
+    """The route asks for a minute after another request was to be sent again at once."""
+    prompts(oddly, "empty", "minute")
+    text = job("m", dataset="d.jsonl", limit=1).replace("passes = 1", "passes = 2\nrequest_deadline_s = 3")
+    oddly.write("job.toml", text)
+    begin = time.monotonic()
+    result = run(oddly, code=3)
+    assert time.monotonic() - begin < 10
+    assert odd.requests == ["empty", "minute"]
+    assert (result["failed"], result["pending"]) == (2, 0)
+    assert result["reason"] == "1 requests waited for another pass beyond run.request_deadline_s"
+
+
 def test_a_retry_after_that_is_no_date_stops_nothing(oddly: Workbench) -> None:
     prompts(oddly, "retry 1", "retry 2", "plain")
     assert run(oddly, code=3)["outcomes"] == {"rate_limited": 2, "ok": 1}

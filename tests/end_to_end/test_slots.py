@@ -216,6 +216,14 @@ def test_who_waits_for_something_else_does_not_keep_others_short(tmp_path: Path)
         assert [quick.take() is not None for _ in range(3)] == [True, True, True], "more than its share: nobody waits"
 
 
+def test_one_that_was_stopped_while_it_waited_is_not_waited_for(tmp_path: Path) -> None:
+    with Slots(tmp_path, 2, "running") as running, Slots(tmp_path, 2, "stopped") as stopped:
+        anyio.run(stopped.changed)  # its file says that it waits, and nothing renews that
+        assert [running.take() is not None for _ in range(2)] == [True, False]
+        time.sleep(1.1)
+        assert running.take() is not None
+
+
 def test_what_is_kept_is_let_go_for_one_who_waits(tmp_path: Path) -> None:
     with Slots(tmp_path, 2, "first") as first, Slots(tmp_path, 2, "second") as second:
         taken = [first.take(), first.take()]

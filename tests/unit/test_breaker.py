@@ -54,7 +54,29 @@ def test_a_route_is_left_alone_for_as_long_as_it_asks() -> None:
     assert breaker.hold(20, now=100) is True
     assert breaker.hold(5, now=101) is False
     assert not breaker.lets_through(0, 119.9)
-    assert breaker.lets_through(7, 120)
+    assert breaker.lets_through(0, 120)
+    assert not breaker.lets_through(1, 120), "one trial at a time"
+    breaker.ended(Outcome.RATE_LIMITED, 121)
+    assert not breaker.lets_through(1, 121)
+    breaker.ended(Outcome.OK, 122)
+    assert breaker.lets_through(7, 122)
+
+
+def test_a_route_that_asks_to_be_left_alone_for_ever_is_given_up() -> None:
+    breaker, now = Breaker(local=False), 0.0
+    told = []
+    while breaker.state != "given up":
+        told.append(breaker.hold(60, now))
+        breaker.hold(60, now + 1)  # another that was in flight
+        now = breaker.held_until
+    assert told[0] is told[-1] is True
+    assert sum(told) == 2, "of the first and of the last there is something to say"
+    assert 900 < now < 1100
+    patient = Breaker(local=False)
+    for day in range(100):
+        patient.hold(60, day * 86_400)
+        patient.ended(Outcome.OK, day * 86_400 + 60)
+    assert patient.state == "closed"
 
 
 def test_one_that_is_given_up_stays_so() -> None:

@@ -21,6 +21,8 @@ _DOUBT_S = 5.0
 _ERROR_TEXT_CHARS = 20_000
 _REDACTED = b"sk-[redacted]"
 _LEAST_KEY_CHARS = 12
+_LONGEST_RETRY_AFTER_S = 30 * 86_400.0
+"""Some servers mean a moment in ms; no calendar goes as far."""
 
 
 class ChatClient:
@@ -156,7 +158,7 @@ def _record(
 
 
 def retry_after_s(headers: dict[str, str]) -> float | None:
-    """The `Retry-After` header in s: whole, fractional (as limiters send it) or a date (RFC 9110, 10.2.3)."""
+    """The `Retry-After` header in s, a month at most: whole, fractional (as limiters send it) or a date (RFC 9110, 10.2.3)."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
@@ -167,7 +169,7 @@ def retry_after_s(headers: dict[str, str]) -> float | None:
         if moment is None:
             return None
         seconds = (moment - datetime.now(UTC)).total_seconds()
-    return seconds if 0 <= seconds < float("inf") else None
+    return min(seconds, _LONGEST_RETRY_AFTER_S) if 0 <= seconds < float("inf") else None
 
 
 def _http_date(value: str) -> datetime | None:

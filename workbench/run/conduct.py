@@ -150,8 +150,10 @@ class Conductor:
             status, code = "incomplete", stop.exit_code or 3
         else:
             status, code = "complete", 0
-        short = [] if status == "complete" else [stop.reason] if stop.reason else work.given_up
-        reason = "; ".join([*short, *filter(None, (work.overrun,))])
+        said = [work.overrun] if status == "complete" else [stop.reason, *work.given_up, work.overrun]
+        reason = "; ".join(filter(None, said))
+        if status == "incomplete" and not reason:
+            reason = f"a rerun asks again what failed: {work.mendable} of {tally.planned} requests"
         return Ending(status, code, reason, duration_s, tally, stop.error, (), work.signals > 0)
 
     def _close(self) -> WorkbenchError | None:

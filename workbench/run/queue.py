@@ -47,6 +47,7 @@ class Queue:
         self._deadline_s = float("inf") if deadline_s is None else deadline_s
         self.late = 0
         """Requests that were to be sent again, and were not, because their deadline passed while they waited."""
+        self._next_late_at = float("inf")
 
     @property
     def exhausted(self) -> bool:
@@ -56,31 +57,27 @@ class Queue:
     def is_ready(self) -> bool:
         """Whether a request may be sent now."""
         self._looked_at = time.monotonic()
+        self._drop_late()
         return any(map(self._may_go, range(len(self._ahead))))
 
     def take(self) -> Turn | None:
         """The next item; None when none may go now."""
         self._looked_at = time.monotonic()
-        turn = self._next_in_turn()
-        while turn is not None and turn.attempt > 1 and self._looked_at - turn.first_at > self._deadline_s:
-            self.late += 1
-            turn = self._next_in_turn()
-        if turn is None:
-            return None
-        model = turn.model
-        self._turn += 1
-        self._last_turn[model] = self._turn
-        self._flying[model] += 1
-        self._breakers[model].sent()
-        return turn
-
-    def _next_in_turn(self) -> Turn | None:
+        self._drop_late()
         open_models = [
             (self._flying[model], self._last_turn[model], model)
             for model in range(len(self._ahead))
             if self._may_go(model)
         ]
-        return self._next(min(open_models)[2]) if open_models else None
+        if not open_models:
+            return None
+        model = min(open_models)[2]
+        turn = self._next(model)
+        self._turn += 1
+        self._last_turn[model] = self._turn
+        self._flying[model] += 1
+        self._breakers[model].sent()
+        return turn
 
     def _next(self, model: int) -> Turn:
         if self._front[model]:
@@ -95,6 +92,7 @@ class Queue:
         """Let a request be sent once more, after a wait that holds no slot."""
         again = turn._replace(attempt=turn.attempt + 1)
         heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, again))
+        self._next_late_at = min(self._next_late_at, turn.first_at + self._deadline_s)
 
     def postpone(self, turn: Turn) -> None:
         """Keep a request that could not be sent now as the next one, and wake nobody: nothing changed."""
@@ -111,9 +109,10 @@ class Queue:
         breaker = self._breakers[model]
         return breaker if breaker.ended(outcome, time.monotonic()) else None
 
-    def hold(self, model: int, wait_s: float) -> bool:
-        """Send a model nothing for some s, as it asked; whether it was not held before."""
-        return self._breakers[model].hold(wait_s, time.monotonic())
+    def hold(self, model: int, wait_s: float) -> Breaker | None:
+        """Send a model nothing for some s, as it asked; its breaker, where there is something new to be said of that."""
+        breaker = self._breakers[model]
+        return breaker if breaker.hold(wait_s, time.monotonic()) else None
 
     def give_up(self, model: int) -> bool:
         """Send a model nothing more in this run; whether it was not given up before."""
@@ -128,15 +127,41 @@ class Queue:
         self._changed.set()
 
     async def changed(self) -> None:
-        """Wait until some request ends, or may be sent again."""
+        """Wait until some request ends, or may be sent again; not at all where none is left."""
+        if self.exhausted:
+            return
         if self._changed.is_set():
             self._changed = anyio.Event()
         due = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]
         due += [breaker.again_at for breaker in self._breakers if breaker.state == "open"]
         due += [breaker.held_until for breaker in self._breakers]
+        due.append(self._next_late_at)
         next_s = min((moment for moment in due if moment > self._looked_at), default=float("inf"))
         with anyio.move_on_after(max(0.0, next_s - time.monotonic())):
             await self._changed.wait()
+        self._looked_at = time.monotonic()
+        self._drop_late()
+
+    def _drop_late(self) -> None:
+        """Leave out what waited for another pass until its deadline was over, whatever it waited for."""
+        if self._looked_at < self._next_late_at:
+            return
+        self._next_late_at = float("inf")
+        for waiting in self._again:
+            in_time = [(ready_at, turn) for ready_at, turn in waiting if not self._is_late(turn)]
+            self.late += len(waiting) - len(in_time)
+            waiting[:] = in_time
+            heapq.heapify(waiting)
+        for postponed in self._front:
+            in_time_too = [turn for turn in postponed if turn.attempt == 1 or not self._is_late(turn)]
+            self.late += len(postponed) - len(in_time_too)
+            postponed[:] = in_time_too
+
+    def _is_late(self, turn: Turn) -> bool:
+        late_at = turn.first_at + self._deadline_s
+        if late_at > self._looked_at:
+            self._next_late_at = min(self._next_late_at, late_at)
+        return late_at <= self._looked_at
 
     def _has_more(self, model: int) -> bool:
         left = self._ahead[model] is not None or bool(self._again[model]) or bool(self._front[model])

@@ -31,7 +31,8 @@ _POLL_S = 0.02
 _LOOK_EVERY_S = 0.05
 _YIELD_S = 3 * _POLL_S  # long enough for one who polls to see a slot free
 _RECORD_BYTES = 1024
-_ROW = struct.Struct("<?HH")
+_STALE_S = 1.0
+_ROW = struct.Struct("<?HHd")
 
 
 class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,6 +53,8 @@ class Rival(NamedTuple):
     """For a slot; not for a turn, a route or a budget."""
     held: int
     limit: int
+    at: float
+    """When it said so, on the machine's steady clock: one that waits says it again with every look."""
 
 
 class Slot:
@@ -107,7 +110,7 @@ class Slots:
             fresh = self._own_path.with_suffix(".new")
             self._own = _opened(fresh)
             fcntl.flock(self._own, fcntl.LOCK_EX)
-            os.pwrite(self._own, _ROW.pack(False, 0, limit), 0)
+            os.pwrite(self._own, _ROW.pack(False, 0, limit, time.monotonic()), 0)
             fresh.rename(self._own_path)  # seen by others once it is locked, not before
             self._files = [_opened(folder / f"{number:02}.slot") for number in range(limit)]
         except OSError as error:
@@ -202,15 +205,9 @@ class Slots:
         return min(ghosts) if min(ghosts) > time.time() else None
 
     def _leaves(self, number: int) -> bool:
-        """Whether a slot is another's to take: it waits, may take it and has fewer.
-
-        Below its share a run leaves nothing for longer than a moment, as one that waits may have been stopped.
-        """
-        if time.monotonic() < self._yield_until:
-            return any(rival.limit > number and rival.held <= self._held for rival in self._rivals)
-        if self._held < max(1, self._limit // (self._others + 1)):
-            return False
-        return any(rival.limit > number and rival.held < self._held for rival in self._rivals)
+        """Whether a slot is another's to take: it waits, may take it and has fewer, or nothing and did not get a turn."""
+        more = self._held + (time.monotonic() < self._yield_until)
+        return any(rival.limit > number and rival.held < more for rival in self._rivals)
 
     def _look_around(self) -> None:
         """Learn, now and then, how many other runs there are, and what those that wait have."""
@@ -231,15 +228,17 @@ class Slots:
                     continue
                 self._others += 1
                 row = os.pread(fd, _ROW.size, 0)
-                if len(row) == _ROW.size and (rival := Rival(*_ROW.unpack(row))).waits:
-                    self._rivals.append(rival)
+                if len(row) == _ROW.size:
+                    rival = Rival(*_ROW.unpack(row))
+                    if rival.waits and now - rival.at < _STALE_S:  # else it was stopped
+                        self._rivals.append(rival)
 
     def _say(self) -> None:
         """Say whether we wait, and how many slots we have; the latter only where somebody may look."""
         waits = self._waiters > 0
         if waits is not self._waits or self._others:
             self._waits = waits
-            os.pwrite(self._own, _ROW.pack(waits, self._held, self._limit), 0)
+            os.pwrite(self._own, _ROW.pack(waits, self._held, self._limit, time.monotonic()), 0)
 
 
 def slots_in(folder: Path) -> list[dict[str, object]]:

@@ -74,7 +74,7 @@ class Work:
         self._guard = Guard(plan.job.budget, plan.job.run)
         self._caps = [_cap(model.fields) for model in plan.models]
         self.given_up: list[str] = []
-        """What is to be said of routes that failed to the end."""
+        """What is to be said of routes that failed to the end, and of requests that had no time left."""
         self.overrun: str | None = None
         """By how much the budget was overrun, if it was."""
         self._queue = Queue(plan)
@@ -110,6 +110,8 @@ class Work:
         self.ended += self._queue.late
         self.mendable += self._queue.late
         self.given_up += [self._failing(model, breaker, "is paused") for model, breaker in self._queue.paused()]
+        if self._queue.late:
+            self.given_up.append(f"{self._queue.late} requests waited for another pass beyond run.request_deadline_s")
         self.overrun = self._guard.overrun()
 
     def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
@@ -249,20 +251,29 @@ class Work:
             self._progress.note(self.given_up[-1])
 
     def _failing(self, model: int, breaker: Breaker, became: str) -> str:
-        failing_s = time.monotonic() - (breaker.failing_since or time.monotonic())
-        since = datetime.now(UTC) - timedelta(seconds=failing_s)
         trials = f" and in {MOST_TRIALS} trials" if breaker.state == "given up" else ""
         return (
-            f"{self._plan.models[model].id} has failed since {since:%Y-%m-%d %H:%M:%S} UTC and {became}: "
+            f"{self._plan.models[model].id} has failed since {self._utc(breaker.failing_since)} and {became}: "
             f"{breaker.outcome} {IN_A_ROW} times in a row{trials}"
         )
+
+    @staticmethod
+    def _utc(moment: float | None) -> str:
+        """A time of the steady clock as people read it; None is now."""
+        ago_s = 0.0 if moment is None else time.monotonic() - moment
+        return f"{datetime.now(UTC) - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"
 
     def _leave_alone(self, model: int, asked_s: float) -> None:
         """Send a route nothing before the time it named, or nothing more, where that is longer than a run waits."""
         name = self._plan.models[model].id
         if asked_s <= LONGEST_WAIT_S:
-            if self._queue.hold(model, asked_s):
-                self._progress.note(f"{name}: asks to be left alone for {asked_s:.3g} s (Retry-After); others go on")
+            breaker = self._queue.hold(model, asked_s)
+            if breaker and breaker.state == "given up":
+                since = self._utc(breaker.held_since)
+                self.given_up.append(f"{name} has asked to be left alone since {since} (Retry-After), again and again")
+                self._progress.note(f"{self.given_up[-1]}: given up")
+            elif breaker:
+                self._progress.note(f"{name}: asks to be left alone for {asked_s:.3g} s (Retry-After)")
         elif self._queue.give_up(model):
             when = datetime.now(UTC) + timedelta(seconds=asked_s)
             self.given_up.append(f"{name} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)")
