@@ -224,6 +224,17 @@ def test_one_that_was_stopped_while_it_waited_is_not_waited_for(tmp_path: Path) 
         assert running.take() is not None
 
 
+def test_what_another_cannot_use_is_not_left_to_it(tmp_path: Path) -> None:
+    with (
+        Slots(tmp_path, 4, "large") as large,
+        Slots(tmp_path, 2, "small") as small,
+        Slots(tmp_path, 2, "third") as third,
+    ):
+        assert [third.take() is not None for _ in range(2)] == [True, True]
+        anyio.run(small.changed)  # it waits for the low slots
+        assert [large.take() is not None for _ in range(3)] == [True, True, False]
+
+
 def test_what_is_kept_is_let_go_for_one_who_waits(tmp_path: Path) -> None:
     with Slots(tmp_path, 2, "first") as first, Slots(tmp_path, 2, "second") as second:
         taken = [first.take(), first.take()]
