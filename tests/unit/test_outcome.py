@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from workbench.client import outcome
+from workbench.client.chat import retry_after_s
 from workbench.client.transport import Failure, Reply
 from workbench.records import Outcome
 
@@ -149,3 +150,16 @@ def test_content_parts_and_reasoning_are_read() -> None:
     ).completion
     assert completion is not None
     assert (completion.answer, completion.reasoning) == ("ab", "r")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("20", 20), ("16.649005", 16.649005), (" 3 ", 3), ("0", 0), ("Fri, 01 Jan 2027 00:00:30 GMT", 30),
+        ("-5", None), ("nan", None), ("inf", None), ("", None), ("soon", None), ("Thu, 31 Dec 2026 23:59:59 GMT", None),
+        ("1763755200000", 30 * 86_400), ("1e300", 30 * 86_400), ("Fri, 01 Jan 2100 00:00:00 GMT", 30 * 86_400),
+    ],
+)  # fmt: skip
+def test_retry_after(value: str, seconds: float | None) -> None:
+    """A date is told from the platform's own clock, whatever ours says."""
+    assert retry_after_s({"retry-after": value, "date": "Fri, 01 Jan 2027 00:00:00 GMT"}) == seconds
