@@ -109,7 +109,7 @@ def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, od
     assert time.monotonic() - begin < 10
     assert odd.requests == ["empty", "minute"]
     assert (result["failed"], result["pending"]) == (2, 0)
-    assert result["reason"] == "1 requests waited for another pass beyond run.request_deadline_s"
+    assert result["reason"] == "1 request waited for another pass beyond run.request_deadline_s"
 
 
 def test_a_retry_after_that_is_no_date_stops_nothing(oddly: Workbench) -> None:

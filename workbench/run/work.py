@@ -110,8 +110,10 @@ class Work:
         self.ended += self._queue.late
         self.mendable += self._queue.late
         self.given_up += [self._failing(model, breaker, "is paused") for model, breaker in self._queue.paused()]
-        if self._queue.late:
-            self.given_up.append(f"{self._queue.late} requests waited for another pass beyond run.request_deadline_s")
+        if late := self._queue.late:
+            self.given_up.append(
+                f"{late} request{'s' * (late != 1)} waited for another pass beyond run.request_deadline_s"
+            )
         self.overrun = self._guard.overrun()
 
     def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
