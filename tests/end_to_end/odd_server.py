@@ -9,6 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.conftest import Workbench, job
+
 WAITS_S = {"hang": 600, "slow": 1.2, "expired": 0.5}
 USED = {"greedy": (10, 4990, 5000), "bigtokens": (2**63 + 1,) * 3}
 BUSY_S = {"later": 1.5, "minute": 60, "tomorrow": 86400, "epoch": 1_763_755_200_000, "forever": 1e300}
@@ -112,3 +114,18 @@ class OddServer:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
+
+
+def prompts(bench: Workbench, *texts: str, more: str = "") -> None:
+    bench.write("d.jsonl", "".join(json.dumps({"input": text, "target": 4}) + "\n" for text in texts))
+    bench.write("job.toml", job("m", dataset="d.jsonl") + more)
+
+
+def run(bench: Workbench, code: int = 0) -> dict[str, Any]:
+    result: dict[str, Any] = bench.json("run", "job.toml", "--no-report", code=code)
+    assert result["planned"] == result["reused"] + result["completed"] + result["failed"] + result["pending"]
+    shown = bench.json("show", result["run_id"])
+    assert {name: shown[name] for name in result if name not in ("report", "status")} == {
+        name: result[name] for name in result if name not in ("report", "status")
+    }
+    return result

@@ -6,43 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Workbench, job, sums
-from tests.end_to_end.odd_server import KEY, OddServer
+from tests.end_to_end.odd_server import KEY, OddServer, prompts, run
 from workbench.local_platform.server import ThreadedServer
-
-
-@pytest.fixture
-def odd() -> Iterator[OddServer]:
-    with OddServer() as server:
-        yield server
-
-
-@pytest.fixture
-def oddly(tmp_path: Path, odd: OddServer) -> Workbench:
-    bench = Workbench(tmp_path, None)
-    bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": KEY}
-    return bench
-
-
-def prompts(bench: Workbench, *texts: str, more: str = "") -> None:
-    bench.write("d.jsonl", "".join(json.dumps({"input": text, "target": 4}) + "\n" for text in texts))
-    bench.write("job.toml", job("m", dataset="d.jsonl") + more)
-
-
-def run(bench: Workbench, code: int = 0) -> dict[str, Any]:
-    result: dict[str, Any] = bench.json("run", "job.toml", "--no-report", code=code)
-    assert result["planned"] == result["reused"] + result["completed"] + result["failed"] + result["pending"]
-    shown = bench.json("show", result["run_id"])
-    assert {name: shown[name] for name in result if name not in ("report", "status")} == {
-        name: result[name] for name in result if name not in ("report", "status")
-    }
-    return result
 
 
 def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
@@ -70,51 +41,6 @@ def test_strange_types_and_control_characters_are_kept(oddly: Workbench) -> None
     assert result["outcomes"] == {"empty": 1, "ok": 1} or result["outcomes"] == {"ok": 1, "reasoning_exhausted": 1}
     calls = oddly.lines("show", result["run_id"], "--calls")
     assert any(call["answer"] == "4 \x00 and \x1b[31m" for call in calls)
-
-
-def test_a_route_that_says_when_to_come_again_is_left_alone_until_then(oddly: Workbench, odd: OddServer) -> None:
-    prompts(oddly, *(f"later {number}" for number in range(6)))
-    oddly.write("job.toml", job("m", dataset="d.jsonl", limit=2))
-    done = oddly("run", "job.toml", "--no-report", "--fixed", "--json", code=3)
-    result = json.loads(done.stdout)
-    since_first = [moment - odd.arrived_at[0] for moment in odd.arrived_at]
-    assert len([moment for moment in since_first if moment < 1.5]) == 2, since_first
-    assert (result["completed"], result["failed"], result["pending"]) == (4, 2, 0)
-    assert "m: asks to be left alone for 1.5 s (Retry-After)" in done.stderr
-
-
-def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: Workbench, odd: OddServer) -> None:
-    prompts(oddly, *(f"tomorrow {number}" for number in range(6)))
-    oddly.write("job.toml", job("m", dataset="d.jsonl", limit=2).replace("passes = 1", "passes = 3"))
-    done = oddly("run", "job.toml", "--no-report", "--fixed", code=3)
-    assert len(odd.requests) == 2
-    assert "m asks to be left alone until" in done.stdout
-    assert "2 failed + 4 pending" in done.stdout
-
-
-@pytest.mark.parametrize("word", ["epoch", "forever"])
-def test_a_retry_after_beyond_every_calendar_is_left_to_a_rerun(oddly: Workbench, odd: OddServer, word: str) -> None:
-    prompts(oddly, *(f"{word} {number}" for number in range(3)))
-    result = run(oddly, code=3)
-    assert "m asks to be left alone until" in result["reason"]
-
-
-def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, odd: OddServer) -> None:
-    """The route asks for a minute after another request was to be sent again at once."""
-    prompts(oddly, "empty", "minute")
-    text = job("m", dataset="d.jsonl", limit=1).replace("passes = 1", "passes = 2\nrequest_deadline_s = 3")
-    oddly.write("job.toml", text)
-    begin = time.monotonic()
-    result = run(oddly, code=3)
-    assert time.monotonic() - begin < 10
-    assert odd.requests == ["empty", "minute"]
-    assert (result["failed"], result["pending"]) == (2, 0)
-    assert result["reason"] == "1 request waited for another pass beyond run.request_deadline_s"
-
-
-def test_a_retry_after_that_is_no_date_stops_nothing(oddly: Workbench) -> None:
-    prompts(oddly, "retry 1", "retry 2", "plain")
-    assert run(oddly, code=3)["outcomes"] == {"rate_limited": 2, "ok": 1}
 
 
 def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench) -> None:

@@ -23,7 +23,7 @@ from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter, unpack
 from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.store import Ledger
-from workbench.ledger.upkeep import check_ledger, compact_ledger
+from workbench.ledger.upkeep import check_ledger
 
 
 @pytest.fixture
@@ -225,35 +225,6 @@ def test_views_of_an_earlier_version_are_renewed(ledger: Ledger) -> None:
     with duckdb.connect(str(ledger.path), read_only=True) as db:
         assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (40,)
         assert db.execute("SELECT count(*) FROM schema_versions WHERE name = 'views'").fetchone() == (1,)
-
-
-def test_compacting_keeps_what_users_made_beside_it(ledger: Ledger) -> None:
-    write_run(ledger.journal_folder, "r1", 2)
-    ingest(ledger)
-    with duckdb.connect(str(ledger.path)) as db:
-        db.execute("CREATE TABLE prices AS SELECT 'm' AS model, 2 AS price")
-        db.execute("CREATE VIEW spent AS SELECT sum(price) AS price FROM prices JOIN attempts USING (model)")
-        db.execute("CREATE SCHEMA own")
-        db.execute("CREATE TABLE own.notes AS SELECT 'kept' AS note")
-    before = check_ledger(ledger)
-    compact_ledger(ledger)
-    assert check_ledger(ledger) == before
-    with duckdb.connect(str(ledger.path), read_only=True) as db:
-        assert db.execute("FROM prices").fetchall() == [("m", 2)]
-        assert db.execute("FROM spent").fetchall() == [(4,)]
-        assert db.execute("FROM own.notes").fetchall() == [("kept",)]
-    assert not ledger.path.with_name("l.duckdb.compact").exists()
-
-
-def test_compacting_keeps_every_row(ledger: Ledger) -> None:
-    for number in range(3):
-        write_run(ledger.journal_folder, f"r{number}", 50)
-        ingest(ledger)
-    before = check_ledger(ledger)
-    compact_ledger(ledger)
-    assert check_ledger(ledger) == before
-    write_run(ledger.journal_folder, "later", 1)
-    assert ingest(ledger).journals == 1
 
 
 def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.ledger.upkeep import check_ledger, compact_ledger
+from workbench.ledger.upkeep import check_ledger
 
 
 @pytest.fixture
@@ -79,75 +79,6 @@ def test_a_log_without_its_ledger_is_in_nobodys_way(ledger: Ledger) -> None:
         write_run(ledger.journal_folder, f"r{number}", 3)
         assert ingest(ledger).journals == 1
     assert check_ledger(ledger)["attempts"] == 6
-
-
-def test_compacting_keeps_a_private_ledger_private(ledger: Ledger) -> None:
-    write_run(ledger.journal_folder, "r1", 3)
-    ingest(ledger)
-    ledger.path.chmod(0o600)
-    compact_ledger(ledger)
-    assert ledger.path.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("room_bytes", [10_000, 40_000, 100_000, 300_000, 500_000])
-def test_compacting_without_room_leaves_the_ledger_as_it_was(ledger: Ledger, room_bytes: int) -> None:
-    write_run(ledger.journal_folder, "r1", 40)
-    ingest(ledger)
-    before = ledger.path.read_bytes()
-    assert len(before) > 500_000
-    script = (
-        "import resource, sys\n"
-        "from workbench.errors import WorkbenchError\n"
-        "from workbench.ledger.store import Ledger\n"
-        "from workbench.ledger.upkeep import compact_ledger\n"
-        "room = int(sys.argv[2])\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))\n"
-        "try:\n"
-        "    compact_ledger(Ledger(sys.argv[1]))\n"
-        "except WorkbenchError as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(ledger.path), str(room_bytes)], check=True, capture_output=True, text=True
-    )
-    assert "cannot be copied" in done.stdout
-    assert ledger.path.read_bytes() == before
-    assert sorted(path.name for path in ledger.path.parent.iterdir()) == [
-        "l.duckdb",
-        "l.duckdb.journal",
-        "l.duckdb.lock",
-    ]
-
-
-def test_a_ledger_that_is_a_link_stays_one(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "large" / "ledger.duckdb"
-    elsewhere.parent.mkdir()
-    link = tmp_path / "l.duckdb"
-    link.symlink_to(elsewhere)
-    ledger = Ledger(link)
-    write_run(ledger.journal_folder, "r1", 3)
-    assert ingest(ledger).journals == 1
-    compact_ledger(ledger)
-    assert link.is_symlink()
-    assert elsewhere.is_file()
-    assert check_ledger(ledger)["attempts"] == 3
-
-
-def test_compacting_takes_in_a_log_that_a_killed_process_left(ledger: Ledger) -> None:
-    write_run(ledger.journal_folder, "r1", 3)
-    ingest(ledger)
-    script = (
-        "import duckdb, os, sys\n"
-        "db = duckdb.connect(sys.argv[1], config={'checkpoint_threshold': '1GB'})\n"
-        "db.execute(\"INSERT INTO samples SELECT 'k' || i, 's' FROM range(1000) t(i)\")\n"
-        "os._exit(0)\n"
-    )
-    subprocess.run([sys.executable, "-c", script, str(ledger.path)], check=True)
-    assert ledger.path.with_name("l.duckdb.wal").exists()
-    compact_ledger(ledger)
-    with duckdb.connect(str(ledger.path), read_only=True) as db:
-        assert db.execute("SELECT count(*) FROM samples").fetchone() == (1003,)
-    assert check_ledger(ledger)["sound"]
 
 
 def test_one_journal_that_cannot_be_ingested_does_not_hold_up_the_others(ledger: Ledger) -> None:
