@@ -4,11 +4,16 @@
 
 It prints its port as one line. `GET /statistics` gives requests, the span from the first request to the last answer,
 and the time that requests spent in it; it is the same server for every client that is compared.
+
+A request's time runs from its arrival, and the loop waits by `select`, to the microsecond: `epoll` waits in whole
+milliseconds, rounded up, which would be charged to the clients (a client in C had 2,000 calls of 50 ms answered
+in 2.21 s by such a loop, in 2.15 s by this one).
 """
 
 import asyncio
 import math
 import random
+import selectors
 import sys
 import time
 from collections.abc import Iterator
@@ -47,7 +52,7 @@ class Counting:
         self.first, self.first_at = self.first or arrived, self.first_at or time.time()
         await request.read()
         if self.median_s:
-            await asyncio.sleep(next(self.latencies_s))
+            await asyncio.sleep(arrived + next(self.latencies_s) - time.perf_counter())
         self.requests += 1
         self.last = time.perf_counter()
         self.busy_s += self.last - arrived
@@ -70,6 +75,10 @@ class Counting:
         return web.json_response(found)
 
 
+def precise_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.SelectorEventLoop(selectors.SelectSelector())
+
+
 async def main() -> None:
     """Serve until killed."""
     counting = Counting(float(sys.argv[1]) / 1000, float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
@@ -86,4 +95,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with asyncio.Runner(loop_factory=precise_loop) as runner:
+        runner.run(main())
