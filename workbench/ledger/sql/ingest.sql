@@ -37,8 +37,8 @@ WHERE run_items.run_id = newer.run_id AND run_items.request_key = newer.request_
 INSERT INTO run_items BY NAME
 SELECT run_id, request_key, generation, model, sample_id, sample_key, epoch, kind = 'reuse' AS reused,
     coalesce(answer_run_id, run_id) AS answer_run_id, coalesce(answer_call_no, call_no) AS answer_call_no
-FROM staged AS line WHERE kind = 'reuse' OR (kind = 'intent' AND call_no = (
-    SELECT max(call_no) FROM staged WHERE kind = 'intent' AND run_id = line.run_id AND request_key = line.request_key
+FROM staged AS line WHERE kind = 'reuse' OR (kind = 'intent' AND (run_id, request_key, call_no) IN (
+    SELECT run_id, request_key, max(call_no) FROM staged WHERE kind = 'intent' GROUP BY ALL
 ) AND NOT EXISTS (  -- a journal may come in later than its successor
     SELECT 1 FROM run_items AS known
     WHERE known.run_id = line.run_id AND known.request_key = line.request_key AND known.answer_call_no > line.call_no
