@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,8 +47,8 @@ class Session:
 
     @property
     def simulated(self) -> bool:
-        """Whether the platform says that its models are simulated."""
-        return any(model.simulated for model in self.models)
+        """Whether the platform says that all its models are simulated."""
+        return all(model.simulated for model in self.models)
 
 
 @asynccontextmanager
@@ -82,9 +82,12 @@ async def connected(where: Where) -> AsyncIterator[Session]:
         async with Http(headers, proxy=endpoint.proxy) as http:
             client = ChatClient(http, endpoint, settings.allowance.signature or DEFAULT_ALLOWANCE_SIGNATURE)
             models = await client.list_models()
-            if is_loopback(endpoint.base_url) and any(model.simulated for model in models):
-                endpoint = msgspec.structs.replace(endpoint, identity=LOCAL)  # whatever its port
-            yield Session(endpoint, client, models)
+            session = Session(endpoint, client, models)
+            if is_loopback(endpoint.base_url) and session.simulated:
+                session = replace(
+                    session, endpoint=msgspec.structs.replace(endpoint, identity=LOCAL)
+                )  # whatever its port
+            yield session
 
 
 @contextmanager
@@ -109,7 +112,9 @@ def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
 
 def ledger_to_write(where: Where) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
-    return Ledger(where.ledger or where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER))
+    if where.ledger is not None:
+        return Ledger(where.ledger)
+    return Ledger(where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER))
 
 
 def ledger_to_read(where: Where) -> Ledger:

@@ -1,5 +1,6 @@
 """A ledger written anew: everything is kept, or it is as it was."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import duckdb
 import pytest
 
 from tests.unit.ledger_rows import write_run
+from workbench.errors import LockHeldError
 from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger
 from workbench.ledger.upkeep import check_ledger, compact_ledger
@@ -114,3 +116,37 @@ def test_compacting_takes_in_a_log_that_a_killed_process_left(ledger: Ledger) ->
     with duckdb.connect(str(ledger.path), read_only=True) as db:
         assert db.execute("SELECT count(*) FROM samples").fetchone() == (1003,)
     assert check_ledger(ledger)["sound"]
+
+
+def test_a_link_and_what_it_names_are_one_ledger(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.duckdb")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "link").symlink_to(ledger.path)
+    link = Ledger(tmp_path / "here" / "link")
+    with ledger.running("j"), pytest.raises(LockHeldError, match="running already"), link.running("j"):
+        pass
+    write_run(link.journal_folder, "r1", 2)
+    assert len(ledger.journals()) == 1
+    assert list((tmp_path / "here").iterdir()) == [link.path]
+
+
+def test_nobody_writes_to_a_ledger_between_its_copy_and_its_replacement(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a program that knows nothing of the lock wrote then would be in the old file alone."""
+    write_run(ledger.journal_folder, "r1", 2)
+    ingest(ledger)
+    script = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('CREATE TABLE late AS SELECT 1')"
+    real, told = os.replace, []
+
+    def written_to_before(source: Path, target: Path) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(ledger.path)], capture_output=True, text=True, check=False
+        )
+        told.append(done.stderr)
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", written_to_before)
+    compact_ledger(ledger)
+    assert "Could not set lock" in told[0]
+    subprocess.run([sys.executable, "-c", script, str(ledger.path)], check=True)

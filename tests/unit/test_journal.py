@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from workbench.ledger.entries import SampleSeen
-from workbench.ledger.journal import RESERVE_BYTES, JournalFullError, JournalWriter, set_torn_tail_aside, unpack
+from workbench.ledger.journal import RESERVE_BYTES, JournalFullError, JournalWriter
+from workbench.ledger.recovery import set_aside, unpack
 
 
 def entry(number: int, size: int = 10) -> SampleSeen:
@@ -61,9 +62,9 @@ def test_a_torn_tail_is_set_aside_and_the_rest_is_whole(tmp_path: Path, damage: 
     found = unpack(path, io.BytesIO())
     assert found.torn is not None
     assert found.records == (5 if damage == "rubbish" else 4)
-    aside = set_torn_tail_aside(path, found.torn)
-    assert aside.stat().st_size == found.torn.size
-    assert unpack(path, io.BytesIO()).torn is None
+    aside = set_aside(path, [found.torn], ".torn")
+    assert aside.read_bytes() == data[-found.torn.size :]
+    assert found.damaged == ()
 
 
 def test_durable_counts_only_what_is_synced(tmp_path: Path) -> None:
@@ -153,3 +154,28 @@ def test_a_limit_on_file_sizes_goes_on_in_another_file(tmp_path: Path) -> None:
     files = sorted(tmp_path.glob("*.zst"))
     assert len(files) == 2
     assert sum(len(lines(path)) for path in files) == int(done.stdout)
+
+
+def test_what_was_lost_once_is_never_called_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel forgets what it could not write: the next sync of the same file succeeds."""
+    told: list[int] = []
+    real, failing = os.fdatasync, [OSError(errno.EIO, "Input/output error")]
+
+    def fails_once(fd: int) -> None:
+        if failing:
+            raise failing.pop()
+        real(fd)
+
+    writer = JournalWriter(tmp_path)
+    monkeypatch.setattr(os, "fdatasync", fails_once)
+    writer.append(entry(1))
+    writer.flush()
+    writer.sync_in_background(told.append)
+    assert writer._thread is not None
+    writer._thread.join(5)
+    writer.append(entry(2))
+    with pytest.raises(JournalFullError, match="Input/output error"):
+        writer.flush()
+    with pytest.raises(JournalFullError):
+        writer.close()
+    assert (told, writer.durable) == ([], 0)

@@ -20,8 +20,9 @@ from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.database import FRUGAL_MEMORY_MIB, literal, migrations
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
-from workbench.ledger.journal import JournalWriter, unpack
+from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import LedgerMemoryError, reading
+from workbench.ledger.recovery import unpack
 from workbench.ledger.store import Ledger
 from workbench.ledger.upkeep import check_ledger
 

@@ -1,6 +1,8 @@
 """What killed processes leave beside a ledger."""
 
+import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ import duckdb
 import pytest
 
 from tests.unit.ledger_rows import answer, intent, started, write_run
+from workbench.errors import InputError
 from workbench.ledger.entries import Answer
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
@@ -110,3 +113,58 @@ def test_a_journal_of_long_texts_is_ingested(ledger: Ledger) -> None:
     assert ingest(ledger).journals == 1
     with reading(ledger) as reader:
         assert reader.row("run_summary", run_id="r")["completed"] == 60
+
+
+@pytest.mark.parametrize("where", ["first", "middle", "magic", "length"])
+def test_what_lies_behind_a_damaged_stretch_is_kept(ledger: Ledger, where: str) -> None:
+    journal = write_run(ledger.journal_folder, "r1", 9)
+    data = bytearray(journal.read_bytes())
+    beginnings = [found.start() for found in re.finditer(rb"\x28\xb5\x2f\xfd", data)]
+    place = {"first": 12, "middle": beginnings[4] + 30, "magic": beginnings[4], "length": beginnings[4] + 5}[where]
+    data[place : place + 3] = b"XXX"
+    journal.write_bytes(data)
+    state = check_ledger(ledger)
+    assert not state["sound"]
+    assert state["damaged_journals"] == [str(journal)]
+    assert state["torn_journals"] == []
+    done = ingest(ledger)
+    with reading(ledger) as reader:
+        assert (
+            len(list(reader.rows("accepted_answers", request_keys=[f"key{n}" for n in range(1, 10)], generation=None)))
+            == 8
+        )
+    assert [Path(path).suffix for path in done.damaged] == [".damaged"]
+    assert "the answers in there are lost" in done.asides()[0]
+    assert check_ledger(ledger)["damaged_journals"] == []
+
+
+def test_a_journal_that_may_not_be_read_keeps_no_other_from_the_ledger(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign, own = (write_run(ledger.journal_folder, run_id, 2) for run_id in ("r1", "r2"))
+    real = os.open
+
+    def not_ours(path: Path, flags: int, mode: int = 0o777) -> int:
+        if path == foreign:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", not_ours)
+    done = ingest(ledger)
+    assert (done.journals, done.busy) == (1, False)
+    assert foreign.name in done.deferred
+    assert (foreign.exists(), own.exists()) == (True, False)
+
+
+def test_a_folder_with_the_name_of_a_journal_is_none(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 2)
+    (ledger.journal_folder / "x.jsonl.zst").mkdir()
+    assert ingest(ledger).journals == 1
+
+
+def test_what_is_in_the_way_of_a_ledger_is_named(ledger: Ledger) -> None:
+    ledger.lock_path.mkdir()
+    with pytest.raises(InputError, match=r"l\.duckdb\.lock is in the way"):
+        Ledger(ledger.path)
+    with pytest.raises(InputError, match="it is empty"):
+        Ledger("")

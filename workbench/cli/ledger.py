@@ -54,11 +54,11 @@ def recover(as_json: bool, **given: Any) -> None:
         print_json(done)
     else:
         click.echo(f"{done.records} records from {done.journals} journals")
-        for torn in done.torn:
-            say(f"a torn tail was set aside: {torn}")
+        for aside in done.asides():
+            say(aside)
     if done.deferred:
         say(f"error: {done.deferred}")
-        sys.exit(5 if done.busy else 1)
+        sys.exit(5 if done.busy else 3)
 
 
 @ledger.command()

@@ -90,8 +90,11 @@ def attached(
         yield db
 
 
-def copy_ledger(ledger: Ledger, path: Path) -> None:
+@contextmanager
+def copied(ledger: Ledger, path: Path) -> Iterator[None]:
     """Write all that the DuckDB file holds, a user's own tables and views among it, to a new file without gaps.
+
+    The ledger stays open meanwhile, so that no other program can write to it.
 
     Raises:
         WorkbenchError: It cannot be written, or does not hold everything.
@@ -107,6 +110,7 @@ def copy_ledger(ledger: Ledger, path: Path) -> None:
                 raise WorkbenchError(f"the copy of {ledger.path} at {path} does not hold everything")
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
+        yield
 
 
 def _row_counts(db: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str, str, int]]:

@@ -16,7 +16,7 @@ import msgspec
 from workbench.errors import WorkbenchError
 from workbench.ledger.database import INGEST_MEMORY_MIB, insert_row, literal, opened_for_writing, sql
 from workbench.ledger.entries import journal_columns
-from workbench.ledger.journal import Unpacked, set_torn_tail_aside, unpack
+from workbench.ledger.recovery import Unpacked, set_aside, unpack
 from workbench.ledger.store import Ledger, LedgerBusyError
 
 INGEST_PATIENCE_S = 2.0
@@ -34,10 +34,20 @@ class Ingested(msgspec.Struct, frozen=True):
     records: int = 0
     torn: tuple[str, ...] = ()
     """Files that hold what followed the last whole frame of a journal whose process died while writing."""
+    damaged: tuple[str, ...] = ()
+    """Files that hold what lay between whole frames of a journal and cannot be read."""
     deferred: str = ""
     """Why journals were left for the next ingest; empty when none were."""
     busy: bool = False
     """Whether they were left because another process has the ledger."""
+
+    def asides(self) -> list[str]:
+        """What is to be said of the files that were set aside."""
+        torn = [f"a torn journal tail was set aside: {path}" for path in self.torn]
+        return torn + [
+            f"a journal was damaged on the disk: what cannot be read of it is in {path}, the answers in there are lost"
+            for path in self.damaged
+        ]
 
 
 def ingest(
@@ -69,26 +79,29 @@ def ingest(
 def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[str, Unpacked]) -> Ingested:
     done = records = 0
     torn: list[str] = []
+    damaged: list[str] = []
     deferred = ""
     journals = ledger.journals()
     if len(journals) == 1:  # of many the log takes the commits more quickly
         db.execute(f"SET wal_autocheckpoint = '{_WORTH_A_CHECKPOINT}'")
     for journal in journals:
-        with _dead_journal(journal) as dead:
-            if not dead:
-                continue
-            try:
+        try:
+            with _dead_journal(journal) as dead:
+                if not dead:
+                    continue
                 content = _ingest_one(journal, db, whole.get(journal.name))
-            except duckdb.Error as error:  # the others go on
-                with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
-                    db.execute("ROLLBACK")
-                deferred = deferred or f"{journal.name} cannot be ingested: {error}"
-                continue
-            if content.torn:
-                torn.append(str(set_torn_tail_aside(journal, content.torn)))
+                if content.torn:
+                    torn.append(str(set_aside(journal, [content.torn], ".torn")))
+                if content.damaged:
+                    damaged.append(str(set_aside(journal, content.damaged, ".damaged")))
+                journal.unlink()  # committed: DuckDB has synced it
+        except (duckdb.Error, OSError) as error:  # the others go on
+            with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
+                db.execute("ROLLBACK")
+            deferred = deferred or f"{journal.name} cannot be ingested: {error}"
+        else:
             done, records = done + 1, records + content.records
-            journal.unlink()  # committed: DuckDB has synced it
-    return Ingested(done, records, tuple(torn), deferred)
+    return Ingested(done, records, tuple(torn), tuple(damaged), deferred)
 
 
 def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None) -> Unpacked:
@@ -145,7 +158,7 @@ def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
 @contextmanager
 def _dead_journal(journal: Path) -> Iterator[bool]:
     """Hold a journal's lock, if its writer no longer does."""
-    fd = os.open(journal, os.O_RDWR | os.O_CLOEXEC)
+    fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         dead = True

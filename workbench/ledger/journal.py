@@ -5,7 +5,7 @@ What it promises:
 - an entry is handed to the kernel (`write(2)`) by `flush`: it survives any death of the process;
 - it is on the disk (`fdatasync`) once `durable` counts it: it survives a power cut. Only that is acknowledged;
 - a file is written by one process, which holds its lock for as long as it lives, and is never appended to again;
-- a torn tail is recognised by its missing or wrong checksum and set aside; everything before it is whole.
+- what a kill or a power cut leaves torn is recognised by its missing or wrong checksum (`recovery` reads journals back).
 
 Frames are compressed and written on the caller's thread (5 µs and 2 µs a record; a hand-over to another thread costs
 more), and synced by a thread of their own, one `fdatasync` for everything written since the last.
@@ -17,24 +17,22 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
-from workbench.zstd import CompressionParameter, ZstdCompressor, ZstdDecompressor, ZstdError
+from workbench.ledger.recovery import SUFFIX, Unpacked
+from workbench.zstd import CompressionParameter, ZstdCompressor
 
-SUFFIX = ".jsonl.zst"
 RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
 _FRAME_OPTIONS: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _GATHER_S = 0.002  # let a sync cover what is written meanwhile: more of them only cost more
-_CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
 
 
 class JournalFullError(IncompleteError):
@@ -99,8 +97,8 @@ class JournalWriter:
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise self._full(error) from error
-            self._use_reserve(error)
             try:
+                self._use_reserve(error)
                 self._write(frame)
             except OSError as again:
                 raise self._full(again) from again
@@ -118,8 +116,11 @@ class JournalWriter:
             JournalFullError: The disk is full, or cannot be written.
         """
         self.flush()
-        with self._file_lock:
-            self._sync()
+        try:
+            with self._file_lock:
+                self._sync()
+        except OSError as error:
+            raise self._full(error) from error
 
     def sync_in_background(self, notify: Callable[[int], None]) -> None:
         """Keep syncing from a thread, and tell `durable` after each sync.
@@ -136,9 +137,8 @@ class JournalWriter:
                 with self._file_lock:
                     try:
                         self._sync()
-                    except OSError as error:
-                        self._failed = error
-                        self.no_room = True
+                    except OSError:  # the next flush says so
+                        return
                 notify(self.durable)
 
         self._thread = threading.Thread(target=keep_syncing, name="journal-sync", daemon=True)
@@ -168,9 +168,16 @@ class JournalWriter:
             self._free_reserve()
 
     def _sync(self) -> None:
+        """Make what is written durable; after a failure nothing ever is, as the kernel forgets what it could not write."""
+        if self._failed is not None:
+            raise self._failed
         if self._fd is not None and self.durable < self._written:
             written = self._written
-            os.fdatasync(self._fd)
+            try:
+                os.fdatasync(self._fd)
+            except OSError as error:
+                self._failed, self.no_room = error, True
+                raise
             self.durable = written
 
     def _open(self) -> None:
@@ -231,7 +238,7 @@ class JournalWriter:
         self._free_reserve()
         if error.errno == errno.EFBIG and self._fd is not None:
             with self._file_lock:
-                os.fdatasync(self._fd)
+                self._sync()
                 os.close(self._fd)
                 self._fd = None
             self._open()
@@ -240,78 +247,3 @@ class JournalWriter:
         self.no_room = True
         reason = error.strerror or str(error)
         return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; make room and run again")
-
-
-class Torn(msgspec.Struct, frozen=True):
-    """What follows the last whole frame of a journal."""
-
-    offset: int
-    size: int
-
-
-def frames(stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
-    """The whole frames of a journal as (content, offset of the frame's end); stops before a torn tail.
-
-    Args:
-        stream: The file, from its beginning.
-    """
-    end, pending = 0, b""
-    decoder = ZstdDecompressor()
-    parts: list[bytes] = []
-    consumed = 0
-    while True:
-        data = pending or stream.read(_CHUNK_BYTES)
-        pending = b""
-        if not data:
-            return
-        try:
-            parts.append(decoder.decompress(data))
-        except ZstdError:
-            return
-        consumed += len(data)
-        if decoder.eof:
-            pending = decoder.unused_data
-            consumed -= len(pending)
-            end = consumed
-            yield b"".join(parts), end
-            parts.clear()
-            decoder = ZstdDecompressor()
-
-
-class Unpacked(msgspec.Struct, frozen=True):
-    """What a journal held."""
-
-    records: int
-    longest_line_bytes: int
-    size_bytes: int
-    """Uncompressed."""
-    torn: Torn | None
-
-
-def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
-    """Write the lines of a journal's whole frames to a file.
-
-    Args:
-        journal: The file; it may still be growing.
-        into: Where the lines go.
-    """
-    end = records = longest = size_bytes = 0
-    with journal.open("rb") as stream:
-        for content, end in frames(stream):  # noqa: B007 - the last end is needed
-            into.write(content)
-            records += content.count(b"\n")
-            size_bytes += len(content)
-            longest = max(longest, max(map(len, content.split(b"\n"))))
-        size = os.fstat(stream.fileno()).st_size
-    into.flush()
-    return Unpacked(records, longest, size_bytes, Torn(end, size - end) if size > end else None)
-
-
-def set_torn_tail_aside(journal: Path, torn: Torn) -> Path:
-    """Move what follows the last whole frame to a file of its own, and cut it off; the journal's lock must be held."""
-    aside = journal.with_name(journal.name + ".torn")
-    with journal.open("rb+") as stream:
-        stream.seek(torn.offset)
-        aside.write_bytes(stream.read())
-        stream.truncate(torn.offset)
-    return aside

@@ -23,7 +23,7 @@ from workbench.ledger.database import (
     sql,
 )
 from workbench.ledger.ingest import stage
-from workbench.ledger.journal import Unpacked, unpack
+from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 
 if TYPE_CHECKING:

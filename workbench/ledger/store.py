@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import Fault, InputError, LockHeldError
-from workbench.ledger.journal import SUFFIX
+from workbench.ledger.recovery import SUFFIX
 
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
@@ -36,15 +36,24 @@ class Ledger:
 
     def __init__(self, address: str | Path) -> None:
         text = str(address)
+        if not text:
+            raise InputError(Fault("--ledger", "it is empty", "the path of a file"))
         if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
             raise InputError(Fault("--ledger", f"{text!r}: only a plain path is a ledger's address in this version"))
         self.path = Path(text).absolute()
-        self.journal_folder = self.path.with_name(self.path.name + ".journal")
-        self.lock_path = self.path.with_name(self.path.name + ".lock")
+        file = self.path.resolve()  # a link and what it names are one ledger, with the same locks and journals
+        self.journal_folder = file.with_name(file.name + ".journal")
+        self.lock_path = file.with_name(file.name + ".lock")
         if not self.path.parent.is_dir():
             raise InputError(Fault("--ledger", f"there is no folder {self.path.parent}"))
         if self.path.is_dir():
             raise InputError(Fault("--ledger", f"{self.path} is a folder, not a file"))
+        for beside, is_right in (
+            (self.lock_path, self.lock_path.is_file),
+            (self.journal_folder, self.journal_folder.is_dir),
+        ):
+            if beside.exists() and not is_right():
+                raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger keeps its own there"))
         if _is_something_else(self.path):
             raise InputError(Fault("--ledger", f"{self.path} is no DuckDB file", "name another file"))
 
@@ -55,7 +64,7 @@ class Ledger:
 
     def journals(self) -> list[Path]:
         """The journal files that are here, oldest first."""
-        return sorted(self.journal_folder.glob(f"*{SUFFIX}"))
+        return sorted(path for path in self.journal_folder.glob(f"*{SUFFIX}") if path.is_file())
 
     @contextmanager
     def locked(self, *, exclusive: bool, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:

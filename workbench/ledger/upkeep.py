@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from workbench.ledger.database import copy_ledger, opened_for_writing
+from workbench.ledger.database import copied, opened_for_writing
 from workbench.ledger.ingest import ingest
-from workbench.ledger.journal import unpack
 from workbench.ledger.queries import reading
+from workbench.ledger.recovery import unpack
 from workbench.ledger.store import Ledger, LedgerBusyError
 
 _MUST_BE_ZERO = (
@@ -26,21 +26,25 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     """What a ledger holds and whether it is sound: figures of the query `ledger_state`, and the state of its journals.
 
     A journal with a torn tail is no fault of soundness: its writer was killed or still writes, and what was acknowledged
-    lies before the tear.
+    lies before the tear. One that is damaged before its end is.
     """
     with reading(ledger) as reader:
         state = reader.row("ledger_state")
-    torn = []
+    torn, damaged = [], []
     for journal in ledger.journals():
         with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
-            if unpack(journal, nowhere).torn:
+            content = unpack(journal, nowhere)
+            if content.torn:
                 torn.append(str(journal))
-    sound = all(state[name] == 0 for name in _MUST_BE_ZERO) and state["kinds"] <= 1
+            if content.damaged:
+                damaged.append(str(journal))
+    sound = all(state[name] == 0 for name in _MUST_BE_ZERO) and state["kinds"] <= 1 and not damaged
     return {
         "ledger": str(ledger.path),
         **state,
         "journals": len(ledger.journals()),
         "torn_journals": torn,
+        "damaged_journals": damaged,
         "sound": sound,
     }
 
@@ -70,9 +74,9 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
         for left in (copy, log):  # by a process that was killed here
             left.unlink(missing_ok=True)
         try:
-            copy_ledger(ledger, copy)
-            _take_over(path, copy)
-            os.replace(copy, path)
+            with copied(ledger, copy):
+                _take_over(path, copy)
+                os.replace(copy, path)
         finally:
             for left in (copy, log):
                 left.unlink(missing_ok=True)

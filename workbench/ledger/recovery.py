@@ -1,0 +1,118 @@
+"""Journals read back: every whole frame, whatever lies between, before or behind it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from workbench.zstd import ZstdDecompressor, ZstdError
+
+SUFFIX = ".jsonl.zst"
+_MAGIC = b"\x28\xb5\x2f\xfd"  # how a frame begins: RFC 8878, section 3.1.1
+_CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
+
+
+class Stretch(msgspec.Struct, frozen=True):
+    """A part of a journal that is no whole frame."""
+
+    offset: int
+    size: int
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """What a journal held."""
+
+    records: int
+    longest_line_bytes: int
+    size_bytes: int
+    """Uncompressed."""
+    torn: Stretch | None = None
+    """What follows the last whole frame: its writer died while writing it, or writes it just now."""
+    damaged: tuple[Stretch, ...] = ()
+    """What lies before a whole frame and was one: a disk or another program changed it."""
+
+
+def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
+    """Write the lines of a journal's whole frames to a file.
+
+    Args:
+        journal: The file; it may still be growing.
+        into: Where the lines go.
+    """
+    end = records = longest = size_bytes = 0
+    damaged = []
+    with journal.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        for content, start, frame_end in frames(stream, size):
+            if start > end:
+                damaged.append(Stretch(end, start - end))
+            end = frame_end
+            into.write(content)
+            records += content.count(b"\n")
+            size_bytes += len(content)
+            longest = max(longest, max(map(len, content.split(b"\n"))))
+    into.flush()
+    torn = Stretch(end, size - end) if size > end else None
+    return Unpacked(records, longest, size_bytes, torn, tuple(damaged))
+
+
+def frames(stream: IO[bytes], size: int) -> Iterator[tuple[bytes, int, int]]:
+    """The whole frames of a journal as (content, offset of the frame's beginning, of its end).
+
+    Args:
+        stream: The file.
+        size: How much of it to read, in bytes: what comes while it is read would make what is torn look damaged.
+    """
+    start: int | None = 0
+    while start is not None:
+        stream.seek(start)
+        for content, frame_start, end in _run_of_frames(stream, start, size):
+            yield content, frame_start, end
+            start = end
+        start = _next_beginning(stream, start + 1, size)
+
+
+def _run_of_frames(stream: IO[bytes], start: int, size: int) -> Iterator[tuple[bytes, int, int]]:
+    """Frames that follow each other without a gap, up to what is none."""
+    consumed, pending = start, b""
+    decoder = ZstdDecompressor()
+    parts: list[bytes] = []
+    while data := pending or stream.read(min(_CHUNK_BYTES, size - consumed)):
+        pending = b""
+        try:
+            parts.append(decoder.decompress(data))
+        except ZstdError:
+            return
+        consumed += len(data)
+        if decoder.eof:
+            pending = decoder.unused_data
+            consumed -= len(pending)
+            yield b"".join(parts), start, consumed
+            start = consumed
+            parts.clear()
+            decoder = ZstdDecompressor()
+
+
+def _next_beginning(stream: IO[bytes], offset: int, size: int) -> int | None:
+    """Where the next frame may begin; None where none does."""
+    stream.seek(offset)
+    kept = b""
+    while offset < size and (data := stream.read(min(_CHUNK_BYTES, size - offset))):
+        window = kept + data
+        if (place := window.find(_MAGIC)) >= 0:
+            return offset - len(kept) + place
+        kept = window[1 - len(_MAGIC) :]
+        offset += len(data)
+    return None
+
+
+def set_aside(journal: Path, stretches: Sequence[Stretch], suffix: str) -> Path:
+    """Copy parts of a journal that cannot be read to a file beside it, of its name and the suffix."""
+    aside = journal.with_name(journal.name + suffix)
+    with journal.open("rb") as stream, aside.open("wb") as into:
+        for stretch in stretches:
+            stream.seek(stretch.offset)
+            into.write(stream.read(stretch.size))
+    return aside
