@@ -105,7 +105,7 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> Planned:
                         for row in reader.rows("tools_forced")
                     }
             findings = lint_plan(plan, session.models, experience)
-            return Planned(plan, findings, session.simulated, str(ledger.path))
+            return Planned(plan, findings, _is_simulated(session, plan), str(ledger.path))
 
 
 async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
@@ -126,7 +126,8 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
             run_id = new_run_id(now)
             generation = _generation(ledger, options, run_id, plan)
             _take_answers(session, plan, ledger, None if generation == BASE_GENERATION else generation)
-            started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=session.simulated)
+            simulated = _is_simulated(session, plan)
+            started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
             started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
             conductor = Conductor(plan, session.client, ledger, started, session.models)
             with (
@@ -152,7 +153,7 @@ def _finished(
                 from workbench.report.ledger_pages import write_pages
 
                 report = str(write_pages(ledger, [run_id], reports)[0])
-    except Exception as failed:
+    except (Exception, SkippedError) as failed:
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
         mend = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
         notes.append(f"scores or page are missing ({failed}); {mend}")
@@ -179,10 +180,25 @@ def _expanded(session: Session, job: Job) -> Iterator[Plan]:
 
 
 def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str | None) -> None:
+    simulated = _is_simulated(session, plan)
     if ledger.exists:
         with reading(ledger) as reader:
-            refuse_mixing(reader, ledger, simulated=session.simulated)
+            refuse_mixing(reader, ledger, simulated=simulated)
             plan.take_answers(reader, generation)
+
+
+def _is_simulated(session: Session, plan: Plan) -> bool:
+    """Whether a run asks simulated models.
+
+    Raises:
+        InputError: It asks others too; a platform of one's own may have both.
+    """
+    asked = {model.id for model in plan.models}
+    kinds = {model.simulated: model.id for model in session.models if model.id in asked}
+    if len(kinds) > 1:
+        problem = f"{kinds[True]!r} is simulated and {kinds[False]!r} is not; a ledger never mixes them"
+        raise InputError(Fault(f"{plan.job.path}: models", problem, "a job and a ledger for either"))
+    return True in kinds
 
 
 def _check_occasion(job: Job, options: RunOptions) -> None:

@@ -162,14 +162,7 @@ def _cost(summary: Row) -> str:
 
 def continuation(run: Row, ledger: str) -> str:
     """The command that goes on with a run, or runs it again, but for the options that name the platform."""
-    words = [
-        "workbench",
-        "run",
-        run["job_path"],
-        *(["--local"] if run["identity"] == "local" else []),
-        "--ledger",
-        ledger,
-    ]
+    words = ["workbench", "run", run["job_path"], "--ledger", ledger]
     if run["generation"] != "base":
         words += ["--resume", run["run_id"]]
     return shlex.join(words)
