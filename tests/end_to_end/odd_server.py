@@ -84,7 +84,11 @@ class OddServer:
                 usage = {"total_tokens": [1], "completion_tokens_details": "no"}
                 message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
-        return web.json_response({"model": "m", "choices": [choice], "usage": usage}, headers=headers)
+        answer = {"model": "m", "choices": [choice], "usage": usage}
+        text = json.dumps(answer)
+        if word == "escaped":
+            text = text.replace(KEY, KEY.replace("0", "\\u0030").replace("-", "\\u002D"))
+        return web.Response(text=text, content_type="application/json", headers=headers)
 
     async def _start(self) -> None:
         app = web.Application()

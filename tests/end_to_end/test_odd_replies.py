@@ -72,6 +72,16 @@ def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
             assert KEY.encode() not in path.read_bytes(), path
 
 
+def test_a_key_that_is_echoed_in_escapes_is_kept_nowhere(oddly: Workbench) -> None:
+    prompts(oddly, "escaped")
+    result = run(oddly)
+    (call,) = oddly.lines("show", result["run_id"], "--calls")
+    assert call["answer"] == "The answer is 4. sk-[redacted]"
+    for path in oddly.folder.rglob("*"):
+        if path.is_file():
+            assert KEY[3:].encode() not in path.read_bytes(), path
+
+
 def test_a_short_key_does_not_redact_answers(oddly: Workbench) -> None:
     oddly.environment["WORKBENCH_API_KEY"] = "e"
     prompts(oddly, "plain")

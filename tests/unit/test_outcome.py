@@ -72,6 +72,11 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
     ("gateway gone, after a list", 404, {"detail": "Model '' was not found"}, Outcome.GATEWAY_UNREACHABLE),
     ("page from in front", 502, b"<html>502 Bad Gateway</html>", Outcome.GATEWAY_UNREACHABLE),
     ("page from in front, time-out", 504, b"<html>504</html>", Outcome.GATEWAY_TIMEOUT),
+    ("page: too large a body", 413, b"<html>413 Request Entity Too Large</html>", Outcome.BAD_REQUEST),
+    ("page: not allowed in", 401, b"<html>401 Authorization Required</html>", Outcome.KEY_REJECTED),
+    ("page: forbidden", 403, b"<html>403 Forbidden</html>", Outcome.KEY_NOT_ALLOWED),
+    ("page: too many", 429, b"<html>429 Too Many Requests</html>", Outcome.RATE_LIMITED),
+    ("page: not found", 404, b"<html>404 Not Found</html>", Outcome.GATEWAY_UNREACHABLE),
     ("time-out", 408, {"error": {"message": "litellm.Timeout: APITimeoutError"}}, Outcome.GATEWAY_TIMEOUT),
     ("time-out in the 400 style", 400, {"detail": "litellm.Timeout: APITimeoutError"}, Outcome.GATEWAY_TIMEOUT),
     ("allowance, no credits", 403, {"detail": "You are out of credits"}, Outcome.ALLOWANCE_SUSPECTED),
@@ -88,6 +93,21 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
     ("wrong method", 405, {"detail": "Method Not Allowed"}, Outcome.BAD_REQUEST),
     ("teapot", 418, {"x": 1}, Outcome.UNKNOWN),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [b'"x": NaN', b'"x": -Infinity', b'"x": 1e999', b'"x": "\t"', b'"x": "\xff"'])
+def test_an_answer_is_not_thrown_away_for_what_nobody_reads(odd: bytes) -> None:
+    body = b'{"choices": [{"message": {"content": "4"}, "finish_reason": "stop"}], %s}' % odd
+    verdict = judged(200, body)
+    assert verdict.outcome is Outcome.OK, verdict.evidence
+    assert verdict.completion is not None
+    assert verdict.completion.answer == "4"
+
+
+def test_an_unreadable_byte_of_an_answer_shows() -> None:
+    verdict = judged(200, b'{"choices": [{"message": {"content": "4 \xff"}, "finish_reason": "stop"}]}')
+    assert verdict.completion is not None
+    assert verdict.completion.answer == "4 \ufffd"
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,8 @@ class ChatClient:
     ) -> None:
         self._http = http
         # a shorter key would be found by chance, in answers that have nothing to do with it
-        self._key_bytes = endpoint.key.encode() if len(endpoint.key) >= _LEAST_KEY_CHARS else None
+        self._key = _spelled(endpoint.key) if len(endpoint.key) >= _LEAST_KEY_CHARS else None
+        self._key_bytes = endpoint.key.encode()
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
         self._signature = re.compile(allowance_signature, re.IGNORECASE)
@@ -119,9 +120,18 @@ class ChatClient:
 
     def _redacted(self, reply: Reply) -> Reply:
         """The reply without the key: should a server echo it, it is kept nowhere."""
-        if self._key_bytes is None or self._key_bytes not in reply.body:
+        body = reply.body
+        if self._key is None or not (self._key_bytes in body or b"\\u00" in body or b"\\/" in body):
             return reply
-        return msgspec.structs.replace(reply, body=reply.body.replace(self._key_bytes, _REDACTED))
+        return msgspec.structs.replace(reply, body=self._key.sub(_REDACTED, body))
+
+
+def _spelled(key: str) -> re.Pattern[bytes]:
+    """A key in all the ways in which JSON may spell it: each character as it is, or escaped."""
+    slash = {"/": rb"\\?"}
+    return re.compile(
+        b"".join(rb"(?:%s%s|\\u(?i:%04x))" % (slash.get(c, b""), re.escape(c.encode()), ord(c)) for c in key)
+    )
 
 
 def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:

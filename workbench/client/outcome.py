@@ -94,6 +94,17 @@ _TEXTS: tuple[tuple[re.Pattern[str], Outcome], ...] = tuple(
     )
 )
 
+# What a page from a web server in front of the platform means; any other says that the platform cannot be reached.
+_PAGES = {
+    401: Outcome.KEY_REJECTED,
+    403: Outcome.KEY_NOT_ALLOWED,
+    408: Outcome.GATEWAY_TIMEOUT,
+    413: Outcome.BAD_REQUEST,
+    414: Outcome.BAD_REQUEST,
+    429: Outcome.RATE_LIMITED,
+    504: Outcome.GATEWAY_TIMEOUT,
+}
+
 
 class Verdict(NamedTuple):
     """An outcome with the observation that decided it."""
@@ -158,8 +169,7 @@ def _not_json(reply: Reply) -> Verdict:
     if "html" in kind or head[:1] == "<":
         if reply.status < 400:
             return Verdict(Outcome.HTML_BODY, f"HTTP {reply.status} with a page", None, head)
-        timed_out = reply.status in (408, 504)
-        outcome = Outcome.GATEWAY_TIMEOUT if timed_out else Outcome.GATEWAY_UNREACHABLE
+        outcome = _PAGES.get(reply.status, Outcome.GATEWAY_UNREACHABLE)
         return Verdict(outcome, f"HTTP {reply.status} with a page, from in front of the platform", None, head)
     if reply.status < 400:
         return Verdict(Outcome.MALFORMED_BODY, f"HTTP {reply.status} with a body that is no JSON", None, head)

@@ -4,6 +4,7 @@ Only what the document and `choices[0]` promise is read; every other field is ke
 """
 
 import json
+import math
 from typing import Any
 
 import msgspec
@@ -22,17 +23,28 @@ def decode(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # half of a surrogate pair (`\\ud83d`) is legal in JSON text and seen where answers are cut; the standard
-        # library reads it, and it is replaced by the sign for an unreadable character
         try:
-            return msgspec.json.decode(_mended(json.loads(body)))
+            return msgspec.json.decode(_mended(body))
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
 
 
-def _mended(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+def _mended(body: bytes) -> bytes:
+    r"""JSON that is not quite: an answer that was paid for is not thrown away for one odd character.
+
+    Half of a surrogate pair (`\ud83d`) is legal and seen where answers are cut; bytes that are no UTF-8, control
+    characters, NaN and infinite numbers are not. The standard library reads them; text becomes the sign for an unreadable
+    character, a number null.
+    """
+    text = body.decode(json.detect_encoding(body), "replace")
+    value = json.loads(text, strict=False, parse_constant=lambda _: None, parse_float=_finite)
+    mended = json.dumps(value, ensure_ascii=False)
+    return mended.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
 
 
 def completion_from(value: Any) -> Completion | str:
