@@ -32,6 +32,7 @@ _LOOK_EVERY_S = 0.05
 _YIELD_S = 3 * _POLL_S  # long enough for one who polls to see a slot free
 _RECORD_BYTES = 1024
 _STALE_S = 1.0
+_CLOCK_STEP_S = 5.0
 _ROW = struct.Struct("<?HHd")
 
 
@@ -44,6 +45,12 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     pid: int = 0
     job: str = ""
     model: str = ""
+
+    def seen_at(self, now: float) -> Self:
+        """The same, unless a clock wrote it that has been put back: then as if the call had begun now."""
+        if self.since <= now + _CLOCK_STEP_S:
+            return self
+        return msgspec.structs.replace(self, busy_until=now + self.busy_until - self.since, since=now)
 
 
 class Rival(NamedTuple):
@@ -145,7 +152,12 @@ class Slots:
             fd = self._files[number]
             if not _locked(fd):
                 continue
-            if _read(fd).busy_until > now:
+            holding = _read(fd)
+            seen = holding.seen_at(now)
+            if seen.busy_until > now:
+                if seen is not holding:
+                    with contextlib.suppress(OSError):
+                        _write(fd, seen)
                 fcntl.flock(fd, fcntl.LOCK_UN)
                 continue
             del self._free[place]
@@ -196,13 +208,13 @@ class Slots:
         self.rest()
         if self._held:
             return None
-        ghosts = []
+        ghosts, now = [], time.time()
         for number in range(self._limit):
             if not _locked(self._files[number]):
                 return None
-            ghosts.append(_read(self._files[number]).busy_until)
+            ghosts.append(_read(self._files[number]).seen_at(now).busy_until)
             fcntl.flock(self._files[number], fcntl.LOCK_UN)
-        return min(ghosts) if min(ghosts) > time.time() else None
+        return min(ghosts) if min(ghosts) > now else None
 
     def _leaves(self, number: int) -> bool:
         """Whether a slot is another's to take: it waits, may take it and has fewer, or nothing and did not get a turn."""
@@ -238,18 +250,20 @@ class Slots:
         waits = self._waiters > 0
         if waits is not self._waits or self._others:
             self._waits = waits
-            os.pwrite(self._own, _ROW.pack(waits, self._held, self._limit, time.monotonic()), 0)
+            with contextlib.suppress(OSError):  # others share less fairly then, and no call is lost for it
+                os.pwrite(self._own, _ROW.pack(waits, self._held, self._limit, time.monotonic()), 0)
 
 
 def slots_in(folder: Path) -> list[dict[str, object]]:
     """What every slot of an endpoint is at: `in flight`, a `ghost`, or `free`."""
     found: list[dict[str, object]] = []
+    now = time.time()
     for path in sorted(folder.glob("*.slot")):
         with _looked_into(path) as fd:
             if fd is None:
                 continue
-            holding, free = _read(fd), _locked(fd)
-        state = "in flight" if not free else "ghost" if holding.busy_until > time.time() else "free"
+            holding, free = _read(fd).seen_at(now), _locked(fd)
+        state = "in flight" if not free else "ghost" if holding.busy_until > now else "free"
         found.append({"slot": int(path.stem), "state": state, **msgspec.structs.asdict(holding)})
     return found
 
