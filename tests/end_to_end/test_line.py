@@ -1,10 +1,7 @@
 """The line through the real command line: a job, a dataset, a platform, a ledger, a page."""
 
 import json
-import os
-import pty
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,7 +10,7 @@ import duckdb
 import msgspec
 import pytest
 
-from tests.conftest import COMMAND, Workbench, job, one_route, quick, sums
+from tests.conftest import Workbench, job, one_route, quick, sums
 from workbench.local_platform.config import Latency, PlatformConfig, RouteFault, load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -180,84 +177,6 @@ def test_models_are_interleaved_and_limits_hold(tmp_path: Path) -> None:
                 "SELECT max(ended_at) FILTER (model = 'fast'), quantile_disc(ended_at, 0.5) FILTER (model = 'slow') FROM attempts"
             ).fetchall()[0]
     assert last_fast < half_of_slow
-
-
-def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
-    with ThreadedServer(quick(load_config(), 150)) as server:
-        bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(200))
-        bench.write("job.toml", job("sim/instant", limit=4))
-        process = bench.start("run", "job.toml", "--json", "--no-report")
-        while sum(server.platform.statistics.requests.values()) < 8:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == 130, err
-        result = json.loads(out)
-        assert result["status"] == "interrupted"
-        assert result["completed"] == sum(server.platform.statistics.requests.values()) == 200 - result["pending"]
-        assert "waiting for" in err
-        again = bench.json("run", "job.toml", "--no-report")
-        assert again["reused"] == result["completed"]
-        assert sum(server.platform.statistics.requests.values()) == 200
-
-
-@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.03, 0.1, 0.2])
-def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path, pause_s: float) -> None:
-    with ThreadedServer(quick(load_config(), 40)) as server:
-        bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(400))
-        bench.write("job.toml", job("sim/instant", limit=4))
-        process = bench.start("run", "job.toml", "--json")
-        while server.platform.statistics.requests.total() < 8:
-            time.sleep(0.01)
-        for _ in range(3):
-            process.send_signal(signal.SIGINT)
-            time.sleep(pause_s)
-        out, _ = process.communicate(timeout=30)
-    result = json.loads(out)
-    assert (process.returncode, result["status"]) == (130, "interrupted")
-    assert result["planned"] == sum(result[name] for name in ("reused", "completed", "failed", "pending"))
-
-
-def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
-    with ThreadedServer(quick(load_config(), 150)) as server:
-        bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(200))
-        bench.write("job.toml", job("sim/instant", limit=4))
-        ours, theirs = pty.openpty()
-        with subprocess.Popen(
-            [str(COMMAND), "run", "job.toml", "--no-report"],
-            cwd=bench.folder, env=bench.environment, stdin=theirs, stdout=theirs, stderr=theirs,
-        ) as process:  # fmt: skip
-            os.close(theirs)
-            while sum(server.platform.statistics.requests.values()) < 8:
-                time.sleep(0.01)
-            os.close(ours)
-            process.send_signal(signal.SIGHUP)
-            assert process.wait(60) == 129
-        requests = sum(server.platform.statistics.requests.values())
-        shown = bench.json("runs")[0]
-        assert (shown["status"], shown["completed"]) == ("interrupted", requests)
-        assert requests < 200
-
-
-def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
-    with ThreadedServer(quick(load_config(), 20_000)) as server:
-        bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(20))
-        bench.write("job.toml", job("sim/instant", limit=4))
-        process = bench.start("run", "job.toml", "--json", "--no-report")
-        while server.platform.statistics.in_flight < 4:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=15)
-    assert process.returncode == 143
-    result = json.loads(out)
-    assert (result["completed"], result["failed"], result["pending"]) == (0, 0, 20)
-    assert result["outcomes"] == {"cancelled": 4}
 
 
 def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> None:

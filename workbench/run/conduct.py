@@ -6,6 +6,7 @@ import dataclasses
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -19,6 +20,7 @@ from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.records import Model
 from workbench.run.progress import Progress
+from workbench.run.signals import caught
 from workbench.run.tally import Tally
 from workbench.run.work import Rules, Work
 
@@ -84,7 +86,10 @@ class Conductor:
         tally = Tally(len(self._plan), self._plan.reused)
         show = show_progress and tally.pending > 0
         work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation, rules)
-        with Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress:
+        with (
+            Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress,
+            caught(partial(work.signalled, progress)),
+        ):
             try:
                 self._open()
                 self._acknowledge_to(progress)
@@ -179,7 +184,7 @@ class Conductor:
 
     def _ingest(self) -> None:
         done = ingest(self._ledger, whole=self._journal.whole)
-        self._notes += [f"a torn journal tail was set aside: {path}" for path in done.torn]
+        self._notes += done.asides()
         if done.deferred:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
 

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed"}
 
 
-class SkippedError(Exception):
-    """A signal came while scores or pages were made, which can be made again."""
+class SkippedError(BaseException):
+    """A signal came while scores or pages were made, which can be made again; no scorer's crash."""
 
 
 def heeded() -> list[signal.Signals]:

@@ -23,7 +23,7 @@ from workbench.run.pace import Pace
 from workbench.run.passes import LONGEST_WAIT_S, Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
-from workbench.run.signals import SIGNALS, caught
+from workbench.run.signals import SIGNALS
 from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
 
@@ -80,6 +80,7 @@ class Work:
         self._queue = Queue(plan)
         self._passes = Passes(plan.job.run, local=plan.identity == LOCAL)
         self._calls = 0
+        self._flying = anyio.CancelScope()
         self.signals = 0
         """How many told the run to stop."""
         self.ended = 0
@@ -97,14 +98,13 @@ class Work:
         limit = self._plan.job.run.max_in_flight
         self._progress, self._after_call = progress, after_call
         self._note_pace("start")
-        with caught(self._signalled):
-            async with anyio.create_task_group() as watching:
-                watching.start_soon(self._watch_deadline)
-                with anyio.CancelScope() as self._flying:
-                    async with anyio.create_task_group() as workers:
-                        for _ in range(limit):
-                            workers.start_soon(self._worker)
-                watching.cancel_scope.cancel()
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(self._watch_deadline)
+            with self._flying:
+                async with anyio.create_task_group() as workers:
+                    for _ in range(limit):
+                        workers.start_soon(self._worker)
+            watching.cancel_scope.cancel()
         self._slots.rest()
         self._write()
         self.ended += self._queue.late
@@ -308,14 +308,15 @@ class Work:
             await anyio.sleep(deadline_s)
             self.halt(f"the deadline of {deadline_s:g} s is over", 7)
 
-    def _signalled(self, number: signal.Signals) -> None:
+    def signalled(self, progress: Progress, number: signal.Signals) -> None:
+        """Stop sending at the first signal, wait for nothing more at the second; either may come before `run`."""
         self.signals += 1
         if self.signals == 1:
-            name, flying = SIGNALS[number], self._progress.in_flight
-            self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
+            name, flying = SIGNALS[number], progress.in_flight
+            progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
             self.halt(name, 128 + number)
         elif self.signals == 2:
-            self._progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
+            progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
             self._flying.cancel()
 
 

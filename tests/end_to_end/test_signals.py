@@ -1,0 +1,111 @@
+"""Ctrl-C, SIGTERM and a closed terminal: what is in flight is waited for, and the last line balances."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import COMMAND, Workbench, job, quick, sums
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import ThreadedServer
+
+
+def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 150)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(200))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        process = bench.start("run", "job.toml", "--json", "--no-report")
+        while sum(server.platform.statistics.requests.values()) < 8:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        result = json.loads(out)
+        assert result["status"] == "interrupted"
+        assert result["completed"] == sum(server.platform.statistics.requests.values()) == 200 - result["pending"]
+        assert "waiting for" in err
+        again = bench.json("run", "job.toml", "--no-report")
+        assert again["reused"] == result["completed"]
+        assert sum(server.platform.statistics.requests.values()) == 200
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.03, 0.1, 0.2])
+def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path, pause_s: float) -> None:
+    with ThreadedServer(quick(load_config(), 40)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(400))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        process = bench.start("run", "job.toml", "--json")
+        while server.platform.statistics.requests.total() < 8:
+            time.sleep(0.01)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(pause_s)
+        out, _ = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert (process.returncode, result["status"]) == (130, "interrupted")
+    assert result["planned"] == sum(result[name] for name in ("reused", "completed", "failed", "pending"))
+
+
+def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform: ThreadedServer) -> None:
+    """What is reused is written before anything is sent; it takes a second for some thousands."""
+    bench = Workbench(tmp_path, platform)
+    bench.write("sums.jsonl", sums(3000))
+    bench.write("job.toml", job(limit=32))
+    bench.write("again.toml", job(name="again"))
+    bench("run", "job.toml", "--no-report", "--fixed")
+    journals = tmp_path / "ledger.duckdb.journal"
+    process = bench.start("run", "again.toml", "--no-report", "--json")
+    while not list(journals.glob("*.zst")):
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert result["reused"] == 3000
+    assert bench.json("runs")[0]["status"] == result["status"] is not None
+
+
+def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 150)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(200))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [str(COMMAND), "run", "job.toml", "--no-report"],
+            cwd=bench.folder, env=bench.environment, stdin=theirs, stdout=theirs, stderr=theirs,
+        ) as process:  # fmt: skip
+            os.close(theirs)
+            while sum(server.platform.statistics.requests.values()) < 8:
+                time.sleep(0.01)
+            os.close(ours)
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(60) == 129
+        requests = sum(server.platform.statistics.requests.values())
+        shown = bench.json("runs")[0]
+        assert (shown["status"], shown["completed"]) == ("interrupted", requests)
+        assert requests < 200
+
+
+def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 20_000)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(20))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        process = bench.start("run", "job.toml", "--json", "--no-report")
+        while server.platform.statistics.in_flight < 4:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=15)
+    assert process.returncode == 143
+    result = json.loads(out)
+    assert (result["completed"], result["failed"], result["pending"]) == (0, 0, 20)
+    assert result["outcomes"] == {"cancelled": 4}
