@@ -203,8 +203,8 @@ def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:
                     found.append(Problem(("scorers", number, name), "expected a finite number"))
         if isinstance(scorer, Pattern):
             try:
-                re.compile(scorer.pattern)
-            except (re.error, OverflowError, RecursionError) as error:
+                scorer.groups()
+            except ValueError as error:
                 found.append(Problem(("scorers", number, "pattern"), f"no regular expression: {error}"))
     return found
 

@@ -1,9 +1,11 @@
+import time
 from typing import Any
 
 import pytest
 
 from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample
+from workbench.run.signals import SkippedError
 from workbench.scoring.extract import as_number, chosen_letter, last_number
 from workbench.scoring.scorers import judges, score
 
@@ -155,6 +157,23 @@ def test_a_scorer_that_breaks_leaves_the_answer_unscored(monkeypatch: pytest.Mon
     verdict = score(Exact(), "x", sample)
     assert verdict.value is None
     assert "ZeroDivisionError" in verdict.reason
+
+
+def test_a_signal_is_no_fault_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told_to_stop(*_: object, **__: object) -> str:
+        raise SkippedError("Ctrl-C")
+
+    monkeypatch.setattr("workbench.scoring.scorers.folded", told_to_stop)
+    with pytest.raises(SkippedError):
+        score(Exact(), "x", Sample("1", "q", target="x"))
+
+
+def test_a_search_that_would_take_years_is_given_up() -> None:
+    sample = Sample("1", "q", target=2)
+    begin = time.monotonic()
+    verdict = score(Pattern("(a|aa)+$"), f"{60 * 'a'}b", sample)
+    assert time.monotonic() - begin < 5
+    assert (verdict.value, verdict.reason) == (None, "the search for the pattern was given up after 1 s")
 
 
 def test_an_article_is_no_choice() -> None:

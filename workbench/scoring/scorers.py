@@ -1,6 +1,5 @@
 """The scorers: 1 is right, 0 is wrong, and what cannot be judged is unscored, never 0."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from workbench.scoring.extract import as_number, chosen_letter, folded, last_num
 from workbench.scoring.structured import as_object, is_tool_target, score_json, score_tool_call
 
 _SHOWN_CHARS = 80
+_LONGEST_SEARCH_S = 1.0
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -83,7 +83,13 @@ def _includes(scorer: Includes, answer: str, targets: list[str]) -> Score:
 
 
 def _pattern(scorer: Pattern, answer: str, sample: Sample) -> Score:
-    found = re.search(scorer.pattern, answer, (re.IGNORECASE if scorer.ignore_case else 0) | re.MULTILINE)
+    import regex  # takes 10 ms, and few jobs have such a scorer
+
+    flags = (regex.IGNORECASE if scorer.ignore_case else 0) | regex.MULTILINE
+    try:  # unlike `re`, it can be told to give up: some patterns take years on some answers
+        found = regex.search(scorer.pattern, answer, flags, timeout=_LONGEST_SEARCH_S)
+    except TimeoutError:
+        return Score(None, f"the search for the pattern was given up after {_LONGEST_SEARCH_S:g} s")
     if found is None:
         return Score(0.0, "the pattern is not found")
     if not found.re.groups:
@@ -178,7 +184,7 @@ def judges(scorer: ScorerTable, sample: Sample) -> bool:
         case JsonFields():
             return bool(as_object(sample.target))
         case Pattern():
-            return sample.target is not None or not re.compile(scorer.pattern).groups
+            return sample.target is not None or not scorer.groups()
     targets = targets_of(sample)
     if not targets or isinstance(sample.target, dict):
         return False
