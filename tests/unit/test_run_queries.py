@@ -1,6 +1,6 @@
 """Figures of runs that did not go as usual: what the sentences and the queries behind them say."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, started, write_run
+from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
+from workbench.job_file import Exact
 from workbench.ledger.entries import RunEnded, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
@@ -149,3 +151,18 @@ def test_a_request_cut_off_in_its_second_attempt_is_pending(ledger: Ledger) -> N
     for row in (summary, run):
         assert (row["completed"], row["failed"], row["pending"]) == (0, 1, 1)
     assert summary["open_intents"] == 1
+
+
+def test_a_score_made_after_the_clock_was_put_back_counts(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 1)
+    writer = JournalWriter(ledger.journal_folder)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    writer.append(
+        score_entry("r1", "key1", ("exact", '{"name":"exact"}'), later, Score(1.0, "of a clock that was ahead"))
+    )
+    writer.close()
+    rescore(ledger, "r1", [Exact(ignore_case=False)])
+    with reading(ledger) as reader:
+        (row,) = reader.rows("scores_of_run", run_id="r1")
+    assert row["reason"] != "of a clock that was ahead"
+    assert rescore(ledger, "r1", [Exact(ignore_case=False)])[0] == 0

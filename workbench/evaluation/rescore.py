@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -38,24 +38,31 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
     configured = [(scorer, (scorer_label(scorer), msgspec.json.encode(scorer).decode())) for scorer in scorers]
     written = 0
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
+        before = reader.rows("scores_of_run", run_id=run_id)
         known = {
             (row["request_key"], row["scorer"], row["scorer_config"]): Score(
                 row["value"], row["reason"], row["extracted"]
             )
-            for row in reader.rows("scores_of_run", run_id=run_id)
+            for row in before
         }
+        recorded_at = _after([row["recorded_at"] for row in before])
         for count, row in enumerate(_scorable_answers(reader, run_id)):
             sample = _sample_of(row)
             for scorer, name in configured:
                 verdict = _judged(row, scorer, sample)
                 if known.get((row["request_key"], *name)) != verdict:
-                    journal.append(score_entry(run_id, row["request_key"], name, datetime.now(UTC), verdict))
+                    journal.append(score_entry(run_id, row["request_key"], name, recorded_at, verdict))
                     written += 1
             if count % _ANSWERS_AT_ONCE == 0:
                 journal.flush()
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
     return written, ingest(ledger, whole=journal.whole) if written else Ingested()
+
+
+def _after(moments: list[datetime]) -> datetime:
+    """Now, or what comes after all of these, should the clock have been put back: the newest score counts."""
+    return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
 
 
 def _scorable_answers(reader: Reader, run_id: str) -> Iterator[Row]:
