@@ -63,3 +63,13 @@ def test_what_does_not_go_together_is_refused(nightly: Workbench, platform: Thre
     assert nightly.json("plan", "job.toml")["to_send"] == 30
     nightly("run", "job.toml", "--no-report", "--occasion", "today")
     assert nightly.json("plan", "job.toml")["to_send"] == 30
+
+
+@pytest.mark.parametrize("odd", ["0001-01-01", "9999-12-31", "1969-12-31T23:59", "someday"])
+def test_an_occasion_that_no_calendar_reaches_is_refused(tmp_path: Path, odd: str) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job().replace("passes = 1", 'reuse = "occasion"'))
+    told = bench("run", "job.toml", "--local", "--occasion", odd, code=2).stderr
+    assert f"--occasion: {odd!r} is no time" in told
+    assert not (tmp_path / "local.duckdb").exists()

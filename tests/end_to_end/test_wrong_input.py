@@ -179,3 +179,11 @@ def test_two_ledgers_in_a_folder_must_be_told_apart(bench: Workbench) -> None:
     bench("run", "job.toml", "--no-report")
     assert "name one: --ledger PATH" in bench("runs", code=2).stderr
     assert len(bench.json("runs", "--ledger", "local.duckdb")) == 1
+
+
+def test_an_empty_ledger_is_refused(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job())
+    for command in (("run", "job.toml", "--local"), ("runs",)):
+        assert "--ledger: it is empty" in bench(*command, "--ledger", "", code=2).stderr

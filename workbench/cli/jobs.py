@@ -23,6 +23,8 @@ from workbench.run.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
 DUE = "due"
+_YEARS = (1970, 9000)
+"""Calendars go wrong at the ends of what they can say."""
 _MAY_GO_ON = (0, 3, 7, 100)
 """Exit codes of a run after which the next occasion may be asked, should it have come meanwhile."""
 
@@ -134,10 +136,13 @@ def _occasion(given: str) -> str:
         return f"{datetime.now().astimezone():%Y-%m-%d}"
     from workbench.occasions import occasion_name  # with parsers that few commands need
 
-    with contextlib.suppress(ValueError):  # then it is no day, and may be a moment
-        return date.fromisoformat(given).isoformat()
     try:
-        return occasion_name(datetime.fromisoformat(given))
+        moment = datetime.fromisoformat(given)
+        if not _YEARS[0] <= moment.year < _YEARS[1]:
+            raise ValueError(given)
+        with contextlib.suppress(ValueError):  # then it is no day, but a moment
+            return date.fromisoformat(given).isoformat()
+        return occasion_name(moment)
     except (ValueError, OverflowError) as error:
         expected = "2026-11-21, 2026-11-21T02:00, today, or due"
         raise InputError(Fault("--occasion", f"{given!r} is no time", expected)) from error
