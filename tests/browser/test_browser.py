@@ -159,16 +159,16 @@ def test_times_are_the_readers(reader: Reader, pages: dict[str, Path]) -> None:
     assert utc.endswith("UTC")
 
 
-def record(folder: Path, answers: list[dict[str, Any]]) -> Path:
-    """A run's page over answers given as fields of the journal."""
+def record(folder: Path, answers: list[dict[str, Any]], **fields: object) -> Path:
+    """A run's page over answers given as fields of the journal, as the run's own are."""
     ledger = Ledger(folder / "ledger.duckdb")
     writer = JournalWriter(ledger.journal_folder)
-    writer.append(started("r1", len(answers)))
-    for number, fields in enumerate(answers, 1):
-        given = {"input": fields.pop("input", "q"), "target": fields.pop("target", None)}
-        writer.append(SampleSeen(f"sample{number}", json.dumps(given)))
+    writer.append(started("r1", len(answers), **fields))
+    for number, given in enumerate(answers, 1):
+        sample = {"input": given.pop("input", "q"), "target": given.pop("target", None)}
+        writer.append(SampleSeen(f"sample{number}", json.dumps(sample)))
         writer.append(intent("r1", number))
-        writer.append(answer("r1", number, **fields))
+        writer.append(answer("r1", number, **given))
     writer.append(RunEnded("r1", STARTED_AT, "complete", 0, 60.0))
     writer.close()
     return write_pages(ledger, ["r1"], folder / "reports")[0]
@@ -249,6 +249,15 @@ def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
     page = reader.open(record(tmp_path / "one", [{}]))
     expect(page.locator(".samples > li")).to_have_count(1)
     assert not reader.faults
+
+
+@pytest.mark.parametrize("reader", LOOKS[::2], indirect=True)
+def test_where_the_numbers_come_from_fits_whatever_its_names(reader: Reader, tmp_path: Path) -> None:
+    names = {"job_path": f"jobs/{'j' * 120}.toml", "host": "h" * 120, "limits": {"x" * 123: 8}}
+    page = reader.open(record(tmp_path, [{}], **names))
+    facts = page.locator(".facts")
+    assert facts.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
+    assert facts.locator("th", has_text="packages").evaluate("head => head.clientHeight < 50")
 
 
 def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> None:
