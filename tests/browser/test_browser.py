@@ -340,6 +340,25 @@ def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages
     assert not [fault for fault in reader.faults if "index.html" not in fault]
 
 
+def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["allowance"])
+    page.locator("#dearest_samples a").first.click()
+    heading = page.locator("#samples")
+    expect(heading).to_be_in_viewport()
+    expect(page.locator("#browser [role=status]")).to_contain_text("Not only sample")
+    page.evaluate("scrollTo(0, 0)")
+    page.reload()
+    expect(page.locator(".samples .line")).to_have_count(len(MODELS))
+    assert page.evaluate("scrollY") == 0
+    page.evaluate("location.hash = 'sample=s7'")
+    expect(heading).to_be_in_viewport()
+    for fragment in ("", "#t.run_latency.sort=median:asc", "#model=gone&page=x"):
+        page = reader.open(pages["run"], fragment)
+        expect(page.locator("#browser [role=status]")).to_contain_text("of 120")
+        page.wait_for_timeout(100)
+        assert page.evaluate("scrollY") == 0, fragment
+
+
 def test_turning_pages_keeps_the_focus(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
     page.locator(".pager button", has_text="On").focus()

@@ -3,7 +3,8 @@
 (() => {
   const browser = document.getElementById("browser");
   if (!browser) return;
-  const PAGE = 25, CLAMP = 1200, NO = "(none)";
+  const PAGE = 25, CLAMP = 1200, NO = "(none)", FILTERS = ["model", "outcome", "served", "score", "q"];
+  const NAMING = [...FILTERS, "disagree", "sample", "open", "page"];
   const { make, count, state, keep } = workbench;
   const form = browser.querySelector("form"), list = browser.querySelector(".samples");
   const told = browser.querySelector("[role=status]"), pager = browser.querySelector(".pager");
@@ -203,7 +204,7 @@
     form.elements.disagree.parentElement.hidden = !lines.some((line) => line.disagree);
     function recall() {
       const kept = state();
-      for (const name of ["model", "outcome", "served", "score", "q"]) {
+      for (const name of FILTERS) {
         form.elements[name].value = kept.get(name) || "";
         if (form.elements[name].selectedIndex === -1) form.elements[name].value = ""; // not a value of this run
       }
@@ -211,8 +212,13 @@
       only = kept.get("sample") || "";
       page = Number(kept.get("page")) || 1;
     }
-    recall();
-    addEventListener("hashchange", () => { recall(); show(false); });
+    // An address that names samples is about them. It jumps there at once: nothing moves that a reader may not want moved.
+    async function follow() {
+      recall();
+      await show(false);
+      if (NAMING.some((name) => state().has(name))) document.getElementById("samples").scrollIntoView();
+    }
+    addEventListener("hashchange", follow);
     let typing;
     form.addEventListener("input", (event) => {
       clearTimeout(typing);
@@ -224,6 +230,9 @@
     form.addEventListener("submit", (event) => event.preventDefault());
     document.getElementById("first-samples").remove();
     browser.hidden = false;
+    // Loaded again, the page stays where its reader was.
+    if (performance.getEntriesByType("navigation")[0]?.type === "navigate") return follow();
+    recall();
     return show(false);
   });
 })();
