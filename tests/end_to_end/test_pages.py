@@ -113,6 +113,13 @@ def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
     page = Page(result["report"])
     assert "every answer was there already" in page.text
     page.check(result["ledger"])
+    assert set(result["usage"].values()) == {0}
+    assert bench.json("show", result["run_id"])["usage"] == result["usage"]
+    summary = {figure["column"]: figure["value"] for figure in page.figures if figure["query"] == "run_summary"}
+    assert summary["total_tokens"] == "0"
+    assert "<small>nothing was sent</small>" in page.text
+    assert "without usage" not in page.text
+    assert bench.json("runs")[0]["total_tokens"] == 0
 
 
 def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:

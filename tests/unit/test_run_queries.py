@@ -60,6 +60,8 @@ def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
     assert "3 calls sent, and none recorded as ended." in said(ledger, "r1")
     with reading(ledger) as reader:
         total, unknown = reader.row("spend"), reader.rows("unknown_draw")
+        summary, (run,) = reader.row("run_summary", run_id="r1"), reader.rows("runs", most=1, run_ids=None)
+    assert summary["total_tokens"] is run["total_tokens"] is None, "what was sent may have drawn"
     assert spent(total, unknown) == "No token was reported in 3 calls on 1 day. What 3 of them drew is not known."
 
 

@@ -97,6 +97,7 @@ class Conductor:
                     housekeeping.start_soon(self._ingest_when_due)
                     await work.run(progress, self._count_call)
                     housekeeping.cancel_scope.cancel()
+                tally.nothing_sent = work.calls == 0
                 ending = self._ending(work, tally, time.perf_counter() - began)
                 self._journal.append(_run_ended(self._started.run_id, ending))
             finally:

@@ -33,6 +33,8 @@ class Tally:
         self.outcomes: Counter[str] = Counter()
         self.served: Counter[str] = Counter()
         self.calls_without_usage = 0
+        self.nothing_sent = False
+        """Whether the run ended without sending anything: then it drew nothing, and its tokens are a known 0."""
         self._tokens: dict[str, int | None] = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"))
 
     @property
@@ -73,9 +75,10 @@ class Tally:
     def numbers(self) -> dict[str, Any]:
         """The part of the object of `run --json` that is counted: `planned = reused + completed + failed + pending`."""
         names = ("planned", "reused", "completed", "failed", "pending")
+        tokens = dict.fromkeys(self._tokens, 0) if self.nothing_sent else self._tokens
         return {
             **{name: getattr(self, name) for name in names},
             "outcomes": dict(self.outcomes),
-            "usage": {**self._tokens, "calls_without_usage": self.calls_without_usage},
+            "usage": {**tokens, "calls_without_usage": self.calls_without_usage},
             "served_models": dict(self.served),
         }

@@ -79,8 +79,9 @@ class Work:
         """By how much the budget was overrun, if it was."""
         self._queue = Queue(plan)
         self._passes = Passes(plan.job.run, local=plan.identity == LOCAL)
-        self._calls = 0
         self._flying = anyio.CancelScope()
+        self.calls = 0
+        """Begun, each with an intent in the journal before it was sent."""
         self.signals = 0
         """How many told the run to stop."""
         self.ended = 0
@@ -177,7 +178,7 @@ class Work:
         except OSError as error:
             self.halt(f"the slots of this machine cannot be written: {error.strerror or error}", 3)
             return
-        call_no = self._calls = self._calls + 1
+        call_no = self.calls = self.calls + 1
         if self._plan.unknown_samples[sample]:
             self._plan.unknown_samples[sample] = 0
             self._journal.append(SampleSeen(request.sample_key, item.sample))

@@ -1,6 +1,7 @@
 -- What became of a run's requests: planned = reused + completed + failed + pending.
 -- completed: accepted answers this run paid for. failed: ended without acceptance. pending: never sent, or cut off.
--- mendable: failed ones that a rerun sends again. Tokens cover this run's calls only.
+-- mendable: failed ones that a rerun sends again. Tokens cover this run's calls only: 0 where
+-- none was sent, NULL where none reported any.
 -- Parameters: run_id
 WITH own AS (
     SELECT request_key, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun,
@@ -16,13 +17,14 @@ counted AS (
         (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off) AS failed,
         (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS mendable
 ),
+unsent AS (SELECT 0::BIGINT AS tokens WHERE NOT EXISTS (SELECT 1 FROM requests WHERE run_id = $run_id)),
 used AS (
     SELECT
         count(*) AS calls,
-        sum(prompt_tokens)::BIGINT AS prompt_tokens,
-        sum(completion_tokens)::BIGINT AS completion_tokens,
-        sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-        sum(total_tokens)::BIGINT AS total_tokens,
+        coalesce(sum(prompt_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS prompt_tokens,
+        coalesce(sum(completion_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS completion_tokens,
+        coalesce(sum(reasoning_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS reasoning_tokens,
+        coalesce(sum(total_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS total_tokens,
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
         count(*) FILTER (drew = 'maybe') AS maybe_drawn
     FROM attempts WHERE run_id = $run_id

@@ -1,4 +1,5 @@
--- Runs, newest first, with what became of their requests and what they drew.
+-- Runs, newest first, with what became of their requests and what they drew: total_tokens is 0 where nothing was sent,
+-- NULL where no call reported any.
 -- Parameters: most, run_ids (list; NULL takes all)
 WITH newest AS (
     SELECT * FROM run_overview
@@ -20,6 +21,7 @@ used AS (
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage
     FROM attempts WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
 ),
+sent AS (SELECT DISTINCT run_id FROM requests WHERE run_id IN (SELECT run_id FROM newest)),
 taken AS (
     SELECT run_id, count(*) FILTER (reused) AS reused, count(DISTINCT model) AS models
     FROM run_items WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
@@ -28,10 +30,13 @@ SELECT newest.run_id, newest.job, newest.status, newest.reason, newest.exit_code
     newest.duration_s, newest.planned, coalesce(taken.reused, 0) AS reused, coalesce(ended.completed, 0) AS completed,
     coalesce(ended.failed, 0) AS failed,
     newest.planned - coalesce(taken.reused, 0) - coalesce(ended.completed, 0) - coalesce(ended.failed, 0) AS pending,
-    coalesce(used.calls, 0) AS calls, used.total_tokens, coalesce(used.calls_without_usage, 0) AS calls_without_usage,
+    coalesce(used.calls, 0) AS calls,
+    coalesce(used.total_tokens, CASE WHEN sent.run_id IS NULL THEN 0 END) AS total_tokens,
+    coalesce(used.calls_without_usage, 0) AS calls_without_usage,
     coalesce(taken.models, 0) AS models, newest.generation, newest.job_path, newest.simulated
 FROM newest
 LEFT JOIN ended USING (run_id)
 LEFT JOIN used USING (run_id)
+LEFT JOIN sent USING (run_id)
 LEFT JOIN taken USING (run_id)
 ORDER BY newest.started_at DESC NULLS LAST;
