@@ -37,7 +37,7 @@ def test_every_figure_of_a_run_equals_its_query(run: dict[str, Any]) -> None:
     assert not page.loads
     assert page.queries - {"run_latency_course", "run_pace"} == {  # which a run that is over at once does not have
         "run_summary", "run_provenance", "run_scores", "run_items_by_model", "run_outcomes", "run_served", "run_tokens",
-        "run_latency",
+        "run_latency", "run_shared_scores",
     }  # fmt: skip
     assert len(page.figures) > 100
     page.check(run["ledger"])

@@ -108,6 +108,53 @@ def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledg
     assert (interval.n, row["scored"], row["samples"]) == (2, 4, 2)
 
 
+def scored(ledger: Ledger, values: dict[str, dict[str, float]]) -> str:
+    """The verdict on a run with those values by model and sample."""
+    writer = JournalWriter(ledger.journal_folder)
+    calls = [(model, sample, value) for model, found in values.items() for sample, value in found.items()]
+    writer.append(started("r1", len(calls)))
+    for number, (model, sample, value) in enumerate(calls, 1):
+        writer.append(msgspec.structs.replace(intent("r1", number), model=model, sample_key=sample))
+        writer.append(answer("r1", number, model=model, served_model=model, sample_key=sample))
+        writer.append(score_entry("r1", f"key{number}", ("exact", "{}"), STARTED_AT, Score(value, "")))
+    writer.append(RunEnded("r1", STARTED_AT + timedelta(minutes=1), "complete", 0, 60.0))
+    writer.close()
+    return said(ledger, "r1")
+
+
+def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None:
+    easy, hard = {"a": 1.0, "b": 1.0, "c": 0.0}, {"d": 0.0, "e": 0.0}
+    verdict = scored(ledger, {"flaky": easy, "steady": easy | hard, "worse": easy | hard | {"a": 0.0}})
+    shared = "on the 3 samples that all 3 scored models share (of 3 to 5 each): 0.667; the other is not clearly worse."
+    assert f"flaky and steady score best by “exact”, {shared}" in verdict
+    rows = asked(ledger, "run_shared_scores", run_id="r1")
+    assert [(row["model"], row["samples"], round(row["mean"], 3)) for row in rows] == [
+        ("flaky", 3, 0.667),
+        ("steady", 3, 0.667),
+        ("worse", 3, 0.333),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "said_of_them"),
+    [
+        ({"m": {"a": 1.0}, "n": {"a": 0.0}}, "m scores best by “exact”: 1.000 (n 1); the other is not clearly worse."),
+        ({"m": {"a": 1.0}, "n": {"a": 1.0}}, "m and n score the same by “exact”: 1.000 (n 1)."),
+        ({"m": {"a": 1.0, "b": 0.0}}, "m scores by “exact”: 0.500 (n 2)."),
+        (
+            {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
+            "By “exact” no sample is scored of all 2 models (n: m 1 and n 2), so none is called best.",
+        ),
+        (
+            {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
+            "By “exact” no sample is scored of all 4 models (n: 1 to 2 each), so none is called best.",
+        ),
+    ],
+)
+def test_only_what_compares_is_compared(ledger: Ledger, values: dict[str, dict[str, float]], said_of_them: str) -> None:
+    assert said_of_them in scored(ledger, values)
+
+
 def test_flights_are_counted_also_where_nothing_changes(ledger: Ledger) -> None:
     writer = JournalWriter(ledger.journal_folder)
     writer.append(started("r1", 9))

@@ -20,6 +20,8 @@ class RunFigures(msgspec.Struct, frozen=True):
     """By query name; see `ROUTE_FIGURES`."""
     scores: list[tuple[Row, Interval | None]]
     """`run_scores` rows with the interval of the mean; None where nothing is scored."""
+    shared_scores: list[tuple[Row, Interval]]
+    """`run_shared_scores` rows with the interval of the mean: only these means compare."""
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:
@@ -40,8 +42,9 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         (row, mean_interval(values[row["model"], row["scorer"]]) if row["scored"] else None)
         for row in reader.rows("run_scores", run_id=run_id)
     ]
+    shared = [(row, mean_interval(row["values"])) for row in reader.rows("run_shared_scores", run_id=run_id)]
     tables = {name: reader.rows(name, run_id=run_id) for name in ROUTE_FIGURES}
-    return RunFigures(reader.row("run_summary", run_id=run_id), provenance[0], tables, scores)
+    return RunFigures(reader.row("run_summary", run_id=run_id), provenance[0], tables, scores, shared)
 
 
 def run_object(figures: RunFigures, ledger: str, report: str | None) -> dict[str, Any]:

@@ -120,29 +120,53 @@ def _renamed(figures: RunFigures) -> str:
 
 
 def _best(figures: RunFigures) -> str:
-    """Who scores best by the first scorer, and whether the intervals tell it from the others."""
-    scored = [(row, interval) for row, interval in figures.scores if interval is not None]
-    scored = [(row, interval) for row, interval in scored if row["scorer"] == scored[0][0]["scorer"]]
+    """Who scores best by the first scorer on the samples that all scored models share, and how clearly."""
+    scored = [row for row, _ in figures.scores if row["scored"]]
+    scored = [row for row in scored if row["scorer"] == scored[0]["scorer"]]
     if not scored:
         return ""
-    best = max((interval for _, interval in scored), key=lambda interval: interval.mean)
-    leading = [row for row, interval in scored if interval.mean == best.mean]
-    others = [interval for _, interval in scored if interval.mean < best.mean]
-    names = [row["model"] for row in leading[:_NAMED]]
+    scorer = scored[0]["scorer"]
+    shared = [(row, interval) for row, interval in figures.shared_scores if row["scorer"] == scorer]
+    if not shared:
+        each = [f"{row['model']} {people.count(row['samples'])}" for row in scored]
+        counts = people.words(each) if len(each) <= _NAMED else f"{_samples_each(scored)} each"
+        return f"By “{scorer}” no sample is scored of all {len(scored)} models (n: {counts}), so none is called best."
+    best = max((interval for _, interval in shared), key=lambda interval: interval.mean)
+    leading = [row["model"] for row, interval in shared if interval.mean == best.mean]
+    others = [interval for _, interval in shared if interval.mean < best.mean]
     more = f" and {len(leading) - _NAMED} more" if len(leading) > _NAMED else ""
-    mean = f"{best.mean:.3f} (n {people.count(best.n)})" if len(leading) == 1 else f"{best.mean:.3f}"
     verb = "score" if len(leading) > 1 else "scores"
-    said = f"{people.words(names)}{more} {verb} {'best ' if others else ''}by “{leading[0]['scorer']}”: {mean}"
+    rank = " best" if others else " the same" if len(leading) > 1 else ""
+    where, n = "", f" (n {people.count(best.n)})"
+    if _are_apart(figures, scorer):
+        where = f"on the {people.plural(best.n, 'sample')} that all {len(scored)} scored models share"
+        where, n = f", {where} (of {_samples_each(scored)} each)", ""
+    said = f"{people.words(leading[:_NAMED])}{more} {verb}{rank} by “{scorer}”{where}: {best.mean:.3f}{n}"
+    return f"{said}{_not_clearly_worse(others, best)}."
+
+
+def _are_apart(figures: RunFigures, scorer: str) -> bool:
+    """Whether models were scored on different samples: then their means over all of these do not compare."""
+    shared = {row["scorer"]: row["samples"] for row, _ in figures.shared_scores}
+    return any(row["samples"] > shared.get(scorer, 0) for row, _ in figures.scores if row["scorer"] == scorer)
+
+
+def _samples_each(scored: list[Row]) -> str:
+    counts = sorted({row["samples"] for row in scored})
+    return " to ".join(people.count(count) for count in dict.fromkeys((counts[0], counts[-1])))
+
+
+def _not_clearly_worse(others: list[Interval], best: Interval) -> str:
     unclear = [interval for interval in others if not _clearly_below(interval, best)]
-    if unclear and len(unclear) == len(others):
-        said += (
+    if not unclear:
+        return ""
+    if len(unclear) == len(others):
+        return (
             "; the other is not clearly worse"
             if len(others) == 1
             else f"; none of the {len(others)} others is clearly worse"
         )
-    elif unclear:
-        said += f"; {len(unclear)} of the {len(others)} others {'is' if len(unclear) == 1 else 'are'} not clearly worse"
-    return f"{said}."
+    return f"; {len(unclear)} of the {len(others)} others {'is' if len(unclear) == 1 else 'are'} not clearly worse"
 
 
 def _clearly_below(one: Interval, other: Interval) -> bool:
@@ -209,12 +233,22 @@ def _tables(figures: RunFigures) -> dict[str, Table]:
     apart = told_apart(figures.tables["run_served"])
     served = [row | {"apart": row in apart} for row in figures.tables["run_served"]]
     scores = [row | {"interval": people.bounds(interval)} for row, interval in figures.scores]
+    shared = [
+        row | {"interval": people.bounds(interval)}
+        for row, interval in figures.shared_scores
+        if _are_apart(figures, row["scorer"])
+    ]
     return {
         "scores": Table(
             "run_scores", _of(figures, "run_scores", scores), ("model", "scorer"),
             (model, Column("scorer", "scorer", "text"), Column("mean", "mean", "number"),
              Column("interval", "95 % interval", "text"), Column("scored", "scored"),
              Column("samples", "samples", help="Independent ones: epochs of a sample are not"), Column("unscored", "unscored")),
+        ),
+        "shared": Table(
+            "run_shared_scores", _of(figures, "run_shared_scores", shared), ("model", "scorer"),
+            (model, Column("scorer", "scorer", "text"), Column("mean", "mean", "number"),
+             Column("interval", "95 % interval", "text"), Column("samples", "samples")),
         ),
         "asked": table(
             "run_items_by_model", ("model",), model, Column("items", "asked"), Column("answered", "answered"),
@@ -253,6 +287,9 @@ def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
             note = (
                 "Means over n samples with their 95 % interval. Cut, empty and failed answers are unscored, not zero."
             )
+            if _are_apart(figures, scorer):
+                title = f"What does each model score by “{scorer}”?"
+                note += " The models were scored on different samples, so these means do not compare."
             table = tables["scores"] if number == 0 else None
             found.append(drawn(f"scores{number}", title, charts.score_chart(rows, colours), table, note))
     outcomes = figures.tables["run_outcomes"]
