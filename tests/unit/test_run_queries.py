@@ -143,11 +143,11 @@ def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None
         ({"m": {"a": 1.0, "b": 0.0}}, "m scores by “exact”: 0.500 (n 2)."),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
-            "By “exact” no sample is scored of all 2 models (n: m 1 and n 2), so none is called best.",
+            "“exact” scored no sample for all 2 models (n: m 1 and n 2), so none is called best.",
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "By “exact” no sample is scored of all 4 models (n: 1 to 2 each), so none is called best.",
+            "“exact” scored no sample for all 4 models (n: 1 to 2 each), so none is called best.",
         ),
     ],
 )

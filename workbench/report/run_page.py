@@ -130,7 +130,7 @@ def _best(figures: RunFigures) -> str:
     if not shared:
         each = [f"{row['model']} {people.count(row['samples'])}" for row in scored]
         counts = people.words(each) if len(each) <= _NAMED else f"{_samples_each(scored)} each"
-        return f"By “{scorer}” no sample is scored of all {len(scored)} models (n: {counts}), so none is called best."
+        return f"“{scorer}” scored no sample for all {len(scored)} models (n: {counts}), so none is called best."
     best = max((interval for _, interval in shared), key=lambda interval: interval.mean)
     leading = [row["model"] for row, interval in shared if interval.mean == best.mean]
     others = [interval for _, interval in shared if interval.mean < best.mean]
