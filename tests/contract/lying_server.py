@@ -24,6 +24,9 @@ def usage(total: int, **chunk: Any) -> bytes:
     return b"data: " + json.dumps(CHUNK | {"choices": [], "usage": told} | chunk).encode() + b"\n\n"
 
 
+NOUGHTS = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+NO_TOTAL = {"prompt_tokens": 50, "completion_tokens": 70, "total_tokens": 0}
+_TOOL_CALL = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 _END = b"data: [DONE]\n\n"
 _LAST = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 _SOME = {"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}]}
@@ -36,6 +39,11 @@ RAW = {
     "null error": delta("Yes").replace(b'"id": "c"', b'"id": "c", "error": null') + delta("", "stop") + usage(9) + _END,
     "padded done": delta("Yes", "stop") + usage(9) + b"data: [DONE] \n\n",
     "byte order mark": b"\xef\xbb\xbf" + delta("Yes", "stop") + usage(9) + _END,
+    "nought usage": delta("Yes", "stop") + usage(0, usage=NOUGHTS) + _END,
+    "nought total": delta("Yes", "stop") + usage(0, usage=NO_TOTAL) + _END,
+    "nought usage of a call": usage(0, choices=[{"index": 0, "delta": {"tool_calls": [_TOOL_CALL]}}], usage=None)
+    + usage(0, usage=NOUGHTS, **_LAST) + _END,
+    "noughts at the end": delta("Yes") + usage(9, **_LAST) + usage(0, usage=NOUGHTS) + _END,
     "only done": _END,
     "refuses": b'data: {"error": {"message": "too long", "code": 400}}\n\n',
     "escaped secret": delta("x").replace(b'"x"', b'"\\u0073k-of-the-model-server-itself"') + delta("", "stop") + _END,
@@ -103,6 +111,13 @@ class Lying:
                 return web.json_response({key: value for key, value in WHOLE.items() if key != "usage"})
             case "odd usage":
                 return web.json_response(WHOLE | {"usage": {"prompt_tokens": -1, "completion_tokens": "many"}})
+            case "nought usage":
+                return web.json_response(WHOLE | {"usage": NOUGHTS})
+            case "nought total":
+                return web.json_response(WHOLE | {"usage": NO_TOTAL})
+            case "nought usage of a call":
+                called = {"index": 0, "finish_reason": "tool_calls", "message": {"tool_calls": [_TOOL_CALL]}}
+                return web.json_response(WHOLE | {"choices": [called], "usage": NOUGHTS})
             case "headers":
                 headers = {"Set-Cookie": "a=b", "X-Internal": "10.0.0.7", "Keep-Alive": "timeout=9"}
                 return web.json_response(WHOLE, headers=headers)

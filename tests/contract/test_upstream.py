@@ -217,6 +217,36 @@ def test_an_answer_without_usage_is_estimated_by_what_came_not_by_its_cap(served
         assert draw.estimated_tokens < 100
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("model", ["nought usage", "nought usage of a call"])
+def test_a_usage_of_noughts_says_nothing_of_the_draw(served: Served, model: str, streamed: bool) -> None:
+    with front(served.url, allowance={"units": 100}) as server, Caller(server) as caller:
+        reply = caller.ask(model, stream=streamed, max_tokens=1_000)
+        assert reply.status_code == 200
+        (draw,) = server.platform.state.draws()
+        assert (draw.settled, draw.total_tokens) == (False, None)
+        assert draw.estimated_tokens
+        assert draw.estimated_tokens < 100, "estimated by what came"
+        statuses = [caller.ask(model, stream=streamed).status_code for _ in range(9)]
+        assert statuses[-1] == 400, "the allowance ends"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_total_of_nought_beside_its_parts_is_their_sum(served: Served, streamed: bool) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        reply = caller.ask("nought total", stream=streamed, stream_options={"include_usage": streamed})
+        assert '"total_tokens":120' in reply.text
+        (draw,) = server.platform.state.draws()
+        assert (draw.settled, draw.prompt_tokens, draw.completion_tokens, draw.total_tokens) == (True, 50, 70, 120)
+
+
+def test_noughts_after_a_usage_do_not_take_it_back(served: Served) -> None:
+    with front(served.url) as server, Caller(server) as caller:
+        caller.events("noughts at the end")
+        (draw,) = server.platform.state.draws()
+        assert (draw.settled, draw.total_tokens) == (True, 9)
+
+
 def test_a_broken_stream_is_counted(served: Served) -> None:
     with front(served.url) as server, Caller(server) as caller:
         caller.events("dies")

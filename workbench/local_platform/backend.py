@@ -58,6 +58,11 @@ class Usage(NamedTuple):
     completion: int
     total: int
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it tells of a draw; all noughts is what a server that counts nothing was seen to say."""
+        return self.total > 0
+
 
 class Backend(Protocol):
     """The model servers of one kind."""
@@ -127,8 +132,7 @@ def usage_of(answer: dict[str, Any]) -> Usage | None:
     completion = _count(usage, "completion_tokens", "output_tokens")
     if prompt is None or completion is None:
         return None
-    total = _count(usage, "total_tokens")
-    return Usage(prompt, completion, prompt + completion if total is None else total)
+    return Usage(prompt, completion, _count(usage, "total_tokens") or prompt + completion)
 
 
 def _count(usage: dict[str, Any], *names: str) -> int | None:

@@ -141,7 +141,7 @@ class Gateway:
 
     def _close_draw(self, draw: OpenDraw, call: Call, route: Route, usage: Usage | None, chars: int) -> None:
         """Settle a draw; where nobody said its size, judge it by what came."""
-        if usage is not None:
+        if usage is not None and usage.is_known:
             draw.settle(*usage)
             self.statistics.reported(route.id, usage.total)
         elif chars:
@@ -157,7 +157,8 @@ class Gateway:
             async with aclosing(chunks):
                 async for chunk in chunks:
                     ended = ended or finishes(chunk)
-                    usage = usage_of(chunk) or usage
+                    told = usage_of(chunk)
+                    usage = told if told is not None and told.is_known else usage
                     chars += generated_chars(chunk)
                     yield chunk
             ended = True
