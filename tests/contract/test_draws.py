@@ -1,6 +1,7 @@
 """Draws: what is settled equals what the routes reported, to the token; the rest stays open, with its estimate."""
 
 import asyncio
+import json
 import random
 import signal
 import subprocess
@@ -130,6 +131,28 @@ async def _ask_and_kill(url: str, key: str, body: dict[str, Any], server: subpro
         server.communicate()
         with pytest.raises(aiohttp.ClientError):
             await asking
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("route", ["simulated", "echo", "forwarded"])
+def test_a_body_nested_too_deeply_is_refused_before_anything_is_drawn(route: str, streamed: bool) -> None:
+    """Above some 970 levels it decodes but cannot be encoded again; above 1,000 it does not decode."""
+    nobody = {"id": "forwarded", "base_url": "http://127.0.0.1:9/v1"}
+    config = platform_of({"id": "simulated"}, {"id": "echo", "skill": "echo"}, nobody, allowance={"units": 1e6})
+    with ThreadedServer(config) as server, Caller(server) as caller:
+        for levels in (300, 900, *range(950, 1001, 5), 5000):
+            body = {"model": route, "stream": streamed, "messages": [{"role": "user", "content": "1 + 1"}]}
+            raw = json.dumps(body)[:-1] + ', "x": ' + "[" * levels + "]" * levels + "}"
+            reply = caller.http.post("/api/chat/completions", content=raw, headers={"Content-Type": "application/json"})
+            assert reply.status_code == 422, levels
+            assert reply.json()["detail"][0]["type"] == "json_invalid"
+        assert server.platform.state.draws() == []
+
+
+def test_many_short_lists_are_not_deep() -> None:
+    with ThreadedServer(platform_of({"id": "m", "skill": "echo"})) as server, Caller(server) as caller:
+        assert caller.ask("m", x=[[]] * 1000).status_code == 200
+        assert caller.ask("m", x=json.loads("[" * 255 + "]" * 255)).status_code == 200
 
 
 def test_an_allowance_outlives_a_restart(tmp_path: Path) -> None:

@@ -247,6 +247,15 @@ def test_noughts_after_a_usage_do_not_take_it_back(served: Served) -> None:
         assert (draw.settled, draw.total_tokens) == (True, 9)
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_request_that_cannot_be_written_draws_nothing(served: Served, streamed: bool) -> None:
+    route = {"id": "ok", "base_url": served.url, "template_defaults": {"odd": object()}}
+    with ThreadedServer(platform_of(route, allowance={"units": 1e6})) as server, Caller(server) as caller:
+        reply = caller.ask("ok", stream=streamed)
+        assert (reply.status_code, "cannot be written as JSON" in reply.text) == (400, True)
+        assert (server.platform.state.draws(), served.lying.bodies) == ([], [])
+
+
 def test_a_broken_stream_is_counted(served: Served) -> None:
     with front(served.url) as server, Caller(server) as caller:
         caller.events("dies")

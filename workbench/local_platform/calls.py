@@ -9,6 +9,8 @@ from workbench.local_platform.config import OWN_FIELDS, PlatformConfig, Preset, 
 
 BYTES_A_TOKEN = 4
 _SHOWN_BYTES = 200
+_MOST_LEVELS = 256
+"""How deep a body may be nested: below what every encoder on its way can follow."""
 
 
 class RefusedError(Exception):
@@ -155,7 +157,18 @@ def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
         raise _invalid("json_invalid", f"JSON decode error: {error}", raw) from error
     if not isinstance(body, dict):
         raise _invalid("dict_type", "Input should be a valid dictionary", raw)
+    if raw.count(b"[") + raw.count(b"{") > _MOST_LEVELS and _levels(body) > _MOST_LEVELS:
+        raise _invalid("json_invalid", f"JSON decode error: nested more than {_MOST_LEVELS} levels deep", raw)
     return body
+
+
+def _levels(value: Any) -> int:
+    """How deep a value is nested; level by level, because what recurses would fail where it matters."""
+    count, level = 0, [value]
+    while level := [entry for entry in level if isinstance(entry, list | dict)]:
+        count += 1
+        level = [inner for entry in level for inner in (entry.values() if isinstance(entry, dict) else entry)]
+    return count
 
 
 def _invalid(kind: str, message: str, raw: bytes) -> RefusedError:

@@ -95,9 +95,8 @@ class Upstream:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
-        url = f"{str(route.base_url).rstrip('/')}/chat/completions"
+        url, data = f"{str(route.base_url).rstrip('/')}/chat/completions", _encoded(body)
         try:
-            data = msgspec.json.encode(body)
             async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
@@ -150,6 +149,18 @@ async def events(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
         data.append(last[5:].removeprefix(b" "))
     if data:  # some servers leave the last blank line out
         yield b"\n".join(data)
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    """A request's body as bytes.
+
+    Raises:
+        Failure: It has none: nothing was sent, so nothing is drawn.
+    """
+    try:
+        return msgspec.json.encode(body)
+    except (RecursionError, TypeError, ValueError) as error:
+        raise Failure(400, f"the request cannot be written as JSON: {error}") from error
 
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:
