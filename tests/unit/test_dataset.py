@@ -75,6 +75,13 @@ FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
     "tsv": lambda rows: delimited(rows, "\t"),
     "parquet": parquet,
 }
+
+
+def deep(levels: int) -> bytes:
+    """A row whose metadata is nested."""
+    return b'{"input": "x", "more": ' + b"[" * levels + b"]" * levels + b"}"
+
+
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
@@ -102,8 +109,10 @@ def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path: Path, 
 
 
 def test_numbers_keep_every_digit(tmp_path: Path) -> None:
-    (tmp_path / "d").write_bytes(b'{"input": "x", "target": 123456789012345678901234567890}\n')
-    assert samples(tmp_path, "d")[0].target == 123456789012345678901234567890
+    row = b'{"input": "x", "target": %d}' % (10**400 + 1)
+    for content in (row, b"[" + row + b"]"):
+        (tmp_path / "d").write_bytes(content)
+        assert samples(tmp_path, "d")[0].target == 10**400 + 1
 
 
 def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
@@ -129,7 +138,30 @@ def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
         (b'input,target\n"open,1\n', "no table: unexpected end of data"),
         (b"input,target\n\xff\xfe,1\n", "no UTF-8"),
         (b'{"input": "\\ud83d"}\n', "half of a surrogate pair"),
+        (b'[{"input": "a"}, {"input": "\\ud800"}]', "d: element 2: no JSON: a \\u escape is half of a surrogate pair"),
+        (b'[{"input": "a"}, {"input": "\\udc00b"}]', "d: element 2: no JSON: a \\u escape is half of a surrogate pair"),
         (b'{"input": "a\xff"}\n', ":1: no JSON"),
+        (b'[{"input": "a"}, {"input": "a\xff"}]', "d: element 2: no JSON: 'utf-8' codec can't decode"),
+        (deep(1200), "d:1: no JSON: nested too deeply"),
+        (deep(975), "d:1: no JSON: nested too deeply"),
+        (b'[{"input": "a"},' + deep(1200) + b"]", "d: element 2: no JSON: nested too deeply"),
+        (b'[{"input": "a"},' + deep(971) + b"]", "d: element 2: no JSON: nested too deeply"),
+        (b'[{"input": "a"},' + deep(5000) + b"]", "d: element 2: no JSON: nested too deeply"),
+        (b"input,tools\na," + b"[" * 2000 + b"]" * 2000, "d:2: tools: expected a JSON list in the cell"),
+        (b'{"input": "x", "target": 1e999}\n', "d:1: no JSON: Number out of range"),
+        (b'{"input": "x", "target": NaN}\n', "d:1: no JSON: NaN is none of its numbers"),
+        (b'[{"input": "x"}, {"input": "x", "target": 1e999}]', "d: element 2: no JSON: Number out of range"),
+        (
+            b'[{"input": "x"}, {"input": "x", "target": -Infinity}]',
+            "d: element 2: no JSON: -Infinity is none of its numbers",
+        ),
+        (b'[{"input": ' + b"1" * 5000 + b"}]", "d: element 1: no JSON: Integer value out of range"),
+        (b'[{"input": "a"}', "d:1: no JSON: Expecting ',' delimiter at column 16"),
+        (b'[{"input": "a"},]', "d:1: no JSON"),
+        (b'[{"input": "a"}}', "d:1: no JSON: Expecting ',' delimiter"),
+        (b'[{"input": "a"}] x', "d:1: no JSON: Extra data at column 18"),
+        (b"[", "d:1: no JSON: Expecting value"),
+        (b"[1 2]", "element 1: expected an object"),
         (b"PAR1 and no more", "no readable Parquet"),
         (gzip.compress(jsonl(ROWS * 50))[:-30], "its compression is broken or cut"),
         (packed(jsonl(ROWS * 50))[:40] + b"rubbish", "its compression is broken or cut"),
@@ -138,6 +170,23 @@ def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
 def test_a_broken_dataset_is_named_with_its_place(tmp_path: Path, content: bytes, expected: str) -> None:
     (tmp_path / "d").write_bytes(content)
     assert expected in fault(tmp_path, "d")
+
+
+@pytest.mark.parametrize(
+    ("content", "found"), [(b'{"items": [{"input": "a"}]}', "an object"), (b"input\na\n", "'input")]
+)
+def test_an_array_is_expected_where_the_job_says_so(tmp_path: Path, content: bytes, found: str) -> None:
+    (tmp_path / "d").write_bytes(content)
+    assert f"d: expected a JSON array of rows, found {found}" in fault(tmp_path, "d", format="json")
+
+
+def test_an_array_is_cut_into_its_elements_wherever_the_pieces_end(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "input": 'é, [\\"{' * (n + 1), "target": [n, {"a": "\U0001f600"}]} for n in range(400)]
+    for indent in (None, 3):
+        (tmp_path / "d").write_text("\n" + " " * 70_000 + json.dumps(rows, indent=indent, ensure_ascii=indent is None))
+        assert [(s.id, s.input, s.target) for s in samples(tmp_path, "d", format="json")] == [
+            (row["id"], row["input"], row["target"]) for row in rows
+        ]
 
 
 def test_missing_files_and_columns_name_the_nearest(tmp_path: Path) -> None:

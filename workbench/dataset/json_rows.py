@@ -1,9 +1,11 @@
 """JSON Lines, and one JSON array of objects."""
 
+import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -12,6 +14,10 @@ from workbench.errors import Fault, InputError
 
 Row = tuple[str, dict[str, Any]]
 """A place (`file:line`) and the columns found there."""
+_MOST_LEVELS, _TOO_DEEP = 500, "nested too deeply"
+_PIECE_CHARS = 2**16
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_SCAN = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # for the ends of values; numbers cost nothing
 
 
 def jsonl_rows(path: Path) -> Iterator[Row]:
@@ -28,46 +34,123 @@ def jsonl_rows(path: Path) -> Iterator[Row]:
 
 
 def array_rows(path: Path) -> Iterator[Row]:
-    """The objects of one JSON array, parsed as a stream.
+    """The objects of one JSON array, read as a stream.
+
+    Elements are cut out by the standard library's scanner and decoded like the lines of JSON Lines: the streaming parser
+    ijson puts a question mark for half a surrogate pair without a word, and the question would be another one.
 
     Raises:
         InputError: The file is no JSON array of objects.
     """
-    import ijson
-
     number = 0
     with opened(path) as stream:
-        if stream.peek(len(BOM)).startswith(BOM):
-            stream.read(len(BOM))
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
         try:
-            for number, value in enumerate(ijson.items(stream, "item", use_float=True), 1):
+            for number, value in enumerate(_elements(text, path), 1):
                 if not isinstance(value, dict):
                     raise InputError(Fault(f"{path}: element {number}", "expected an object"))
                 yield f"{path}: element {number}", value
-        except (ijson.JSONError, UnicodeDecodeError) as error:
-            place, reason = _place_in(path) or (f"{path}: after element {number}", str(error))
+        except ValueError as error:
+            place, reason = _place_in(path) or (f"{path}: element {number + 1}", str(error))
             raise InputError(Fault(place, f"no JSON: {reason}")) from error
+
+
+def decoded(text: bytes) -> Any:
+    """A value from JSON, such as every encoder can write again.
+
+    Raises:
+        ValueError: It is no JSON, holds what no request can carry, or is nested too deeply.
+    """
+    try:
+        value = msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(_reason(text, error)) from error
+    if text.count(b"[") + text.count(b"{") > _MOST_LEVELS and _levels(value) > _MOST_LEVELS:
+        raise ValueError(_TOO_DEEP)
+    return value
 
 
 def _object(text: bytes, place: str) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(Fault(place, f"no JSON: {_reason(text, error)}")) from error
+        value = decoded(text)
+    except ValueError as error:
+        raise InputError(Fault(place, f"no JSON: {error}")) from error
     if not isinstance(value, dict):
         raise InputError(Fault(place, f"expected one JSON object a line, found a {type(value).__name__}"))
     return value
 
 
-def _reason(text: bytes, error: Exception) -> str:
-    """Say it with a column; msgspec speaks of bytes, and of half a surrogate pair not at all."""
+def _elements(stream: IO[str], path: Path) -> Iterator[Any]:
+    """The values of one array; none where there is nothing at all.
+
+    Raises:
+        InputError: It is something else than an array.
+        ValueError: The next value is no JSON, the array is cut, or something follows it.
+    """
+    text, at, begun = "", 1, False
+    while not text and (piece := stream.read(_PIECE_CHARS)):
+        text = piece.lstrip()
+    if text and text[0] != "[":
+        found = "an object" if text[0] == "{" else repr(text[:20])
+        raise InputError(Fault(str(path), f"expected a JSON array of rows, found {found}"))
+    while text:
+        at = _past_blanks(text, at)
+        if text.startswith("]", at) and not begun:
+            break
+        end = _end_of_value(text, at)
+        sign = _past_blanks(text, end)
+        if sign == len(text):  # the value may go on in the next piece
+            if not (piece := stream.read(max(_PIECE_CHARS, len(text) - at))):
+                raise ValueError("the array has no end")
+            text, at = text[at:] + piece, 0
+            continue
+        yield decoded(text[at:end].encode(errors="surrogateescape"))
+        at, begun = sign, True
+        if text[at] != ",":
+            break
+        at += 1
+    if text and (text[at] != "]" or (text[at + 1 :] + stream.read()).strip()):
+        raise ValueError("something else follows")
+
+
+def _end_of_value(text: str, start: int) -> int:
+    """Where a value ends; where the text ends, if it does not."""
     try:
-        json.loads(text)
+        return _SCAN(text, start)[1]
+    except json.JSONDecodeError:
+        return len(text)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
+def _past_blanks(text: str, start: int) -> int:
+    found = _BLANKS.match(text, start)
+    return found.end() if found else start
+
+
+def _levels(value: Any) -> int:
+    """How deep a value is nested; level by level, because what recurses would fail where it matters."""
+    count, level = 0, [value]
+    while level := [entry for entry in level if isinstance(entry, list | dict)]:
+        count += 1
+        level = [inner for entry in level for inner in (entry.values() if isinstance(entry, dict) else entry)]
+    return count
+
+
+def _reason(text: bytes, error: Exception) -> str:
+    """Say it with a column; msgspec speaks of bytes, and of half a surrogate pair or of NaN not at all."""
+    constants: list[str] = []
+    try:
+        json.dumps(json.loads(text, parse_constant=constants.append), ensure_ascii=False).encode()
     except json.JSONDecodeError as better:
         return f"{better.msg} at column {better.colno}"
-    except (ValueError, RecursionError):
+    except UnicodeEncodeError:
+        return "a \\u escape is half of a surrogate pair, which no request can carry"
+    except RecursionError:
+        return _TOO_DEEP
+    except ValueError:
         return str(error)
-    return "a \\u escape is half of a surrogate pair, which no request can carry"
+    return f"{constants[0]} is none of its numbers" if constants else str(error)
 
 
 def _place_in(path: Path) -> tuple[str, str] | None:

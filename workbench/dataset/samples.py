@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
-from workbench.dataset.json_rows import Row, array_rows, jsonl_rows
+from workbench.dataset.json_rows import Row, array_rows, decoded, jsonl_rows
 from workbench.dataset.table_rows import delimited_rows, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job, limit_range
@@ -173,8 +173,8 @@ def _listed(value: Any, place: str, name: str, kind: type) -> tuple[Any, ...]:
         return ()
     if isinstance(value, str):
         try:
-            value = msgspec.json.decode(value)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            value = decoded(value.encode())
+        except ValueError as error:
             raise InputError(
                 Fault(f"{place}: {name}", f"expected a JSON list in the cell, found {value[:40]!r}")
             ) from error
