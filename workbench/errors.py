@@ -75,7 +75,7 @@ class UnreachableError(WorkbenchError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known name comes closest to `word`, as a hint; empty when none is near."""
-    folded = {name.casefold(): name for name in known}
+    """Say which other known name comes closest to `word`, as a hint; empty when none is near."""
+    folded = {name.casefold(): name for name in known if name != word}
     matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     return f"did you mean {folded[matches[0]]!r}?" if matches else ""

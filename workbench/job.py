@@ -92,9 +92,13 @@ def load_job(path: Path) -> Job:
     """
     try:
         text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(Fault(str(path), f"the job cannot be read: {reason}", _near_jobs(path))) from error
+    except UnicodeDecodeError as error:
+        reason = f"it is no UTF-8 text, but has byte {error.object[error.start]:#04x} at position {error.start}"
+        raise InputError(Fault(str(path), f"the job cannot be read: {reason}")) from error
+    except OSError as error:
+        reason = "it is a folder" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+        near = _near_jobs(path) if isinstance(error, FileNotFoundError) else ""  # what is there was meant
+        raise InputError(Fault(str(path), f"the job cannot be read: {reason}", near)) from error
     return parse_job(text, path)
 
 

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,20 @@ def test_missing_files_and_columns_name_the_nearest(tmp_path: Path) -> None:
     assert "did you mean 'answer'?" in fault(
         tmp_path, "arithmetic.jsonl", fields={"input": "question", "target": "answr"}
     )
+
+
+def test_what_is_there_but_no_file_is_called_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for path in (".", "d", str(tmp_path)):
+        found = fault(tmp_path, path)
+        assert "is a folder (name the files in it" in found
+        assert "did you mean" not in found
+    for path in ("pipe", "/dev/null"):
+        assert fault(tmp_path, path).endswith(f"{path} is no regular file")
+    assert "no file matches" in fault(tmp_path, "*d*")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    assert fault(tmp_path, "dangling").endswith("dangling")
 
 
 def test_fields_choices_and_tools(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import Job, job_schema, limit_range, parse_job
+from workbench.job import Job, job_schema, limit_range, load_job, parse_job
 from workbench.job_file import scorer_label
 
 HERE = Path("jobs/a.toml")
@@ -90,6 +90,19 @@ def test_paths_are_relative_to_the_job_file(tmp_path: Path) -> None:
     job = parse_job(LEAST, tmp_path / "jobs" / "a.toml")
     assert job.dataset_paths == (str(tmp_path / "jobs" / "d.jsonl"),)
     assert job.name == "a"
+
+
+def test_a_job_that_cannot_be_read_is_not_suggested_in_its_own_place(tmp_path: Path) -> None:
+    (tmp_path / "u16.toml").write_text(LEAST, "utf-16")
+    (tmp_path / "folder.toml").mkdir()
+    for name, expected in (
+        ("u16.toml", "it is no UTF-8 text, but has byte 0xff at position 0"),
+        ("folder.toml", "it is a folder"),
+        ("u17.toml", "No such file or directory (did you mean 'u16.toml'?)"),
+    ):
+        with pytest.raises(InputError) as caught:
+            load_job(tmp_path / name)
+        assert str(caught.value) == f"{tmp_path / name}: the job cannot be read: {expected}"
 
 
 def test_a_model_overrides_the_jobs_fields() -> None:

@@ -34,15 +34,27 @@ def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
         path = Path(pattern)
         if path.is_file():
             found[path] = None
-        elif glob.has_magic(pattern) and (matches := sorted(glob.glob(pattern, recursive=True))):
-            found.update((Path(match), None) for match in matches if Path(match).is_file())
+        elif glob.has_magic(pattern) and (matches := _files_matching(pattern)):
+            found.update(dict.fromkeys(matches))
         else:
-            siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
-            faults.append(Fault(where, f"{kind} {pattern}", nearest(path.name, siblings)))
+            faults.append(_no_file(pattern, path, where))
     if faults:
         raise InputError(*faults)
     return list(found)
+
+
+def _files_matching(pattern: str) -> list[Path]:
+    return [Path(match) for match in sorted(glob.glob(pattern, recursive=True)) if Path(match).is_file()]
+
+
+def _no_file(pattern: str, path: Path, where: str) -> Fault:
+    if path.is_dir():
+        return Fault(where, f"{pattern} is a folder", f"name the files in it: {path}/*.jsonl, for one")
+    if path.exists():
+        return Fault(where, f"{pattern} is no regular file")
+    siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
+    return Fault(where, f"{kind} {pattern}", nearest(path.name, siblings))
 
 
 @contextmanager
