@@ -65,6 +65,17 @@ class Timer:
             time.sleep(0.01)
 
 
+def recorded(path: Path) -> tuple[Counter[str], int]:
+    """Accepted answers by generation, and how many requests were about to be sent; no run sent while another did."""
+    with duckdb.connect(path, read_only=True) as db:
+        found = db.execute("SELECT generation, request_key FROM attempts WHERE accepted").fetchall()
+        assert len(set(found)) == len(found), "nothing was paid twice within an occasion"
+        ((intents,),) = db.execute("SELECT count(*) FROM requests").fetchall()
+        spans = db.execute("SELECT min(sent_at), max(sent_at) FROM requests GROUP BY run_id ORDER BY 1").fetchall()
+    assert all(before[1] <= after[0] for before, after in pairwise(spans)), "none ran beside another"
+    return Counter(generation for generation, _ in found), intents
+
+
 @pytest.mark.parametrize("nights", [7, pytest.param(30, marks=pytest.mark.long)])
 def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -> None:
     chosen = random.Random(nights)
@@ -78,7 +89,12 @@ def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -
         path = bench.write("job.toml", f'{text}[schedule]\non_calendar = "*:*:0/{PERIOD_S}"\nretries = 9\n')
         coming = following(load_job(path).timetable, datetime.now(UTC))
         timer, off = Timer(bench, chosen), set[str]()
-        for night, moment in zip(range(nights), coming, strict=False):
+        moments: list[datetime] = []
+        for night in range(nights):
+            if night == nights - 3:  # on a busy machine the slow night may not have ended
+                timer.rest()
+            moment = next(moment for moment in coming if moment > datetime.now(UTC))
+            moments.append(moment)
             timer.until(moment)
             if night == nights - 3:  # the machine is off, and on again after the next occasion has come
                 off.add(occasion_name(moment))
@@ -93,24 +109,13 @@ def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -
         asked = server.platform.statistics.requests.total()
         bench("ledger", "recover")
         came = bench.json("schedule", "job.toml")
-        with duckdb.connect(tmp_path / "ledger.duckdb", read_only=True) as db:
-            answers = Counter(
-                db.execute("SELECT generation FROM attempts WHERE accepted ORDER BY ended_at").df()["generation"]
-            )
-            (twice,) = db.execute(
-                "SELECT count(*) FROM (SELECT 1 FROM attempts WHERE accepted GROUP BY generation, request_key HAVING count(*) > 1)"
-            ).fetchall()[0]
-            (intents,) = db.execute("SELECT count(*) FROM requests").fetchall()[0]
-            spans = db.execute(
-                "SELECT min(sent_at), max(sent_at), any_value(run_id) FROM requests GROUP BY run_id ORDER BY 1"
-            ).fetchall()
+    answers, intents = recorded(tmp_path / "ledger.duckdb")
     assert -9 in timer.codes
-    assert twice == 0, "nothing was paid twice within an occasion"
     assert set(answers.values()) <= {ROWS, MORE_ROWS}, "each occasion that was asked was asked whole"
     assert answers.total() <= asked <= intents
-    assert all(before[1] <= after[0] for before, after in pairwise(spans)), "none ran beside another"
     results = {row["occasion"]: row["result"] for row in came["occasions"]}
     assert set(results.values()) <= {"complete", "missed"}
     assert all(results.get(name, "missed") == "missed" for name in off)
     assert {f"sums@{name}" for name, result in results.items() if result == "complete"} <= set(answers)
-    assert nights // 2 < len(answers) <= nights - len(off)
+    came_in_all = (moments[-1] - moments[0]).total_seconds() / PERIOD_S + 1
+    assert nights // 2 < len(answers) <= came_in_all - len(off)
