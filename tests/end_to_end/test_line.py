@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.conftest import Workbench, job, one_route, quick, sums
+from workbench.ledger.store import Ledger
 from workbench.local_platform.config import Latency, PlatformConfig, RouteFault, load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -227,6 +228,21 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
         counts = Counter(row["job"] for row in bench.json("runs"))
         assert counts == {"one": 2, "two": 1}
         assert bench.json("ledger", "check")["sound"]
+
+
+def test_a_new_ledger_can_be_opened_while_its_first_answer_is_on_its_way(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 3000)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(1))
+        bench.write("job.toml", job("sim/instant"))
+        process = bench.start("run", "job.toml", "--no-report")
+        while not (ledger := tmp_path / "ledger.duckdb").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        with Ledger(ledger).locked(exclusive=False), duckdb.connect(ledger, read_only=True) as notebook:
+            assert notebook.sql("SELECT * FROM run_overview").fetchall() == []
+        process.communicate(timeout=30)
+    assert [run["completed"] for run in bench.json("runs")] == [1]
 
 
 def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:

@@ -76,6 +76,18 @@ def ingest(
         return Ingested(deferred=f"the ledger cannot be written: {error}")
 
 
+def make_file(ledger: Ledger) -> None:
+    """Make the DuckDB file where there is none, so that the first ingest need not; what hinders that the ingest says."""
+    if ledger.path.exists():
+        return
+    with (
+        contextlib.suppress(WorkbenchError, duckdb.Error, OSError),
+        ledger.locked(exclusive=True, patience_s=0),
+        opened_for_writing(ledger, 0),
+    ):
+        pass
+
+
 def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[str, Unpacked]) -> Ingested:
     done = records = 0
     torn: list[str] = []

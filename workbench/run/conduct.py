@@ -14,7 +14,7 @@ import anyio.to_thread
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
-from workbench.ledger.ingest import ingest
+from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
@@ -176,6 +176,7 @@ class Conductor:
             self._ingest_due.set()
 
     async def _ingest_when_due(self) -> None:
+        await anyio.to_thread.run_sync(make_file, self._ledger)
         while True:
             await self._ingest_due.wait()
             self._ingest_due = anyio.Event()
