@@ -128,7 +128,7 @@ def test_a_secret_that_is_not_set_is_401_for_that_route_only(served: Served, mon
     ],
 )  # fmt: skip
 def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, status: int, attempts: int) -> None:
-    with front(served.url, limits={"time_limit_s": 10}) as server, Caller(server) as caller:
+    with front(served.url, limits={"time_limit_s": 50}) as server, Caller(server) as caller:
         reply = caller.ask(model)
         assert reply.status_code == status
         assert reply.json()["error"]["code"] == str(status)
@@ -142,7 +142,7 @@ def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, s
     ("model", "status", "attempts"), [("500", 500, 3), ("400", 400, 1), ("hang", 408, 3), ("reset", 500, 3)]
 )
 def test_before_the_first_byte_a_stream_is_tried_again(served: Served, model: str, status: int, attempts: int) -> None:
-    with front(served.url, limits={"time_limit_s": 10}) as server, Caller(server) as caller:
+    with front(served.url, limits={"time_limit_s": 50}) as server, Caller(server) as caller:
         assert caller.ask(model, stream=True).status_code == status
         assert len(served.lying.bodies) == attempts
 

@@ -227,12 +227,12 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
         bench = Workbench(tmp_path, None)
         bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
         bench.write("sums.jsonl", '{"input": "plain", "target": 4}\n')
-        bench.write("often.toml", scheduled('on_calendar = "*:*:0/20"').replace("sim/instant", "m"))
+        bench.write("often.toml", scheduled('on_calendar = "*:*:0/10"').replace("sim/instant", "m"))
         odd.held_list = 1
         process = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
         while odd.lists < 1:
             time.sleep(0.01)
-        time.sleep(20.2 - time.time() % 20)
+        time.sleep(10.2 - time.time() % 10)
         odd.let_go()
         out, error = process.communicate(timeout=30)
         assert (process.returncode, json.loads(out)["completed"]) == (0, 1), error

@@ -18,7 +18,7 @@ from workbench.local_platform.server import ThreadedServer
 def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 150)) as server:
         bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(200))
+        bench.write("sums.jsonl", sums(80))
         bench.write("job.toml", job("sim/instant", limit=4))
         process = bench.start("run", "job.toml", "--json", "--no-report")
         while sum(server.platform.statistics.requests.values()) < 8:
@@ -28,11 +28,11 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         assert process.returncode == 130, err
         result = json.loads(out)
         assert result["status"] == "interrupted"
-        assert result["completed"] == sum(server.platform.statistics.requests.values()) == 200 - result["pending"]
+        assert result["completed"] == sum(server.platform.statistics.requests.values()) == 80 - result["pending"]
         assert "waiting for" in err
         again = bench.json("run", "job.toml", "--no-report")
         assert again["reused"] == result["completed"]
-        assert sum(server.platform.statistics.requests.values()) == 200
+        assert sum(server.platform.statistics.requests.values()) == 80
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.03, 0.1, 0.2])

@@ -89,17 +89,17 @@ def check(reply: httpx.Response, asked: bytes) -> None:
     assert set(said) & {"detail", "choices", "data"}, (asked[:300], said)
 
 
-@settings(
-    max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
-@given(raw=raws, content_type=content_types, encoding=encodings)
-def test_any_body(
-    server: ThreadedServer, http: httpx.Client, raw: bytes, content_type: str, encoding: str | None
-) -> None:
-    headers = {"Authorization": f"Bearer {server.key}", "Content-Type": content_type}
-    if encoding:
-        headers["Content-Encoding"] = encoding
-    check(http.post("/api/chat/completions", content=raw, headers=headers), raw)
+@pytest.mark.parametrize("bodies", [1_500, pytest.param(5_000, marks=pytest.mark.long)])
+def test_any_body(server: ThreadedServer, http: httpx.Client, bodies: int) -> None:
+    @settings(max_examples=bodies, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(raw=raws, content_type=content_types, encoding=encodings)
+    def ask(raw: bytes, content_type: str, encoding: str | None) -> None:
+        headers = {"Authorization": f"Bearer {server.key}", "Content-Type": content_type}
+        if encoding:
+            headers["Content-Encoding"] = encoding
+        check(http.post("/api/chat/completions", content=raw, headers=headers), raw)
+
+    ask()
 
 
 header_texts = st.text(st.characters(min_codepoint=33, max_codepoint=255, exclude_characters="\x7f"), max_size=60)
