@@ -14,18 +14,20 @@ from workbench.errors import InputError
 from workbench.frames import Frames
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.local_platform.config import load_config
+from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "explore.ipynb"
 
 
-@pytest.fixture
-def recorded(bench: Workbench) -> Workbench:
-    bench.write("sums.jsonl", sums(15))
-    bench.write("job.toml", job("Abacus Large [careful]", "sim/prose", "sim/flaky"))
-    bench("run", "job.toml", code=None)
-    bench("run", "job.toml", "--fresh", code=None)
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -> Workbench:
+    with ThreadedServer(catalogue) as server:
+        bench = Workbench(tmp_path_factory.mktemp("recorded"), server)
+        bench.write("sums.jsonl", sums(15))
+        bench.write("job.toml", job("Abacus Large [careful]", "sim/prose", "sim/flaky"))
+        bench("run", "job.toml", "--no-report", code=None)
+        bench("run", "job.toml", "--fresh", "--no-report", code=None)
     return bench
 
 

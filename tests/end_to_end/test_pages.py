@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
+from workbench.local_platform.config import PlatformConfig
+from workbench.local_platform.server import ThreadedServer
 
 MODELS = (
     "Abacus Large [careful]",
@@ -24,11 +27,17 @@ HOSTILE = (
 )
 
 
-@pytest.fixture
-def run(bench: Workbench) -> dict[str, Any]:
-    bench.write("sums.jsonl", sums(20))
-    bench.write("job.toml", job(*MODELS))
-    result: dict[str, Any] = bench.json("run", "job.toml", code=3)
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -> Iterator[Workbench]:
+    with ThreadedServer(catalogue) as server:
+        yield Workbench(tmp_path_factory.mktemp("desk"), server)
+
+
+@pytest.fixture(scope="module")
+def run(desk: Workbench) -> dict[str, Any]:
+    desk.write("sums.jsonl", sums(20))
+    desk.write("job.toml", job(*MODELS))
+    result: dict[str, Any] = desk.json("run", "job.toml", code=3)
     return result
 
 
@@ -43,9 +52,9 @@ def test_every_figure_of_a_run_equals_its_query(run: dict[str, Any]) -> None:
     page.check(run["ledger"])
 
 
-def test_every_figure_over_the_ledger_equals_its_query(bench: Workbench, run: dict[str, Any]) -> None:
-    bench.write("other.toml", job("Toolsmith (forced ok)", "Abacus Mini [fast]", name="other"))
-    bench.json("run", "other.toml")
+def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dict[str, Any]) -> None:
+    desk.write("other.toml", job("Toolsmith (forced ok)", "Abacus Mini [fast]", name="other"))
+    desk.json("run", "other.toml")
     expected = {
         "index": {"runs", "jobs", "newest_run_means"},
         "allowance": {"spend", "usage_by", "unknown_draw", "dearest_runs", "dearest_samples"},
@@ -58,12 +67,12 @@ def test_every_figure_over_the_ledger_equals_its_query(bench: Workbench, run: di
         page.check(run["ledger"])
 
 
-def test_the_object_and_the_page_agree(bench: Workbench, run: dict[str, Any]) -> None:
+def test_the_object_and_the_page_agree(desk: Workbench, run: dict[str, Any]) -> None:
     page = Page(run["report"])
     shown = {figure["column"]: figure["value"] for figure in page.figures if figure["query"] == "run_summary"}
     for name in ("planned", "completed", "failed"):
         assert shown[name] == str(run[name])
-    again = bench.json("show", run["run_id"])
+    again = desk.json("show", run["run_id"])
     assert again["outcomes"] == run["outcomes"]
     assert again["usage"] == run["usage"]
 
@@ -82,18 +91,18 @@ def test_what_a_model_says_is_inert(bench: Workbench) -> None:
     assert "&lt;script&gt;" in Path(result["report"]).read_text("utf-8")
 
 
-def test_links_between_pages_are_alive(bench: Workbench, run: dict[str, Any]) -> None:
+def test_links_between_pages_are_alive(run: dict[str, Any]) -> None:
     folder = Path(run["report"]).parent
     for path in folder.glob("*.html"):
         for target in re.findall(r'href="([^"#]+)', path.read_text("utf-8")):
             assert (folder / target).exists(), (path.name, target)
 
 
-def test_the_pages_of_every_run(bench: Workbench, run: dict[str, Any]) -> None:
-    bench.json("run", "job.toml", code=None)
-    told = bench.json("report", "--all", "--reports", "all")
+def test_the_pages_of_every_run(desk: Workbench, run: dict[str, Any]) -> None:
+    desk.json("run", "job.toml", code=None)
+    told = desk.json("report", "--all", "--reports", "all")
     names = {Path(path).name for path in told["pages"]}
-    assert names == {f"{row['run_id']}.html" for row in bench.json("runs")} | {
+    assert names == {f"{row['run_id']}.html" for row in desk.json("runs")} | {
         "index.html",
         "allowance.html",
         "routes.html",

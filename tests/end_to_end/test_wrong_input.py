@@ -154,7 +154,7 @@ def test_a_number_that_is_none_is_no_tolerance(bench: Workbench) -> None:
 def test_a_closed_stream_is_no_error(bench: Workbench, closed: str) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())
-    bench("run", "job.toml")
+    bench("run", "job.toml", "--no-report")
     done = subprocess.run(
         ["bash", "-c", f"{COMMAND} runs {closed}"], cwd=bench.folder, capture_output=True, text=True, check=False
     )
@@ -165,14 +165,14 @@ def test_a_terminal_without_unicode_gets_numbers(bench: Workbench) -> None:
     bench.write("sums.jsonl", '{"input": "é", "id": "é"}\n')
     bench.write("job.toml", job(name="→"))
     bench.environment["PYTHONIOENCODING"] = "latin-1"
-    bench("run", "job.toml")
+    bench("run", "job.toml", "--no-report")
     assert "\\u2192" in bench("runs").stdout
 
 
 def test_times_for_programs_say_that_they_are_utc(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())
-    bench("run", "job.toml")
+    bench("run", "job.toml", "--no-report")
     assert all(row["started_at"].endswith("Z") for row in bench.json("runs"))
 
 
