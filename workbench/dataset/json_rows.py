@@ -30,7 +30,8 @@ def jsonl_rows(path: Path) -> Iterator[Row]:
         for number, line in enumerate(stream, 1):
             text = (line.removeprefix(BOM) if number == 1 else line).strip()
             if text:
-                yield f"{path}:{number}", _object(text, f"{path}:{number}")
+                place = f"{path}:{number}"
+                yield place, _object(text, place)
 
 
 def array_rows(path: Path) -> Iterator[Row]:

@@ -116,8 +116,10 @@ class _SampleReader:
 
     def sample(self, place: str, columns: dict[str, Any]) -> Sample:
         self._number += 1
-        self._known |= dict.fromkeys(columns)
-        self._unseen -= columns.keys()
+        if self._known.keys() != columns.keys():
+            self._known |= dict.fromkeys(columns)
+        if self._unseen:
+            self._unseen -= columns.keys()
         used: set[str] = set()
         has_input = bool(self._mapped.get("input")) or "input" in columns or "messages" in columns
         given = self._take(columns, "input" if "input" in columns else "messages", "input", used, place)

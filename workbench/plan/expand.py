@@ -40,6 +40,16 @@ class _Spooled(msgspec.Struct, frozen=True, array_like=True):
     sample: str
 
 
+class _Content(msgspec.Struct, frozen=True):
+    """A sample as the ledger keeps it: without its id."""
+
+    input: Any
+    target: Any
+    choices: tuple[str, ...]
+    tools: tuple[dict[str, Any], ...]
+    metadata: dict[str, Any]
+
+
 class PlannedItem(msgspec.Struct, frozen=True):
     """One item of a plan, ready to be sent."""
 
@@ -166,8 +176,7 @@ class Plan:
             seen_bodies[folded] = occurrences[-1] + 1
             for epoch in range(1, self.job.run.epochs + 1):
                 self._keys += bytes.fromhex(request_key(self.identity, body, epoch, occurrences[-1]))
-        content = msgspec.to_builtins(sample)
-        del content["id"]
+        content = _Content(sample.input, sample.target, sample.choices, sample.tools, sample.metadata)
         spooled = _Spooled(
             sample.id,
             sample_key(sample),
