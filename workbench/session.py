@@ -94,7 +94,8 @@ async def connected(where: Where) -> AsyncIterator[Session]:
 def _embedded_platform() -> Iterator[subprocess.Popen[bytes]]:
     """Serve the embedded platform from a process of its own, for as long as this one lives."""
     command = [sys.executable, "-P", "-m", "workbench.local_platform"]  # -P: not from the working folder
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    # a group of its own: a terminal's Ctrl-C is for this process, which has calls in flight there
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0) as process:
         try:
             yield process
         finally:

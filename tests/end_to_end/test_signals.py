@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.conftest import COMMAND, Workbench, job, quick, sums
@@ -51,6 +52,20 @@ def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path,
     result = json.loads(out)
     assert (process.returncode, result["status"]) == (130, "interrupted")
     assert result["planned"] == sum(result[name] for name in ("reused", "completed", "failed", "pending"))
+
+
+def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job())
+    process = bench.start("run", "job.toml", "--local", start_new_session=True)
+    while not psutil.Process(process.pid).children():
+        time.sleep(0.005)
+    time.sleep(0.15)  # it imports what it needs
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err.split() == ["interrupted"]
 
 
 def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform: ThreadedServer) -> None:
