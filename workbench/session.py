@@ -17,6 +17,7 @@ import msgspec
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
+from workbench.loading import lean_imports
 from workbench.records import LOCAL, Model
 from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment, state_folder
 
@@ -63,9 +64,10 @@ async def connected(where: Where) -> AsyncIterator[Session]:
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
         process = stack.enter_context(_embedded_platform()) if where.local else None
-        from workbench.client.chat import ChatClient  # loaded while the embedded platform starts
-        from workbench.client.outcome import DEFAULT_ALLOWANCE_SIGNATURE
-        from workbench.client.transport import Http
+        with lean_imports():  # while the embedded platform starts
+            from workbench.client.chat import ChatClient
+            from workbench.client.outcome import DEFAULT_ALLOWANCE_SIGNATURE
+            from workbench.client.transport import Http
 
         if process is not None:
             endpoint = _announced(process)

@@ -1,7 +1,6 @@
 """`workbench`: finds the command, and turns every error into one message and its exit code."""
 
 import errno
-import gc
 import importlib
 import io
 import os
@@ -11,6 +10,7 @@ from pathlib import Path
 import click
 
 from workbench.errors import WorkbenchError, nearest
+from workbench.loading import lean_imports
 
 _COMMANDS = {
     "demo": ("jobs", "Run the demonstration job on the embedded platform."),
@@ -50,10 +50,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        gc.disable()  # what is imported stays: to look for garbage in it takes time, now and later
-        module = importlib.import_module(f"workbench.cli.{_COMMANDS[cmd_name][0]}")
-        gc.freeze()
-        gc.enable()
+        with lean_imports():
+            module = importlib.import_module(f"workbench.cli.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
 

@@ -23,6 +23,7 @@ import aiohttp
 import httpx
 import msgspec
 
+from workbench.loading import tls_context
 from workbench.records import Sent
 
 MAX_REPLY_BYTES = 256 * 2**20
@@ -75,12 +76,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     def __init__(self, *, proxy: str | None = None, verify: ssl.SSLContext | None = None) -> None:
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
-        self._proxy = proxy
+        self._proxy, self._verify = proxy, verify
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # who may be in flight is decided above, never by a queue in here
                 keepalive_timeout=KEEP_ALIVE_S,
-                ssl=verify or True,
                 socket_factory=_kept_alive_socket,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -107,6 +107,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 headers=[(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw],
                 allow_redirects=False,
                 proxy=self._proxy,
+                ssl=self._tls(request.url),
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
                 ),
@@ -117,6 +118,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return httpx.Response(
             response.status, headers=response.raw_headers, stream=_Body(response, request), request=request
         )
+
+    def _tls(self, url: httpx.URL) -> ssl.SSLContext | bool:
+        if self._verify is None and (url.scheme == "https" or (self._proxy or "").lower().startswith("https:")):
+            self._verify = tls_context()
+        return self._verify or True
 
     async def aclose(self) -> None:
         """Close the session and its connections."""
