@@ -7,6 +7,7 @@ the row number are not part of it, so that renaming pays for nothing again.
 `sample_key` is SHA-256 over input, choices and target: what comparisons pair on.
 """
 
+import functools
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +120,12 @@ def request_key(identity: str, canonical_body: bytes, epoch: int, occurrence: in
         epoch: From 1.
         occurrence: From 0.
     """
-    head = b"\0".join((KEY_VERSION, identity.encode(), str(epoch).encode(), str(occurrence).encode(), b""))
-    return hashlib.sha256(head + canonical_body).hexdigest()
+    return hashlib.sha256(_key_head(identity, epoch, occurrence) + canonical_body).hexdigest()
+
+
+@functools.lru_cache
+def _key_head(identity: str, epoch: int, occurrence: int) -> bytes:
+    return b"\0".join((KEY_VERSION, identity.encode(), str(epoch).encode(), str(occurrence).encode(), b""))
 
 
 def body_key(canonical_body: bytes) -> str:

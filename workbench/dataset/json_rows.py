@@ -26,11 +26,12 @@ def jsonl_rows(path: Path) -> Iterator[Row]:
     Raises:
         InputError: A line is no JSON object.
     """
+    name = str(path)
     with opened(path) as stream:
         for number, line in enumerate(stream, 1):
             text = (line.removeprefix(BOM) if number == 1 else line).strip()
             if text:
-                place = f"{path}:{number}"
+                place = f"{name}:{number}"
                 yield place, _object(text, place)
 
 

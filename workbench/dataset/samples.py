@@ -5,7 +5,7 @@ import hashlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -104,6 +104,16 @@ def _rows(path: Path, kind: Format) -> Iterator[Row]:
             return parquet_rows(path)
 
 
+class _Layout(NamedTuple):
+    """Where the parts of a sample are in rows with the same columns."""
+
+    columns: tuple[str, ...]
+    sources: tuple[str | list[str], ...]
+    """By name, in the order of `_NAMES`: a column, which need not be there, or several that make a list."""
+    has_input: bool
+    rest: tuple[str, ...]
+
+
 class _SampleReader:
     def __init__(self, fields: FieldNames, where: str) -> None:
         self._fields, self._where = fields, where
@@ -113,21 +123,17 @@ class _SampleReader:
             column for name in ("target", "choices", "tools") for column in _columns(self._mapped.get(name))
         }
         self._known: dict[str, None] = {}
+        self._layout = _Layout((), (), False, ())
 
     def sample(self, place: str, columns: dict[str, Any]) -> Sample:
         self._number += 1
-        if self._known.keys() != columns.keys():
-            self._known |= dict.fromkeys(columns)
-        if self._unseen:
-            self._unseen -= columns.keys()
-        used: set[str] = set()
-        has_input = bool(self._mapped.get("input")) or "input" in columns or "messages" in columns
-        given = self._take(columns, "input" if "input" in columns else "messages", "input", used, place)
-        target = self._take(columns, "target", "target", used, place)
-        choices = self._take(columns, "choices", "choices", used, place)
-        name = self._take(columns, "id", "id", used, place)
-        tools = self._take(columns, "tools", "tools", used, place)
-        rest = {key: value for key, value in columns.items() if key not in used}
+        if self._layout.columns != tuple(columns) or self._number == 1:
+            self._layout = self._lay_out(place, columns)
+        _, sources, has_input, others = self._layout
+        given, target, choices, name, tools = [
+            columns.get(source) if isinstance(source, str) else _collected(columns, source) for source in sources
+        ]
+        rest = {column: columns[column] for column in others}
         if has_input and given in (None, "", []):
             raise InputError(Fault(place, "the input is empty"))
         sample = Sample(
@@ -138,20 +144,23 @@ class _SampleReader:
             tools=_listed(tools, place, "tools", dict),
             metadata=rest,
         )
-        if isinstance(given, list) and "input" not in columns and not self._mapped.get("input") and not sample.is_chat:
+        if sources[0] == "messages" and self._fields.input is None and isinstance(given, list) and not sample.is_chat:
             raise InputError(Fault(f"{place}: messages", "expected a list of messages, each with a role"))
         return sample
 
-    def _take(self, columns: dict[str, Any], default: str, name: str, used: set[str], place: str) -> Any:
-        mapped = self._mapped.get(name)
-        if isinstance(mapped, list):
-            used.update(mapped)
-            return [columns[column] for column in mapped if columns.get(column) not in (None, "")] or None
-        column = mapped or default
-        if mapped and mapped not in columns and name in ("input", "id"):
-            raise InputError(self._no_column(name, mapped, columns, place))
-        used.add(column)
-        return columns.get(column)
+    def _lay_out(self, place: str, columns: dict[str, Any]) -> _Layout:
+        self._known |= dict.fromkeys(columns)
+        self._unseen -= columns.keys()
+        for name, mapped in (("input", self._fields.input), ("id", self._fields.id)):
+            if mapped is not None and mapped not in columns:
+                raise InputError(self._no_column(name, mapped, columns, place))
+        by_name = dict(zip(_NAMES, _NAMES, strict=True)) | self._mapped
+        if self._fields.input is None and "input" not in columns:
+            by_name["input"] = "messages"
+        sources = tuple(by_name[name] for name in _NAMES)
+        used = {column for source in sources for column in _columns(source)}
+        has_input = self._fields.input is not None or "input" in columns or "messages" in columns
+        return _Layout(tuple(columns), sources, has_input, tuple(column for column in columns if column not in used))
 
     def check_columns(self) -> None:
         """Refuse a mapped column that no row had, of those that were read."""
@@ -167,6 +176,11 @@ class _SampleReader:
 
 def _columns(mapped: str | list[str] | None) -> list[str]:
     return [mapped] if isinstance(mapped, str) else mapped or []
+
+
+def _collected(columns: dict[str, Any], names: list[str]) -> list[Any] | None:
+    """A list from several columns, without the empty ones; None where all are."""
+    return [columns[name] for name in names if columns.get(name) not in (None, "")] or None
 
 
 def _listed(value: Any, place: str, name: str, kind: type) -> tuple[Any, ...]:
