@@ -48,9 +48,47 @@ _STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default canno
 _SQL = resources.files(__package__).joinpath("sql")
 
 
+class Engine:
+    """DuckDB without a file, started when it is first needed; one thread at a time uses it.
+
+    Args:
+        config: DuckDB's settings.
+        kept: Whether it goes on when a file is closed again, for who opens one often: a start takes 10 to 20 ms.
+    """
+
+    def __init__(self, config: _Config, *, kept: bool = False) -> None:
+        self.kept = kept
+        self._config = config | _EVERYWHERE
+        self._db: duckdb.DuckDBPyConnection | None = None
+
+    def started(self) -> duckdb.DuckDBPyConnection:
+        """The connection to an empty database in memory, to which files are attached."""
+        if self._db is None:
+            self._db = duckdb.connect(":memory:", config=self._config)
+        return self._db
+
+    def stop(self) -> None:
+        """Close whatever is open; the next use starts afresh."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def writing_engine() -> Engine:
+    """One for all the ingests of a run."""
+    return Engine(_WRITING, kept=True)
+
+
 @contextmanager
-def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> Iterator[duckdb.DuckDBPyConnection]:
+def opened_for_writing(
+    ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, engine: Engine | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the file read-write at the newest schema, and make it where it is not there; the exclusive lock must be held.
+
+    Args:
+        ledger: Which.
+        patience_s: How long to wait for a program that has the file open.
+        engine: What opens it, if not one of its own.
 
     Raises:
         LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
@@ -61,7 +99,7 @@ def opened_for_writing(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S) -> I
             _make(db, ledger.path.resolve())
         db.execute(_attachment(ledger.path, "ledger"))
 
-    with _connected(_WRITING, patience_s, ledger.path, attach) as db:
+    with _connected(engine or Engine(_WRITING), patience_s, ledger.path, attach) as db:
         db.execute("USE ledger")
         migrate(db)
         yield db
@@ -86,7 +124,7 @@ def attached(
         if ledger.path.exists():
             db.execute(f"ATTACH {literal(str(ledger.path))} AS ledger (READ_ONLY)")
 
-    with _connected(_FRUGAL if frugal else _READING, patience_s, ledger.path, attach) as db:
+    with _connected(Engine(_FRUGAL if frugal else _READING), patience_s, ledger.path, attach) as db:
         yield db
 
 
@@ -215,30 +253,36 @@ def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
 
 @contextmanager
 def _connected(
-    config: _Config, patience_s: float, path: Path, attach: Callable[[duckdb.DuckDBPyConnection], None]
+    engine: Engine, patience_s: float, path: Path, attach: Callable[[duckdb.DuckDBPyConnection], None]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A fresh in-memory connection with a file attached; a failed one is never used again."""
+    """An engine with a file attached as `ledger`; one in which anything failed is never used again."""
     deadline = time.monotonic() + patience_s
     while True:
-        db = duckdb.connect(":memory:", config=config | _EVERYWHERE)
+        db = engine.started()
         try:
             attach(db)
         except duckdb.Error as error:
-            db.close()
+            engine.stop()
             if not isinstance(error, duckdb.IOException) or "set lock" not in str(error):
                 raise _unusable(path, error) from error
             if time.monotonic() > deadline:
                 raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
             time.sleep(POLL_S)
         except BaseException:
-            db.close()
+            engine.stop()
             raise
         else:
             break
+    goes_on = False
     try:
         yield db
+        if engine.kept:
+            db.execute("USE memory")
+            db.execute("DETACH ledger")
+            goes_on = True
     finally:
-        db.close()
+        if not goes_on:
+            engine.stop()
 
 
 def _unusable(path: Path, error: duckdb.Error) -> InputError:

@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 
 from workbench.errors import WorkbenchError
-from workbench.ledger.database import INGEST_MEMORY_MIB, insert_row, literal, opened_for_writing, sql
+from workbench.ledger.database import INGEST_MEMORY_MIB, Engine, insert_row, literal, opened_for_writing, sql
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Unpacked, set_aside, unpack
 from workbench.ledger.store import Ledger, LedgerBusyError
@@ -51,7 +51,11 @@ class Ingested(msgspec.Struct, frozen=True):
 
 
 def ingest(
-    ledger: Ledger, *, patience_s: float = INGEST_PATIENCE_S, whole: Mapping[str, Unpacked] = MappingProxyType({})
+    ledger: Ledger,
+    *,
+    patience_s: float = INGEST_PATIENCE_S,
+    whole: Mapping[str, Unpacked] = MappingProxyType({}),
+    engine: Engine | None = None,
 ) -> Ingested:
     """Take every journal whose writer is done or dead into the DuckDB file, and remove it.
 
@@ -61,13 +65,14 @@ def ingest(
         ledger: Which.
         patience_s: How long to wait for readers.
         whole: What journals hold that their writer closed, by name; others are walked through to find a torn tail.
+        engine: Kept for the next ingest; none is started for this one alone then.
     """
     if not ledger.journals():
         return Ingested()
     try:
         with (
             ledger.locked(exclusive=True, patience_s=patience_s),
-            opened_for_writing(ledger, patience_s) as db,
+            opened_for_writing(ledger, patience_s, engine) as db,
         ):
             return _ingest_all(ledger, db, whole)
     except WorkbenchError as error:
@@ -76,14 +81,14 @@ def ingest(
         return Ingested(deferred=f"the ledger cannot be written: {error}")
 
 
-def make_file(ledger: Ledger) -> None:
+def make_file(ledger: Ledger, engine: Engine) -> None:
     """Make the DuckDB file where there is none, so that the first ingest need not; what hinders that the ingest says."""
     if ledger.path.exists():
         return
     with (
         contextlib.suppress(WorkbenchError, duckdb.Error, OSError),
         ledger.locked(exclusive=True, patience_s=0),
-        opened_for_writing(ledger, 0),
+        opened_for_writing(ledger, 0, engine),
     ):
         pass
 
@@ -94,8 +99,8 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
     damaged: list[str] = []
     deferred = ""
     journals = ledger.journals()
-    if len(journals) == 1:  # of many the log takes the commits more quickly
-        db.execute(f"SET wal_autocheckpoint = '{_WORTH_A_CHECKPOINT}'")
+    at_once = len(journals) == 1  # of many the log takes the commits more quickly
+    db.execute(f"SET wal_autocheckpoint = '{_WORTH_A_CHECKPOINT}'" if at_once else "RESET wal_autocheckpoint")
     for journal in journals:
         try:
             with _dead_journal(journal) as dead:
@@ -110,6 +115,7 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
         except (duckdb.Error, OSError) as error:  # the others go on
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 db.execute("ROLLBACK")
+            db.execute("DROP TABLE IF EXISTS staged")
             deferred = deferred or f"{journal.name} cannot be ingested: {error}"
         else:
             done, records = done + 1, records + content.records

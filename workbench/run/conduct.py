@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
+from workbench.ledger.database import writing_engine
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
@@ -68,6 +69,7 @@ class Conductor:
         self._plan, self._client, self._ledger = plan, client, ledger
         self._started, self._visible = started, visible
         self._journal = JournalWriter(ledger.journal_folder)
+        self._engine = writing_engine()
         self._notes: list[str] = []
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
@@ -104,6 +106,7 @@ class Conductor:
                 error = self._close()
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
+        self._engine.stop()
         if error is not None and ending.exit_code == 0:  # what is not durable does not count
             ending = dataclasses.replace(ending, status="incomplete", exit_code=error.exit_code, reason=str(error))
         return dataclasses.replace(ending, error=ending.error or error, notes=tuple(self._notes))
@@ -176,7 +179,7 @@ class Conductor:
             self._ingest_due.set()
 
     async def _ingest_when_due(self) -> None:
-        await anyio.to_thread.run_sync(make_file, self._ledger)
+        await anyio.to_thread.run_sync(make_file, self._ledger, self._engine)
         while True:
             await self._ingest_due.wait()
             self._ingest_due = anyio.Event()
@@ -185,7 +188,7 @@ class Conductor:
             await anyio.to_thread.run_sync(self._ingest)
 
     def _ingest(self) -> None:
-        done = ingest(self._ledger, whole=self._journal.whole)
+        done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
         self._notes += done.asides()
         if done.deferred:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
