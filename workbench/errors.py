@@ -10,7 +10,6 @@ WorkbenchError            1  a fault of ours
 A failed call is none of these: it is a record with an outcome.
 """
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -76,6 +75,8 @@ class UnreachableError(WorkbenchError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Say which other known name comes closest to `word`, as a hint; empty when none is near."""
+    import difflib  # for a word that is wrong
+
     folded = {name.casefold(): name for name in known if name != word}
     matches = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     return f"did you mean {folded[matches[0]]!r}?" if matches else ""

@@ -68,30 +68,27 @@ CONSEQUENCES: dict[Outcome, Consequence] = {
 }
 
 # Words of the gateway and the platform that decide by themselves, whatever the status; the first match wins.
-_TEXTS: tuple[tuple[re.Pattern[str], Outcome], ...] = tuple(
-    (re.compile(pattern), outcome)
-    for pattern, outcome in (
-        (r"Server Connection Error|Model '' was not found", Outcome.GATEWAY_UNREACHABLE),
-        (r"all_deployments_in_cooldown|No deployments available|in cooldown", Outcome.ROUTE_COOLING),
-        (r"Missing credentials", Outcome.ROUTE_UNAUTHORISED),
-        (
-            r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)",
-            Outcome.CONTEXT_TOO_LONG,
-        ),
-        (
-            r"litellm\.(?:AuthenticationError|PermissionDeniedError)|\bauthentication_error\b",
-            Outcome.ROUTE_UNAUTHORISED,
-        ),
-        (r"budget_exceeded|litellm\.BudgetExceededError", Outcome.ALLOWANCE_SUSPECTED),
-        (r"litellm\.Timeout\b", Outcome.GATEWAY_TIMEOUT),
-        (r"litellm\.RateLimitError|Max parallel request limit reached", Outcome.RATE_LIMITED),
-        (
-            r"litellm\.(?:BadRequest|UnprocessableEntity|UnsupportedParams|ContentPolicyViolation)Error",
-            Outcome.BAD_REQUEST,
-        ),
-        (r"litellm\.\w+", Outcome.ROUTE_DOWN),
-        (r"^Model not found$", Outcome.MODEL_NOT_VISIBLE),
-    )
+_TEXTS: tuple[tuple[str, Outcome], ...] = (
+    (r"Server Connection Error|Model '' was not found", Outcome.GATEWAY_UNREACHABLE),
+    (r"all_deployments_in_cooldown|No deployments available|in cooldown", Outcome.ROUTE_COOLING),
+    (r"Missing credentials", Outcome.ROUTE_UNAUTHORISED),
+    (
+        r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)",
+        Outcome.CONTEXT_TOO_LONG,
+    ),
+    (
+        r"litellm\.(?:AuthenticationError|PermissionDeniedError)|\bauthentication_error\b",
+        Outcome.ROUTE_UNAUTHORISED,
+    ),
+    (r"budget_exceeded|litellm\.BudgetExceededError", Outcome.ALLOWANCE_SUSPECTED),
+    (r"litellm\.Timeout\b", Outcome.GATEWAY_TIMEOUT),
+    (r"litellm\.RateLimitError|Max parallel request limit reached", Outcome.RATE_LIMITED),
+    (
+        r"litellm\.(?:BadRequest|UnprocessableEntity|UnsupportedParams|ContentPolicyViolation)Error",
+        Outcome.BAD_REQUEST,
+    ),
+    (r"litellm\.\w+", Outcome.ROUTE_DOWN),
+    (r"^Model not found$", Outcome.MODEL_NOT_VISIBLE),
 )
 
 # What a page from a web server in front of the platform means; any other says that the platform cannot be reached.
@@ -183,7 +180,7 @@ def _not_json(reply: Reply) -> Verdict:
 
 def _of_error(reply: Reply, style: str, text: str, signature: re.Pattern[str]) -> tuple[Outcome, str]:
     for pattern, outcome in _TEXTS:
-        if found := pattern.search(text):
+        if found := re.search(pattern, text):
             return outcome, f"{style}: “{found.group()}”"
     if reply.status in (400, 402, 403, 422, 429) and (found := signature.search(text)):
         return Outcome.ALLOWANCE_SUSPECTED, f"{style}: “{found.group()}”"

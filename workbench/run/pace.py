@@ -5,7 +5,6 @@ platform says when it has enough.
 """
 
 from collections import deque
-from statistics import median
 
 from workbench.records import CallRecord, Outcome
 
@@ -82,6 +81,8 @@ class _Latencies:
 
     def inflated(self, latency_ms: float) -> bool:
         """Whether the newest answers take far longer than the usual ones did."""
+        from statistics import median  # with fractions, for a limit that adapts
+
         self._newest.append(latency_ms)
         crowded = len(self._usual) == _USUAL and median(self._newest) > _INFLATED * median(self._usual)
         self._usual.append(latency_ms)  # what lasts becomes the usual

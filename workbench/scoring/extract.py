@@ -4,23 +4,24 @@ import re
 import string
 import unicodedata
 
-_NUMBER = re.compile(
+# Compiled by `re` when first used, and kept by it: an import need not take 2 ms for what few jobs ask for.
+_NUMBER = (
     r"(?<![\w.])[-+−–]?(?:[$€£¥]\s?)?"
     r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:[, \u202f\u00a0]\d{3})+(?![\d])(?:\.\d+)?"
     r"|(?<!\d,)\d+,\d{1,2}(?![\d,])|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?/\s?\d+)?"
 )
-_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+)")
-_FINAL = re.compile(r"(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|:)?)", re.IGNORECASE)
+_DECIMAL_COMMA = r"[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+)"
+_FINAL = r"(?i)(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|:)?)"
 _CHOICE_SAID = (
-    re.compile(r"\\boxed\{\s*\(?([A-Za-z])\)?\s*\}"),
-    re.compile(r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([A-Z])\b"),
-    re.compile(r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([a-z])(?=[*_\"')\].,;:]|\s*$)", re.MULTILINE),
-    re.compile(r"^\s*[*_\"'(\[]*([A-Z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)", re.MULTILINE),  # not the article A
-    re.compile(r"^\s*[*_\"'(\[]*([a-z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)", re.MULTILINE),
-    re.compile(r"[*_(\[]+([A-Z])[*_)\]]+"),
-    re.compile(r"\(([a-z])\)"),
-    re.compile(r"\b([B-HJ-Z])\b(?!['’])"),
-    re.compile(r"^\s*([A-Z])(?=\s)"),
+    r"\\boxed\{\s*\(?([A-Za-z])\)?\s*\}",
+    r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([A-Z])\b",
+    r"(?m)(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([a-z])(?=[*_\"')\].,;:]|\s*$)",
+    r"(?m)^\s*[*_\"'(\[]*([A-Z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)",  # not the article A
+    r"(?m)^\s*[*_\"'(\[]*([a-z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)",
+    r"[*_(\[]+([A-Z])[*_)\]]+",
+    r"\(([a-z])\)",
+    r"\b([B-HJ-Z])\b(?!['’])",
+    r"^\s*([A-Z])(?=\s)",
 )
 
 
@@ -30,7 +31,7 @@ def last_number(text: str) -> float | None:
     Where the sentence after the mark calculates (`the answer is 5 × 6 = 30`), the number after its last equals sign.
     Reads signs, thousands marks, decimals, exponents, simple fractions and currency signs.
     """
-    marks = list(_FINAL.finditer(text))
+    marks = list(re.finditer(_FINAL, text))
     if marks:
         sentence = re.split(r"\n|\.\s", text[marks[-1].end() :].lstrip(), maxsplit=1)[0]
         if numbers := numbers_in(sentence.rpartition("=")[2]) or numbers_in(sentence):
@@ -41,7 +42,7 @@ def last_number(text: str) -> float | None:
 
 def numbers_in(text: str) -> list[float]:
     """Every number of a text, in reading order."""
-    values = (as_number(match.group()) for match in _NUMBER.finditer(text))
+    values = (as_number(match.group()) for match in re.finditer(_NUMBER, text))
     return [value for value in values if value is not None]
 
 
@@ -51,7 +52,7 @@ def as_number(text: str) -> float | None:
     A comma before three digits is a thousands mark (`1,234`), before one, two or more than three a decimal comma (`3,14`).
     """
     plain = re.sub(r"[\s$€£¥%\u202f\u00a0]", "", text).replace("−", "-").replace("–", "-")
-    if _DECIMAL_COMMA.fullmatch(plain):
+    if re.fullmatch(_DECIMAL_COMMA, plain):
         plain = plain.replace(".", "").replace(",", ".")
     elif "_" in plain:  # which only Python takes for a mark in a number
         return None
@@ -67,7 +68,7 @@ def as_number(text: str) -> float | None:
 def chosen_letter(text: str, letters: str) -> str | None:
     """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins."""
     for pattern in _CHOICE_SAID:
-        named = [letter for match in pattern.finditer(text) if (letter := match.group(1).upper()) in letters]
+        named = [letter for match in re.finditer(pattern, text) if (letter := match.group(1).upper()) in letters]
         if named:
             return named[-1]
     return None

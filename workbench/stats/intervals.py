@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import msgspec
 
@@ -30,6 +29,8 @@ def wilson(successes: int, n: int) -> Interval:
     Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
     209-212: centre (p + z²/2n) / (1 + z²/n), half width z √(p(1-p)/n + z²/4n²) / (1 + z²/n).
     """
+    from statistics import NormalDist  # with fractions, for a page
+
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     p, z2 = successes / n, z * z
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
