@@ -33,9 +33,8 @@ def lean_imports() -> Iterator[None]:
         if sys.modules[_HTTPX_COMMAND] is None:
             del sys.modules[_HTTPX_COMMAND]
         for name, value in given.items():
-            if value is None:
-                del os.environ[name]
-            else:
+            os.environ.pop(name, None)
+            if value is not None:
                 os.environ[name] = value
 
 
