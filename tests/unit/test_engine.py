@@ -1,4 +1,4 @@
-"""One DuckDB for all the ingests of a run."""
+"""DuckDB, started once for several openings of a file."""
 
 import subprocess
 import sys

@@ -75,7 +75,7 @@ class Engine:
 
 
 def writing_engine() -> Engine:
-    """One for all the ingests of a run."""
+    """One that makes a ledger's file and goes on to write it."""
     return Engine(_WRITING, kept=True)
 
 

@@ -106,7 +106,6 @@ class Conductor:
                 error = self._close()
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
-        self._engine.stop()
         if error is not None and ending.exit_code == 0:  # what is not durable does not count
             ending = dataclasses.replace(ending, status="incomplete", exit_code=error.exit_code, reason=str(error))
         return dataclasses.replace(ending, error=ending.error or error, notes=tuple(self._notes))
@@ -189,6 +188,7 @@ class Conductor:
 
     def _ingest(self) -> None:
         done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
+        self._engine.stop()  # of what it read it would keep 60 MiB
         self._notes += done.asides()
         if done.deferred:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
