@@ -49,15 +49,9 @@ _SQL = resources.files(__package__).joinpath("sql")
 
 
 class Engine:
-    """DuckDB without a file, started when it is first needed; one thread at a time uses it.
+    """DuckDB without a file, started (in 10 to 20 ms) when it is first needed; one thread at a time uses it."""
 
-    Args:
-        config: DuckDB's settings.
-        kept: Whether it goes on when a file is closed again, for who opens one often: a start takes 10 to 20 ms.
-    """
-
-    def __init__(self, config: _Config, *, kept: bool = False) -> None:
-        self.kept = kept
+    def __init__(self, config: _Config = _WRITING) -> None:
         self._config = config | _EVERYWHERE
         self._db: duckdb.DuckDBPyConnection | None = None
 
@@ -74,14 +68,9 @@ class Engine:
             self._db = None
 
 
-def writing_engine() -> Engine:
-    """One that makes a ledger's file and goes on to write it."""
-    return Engine(_WRITING, kept=True)
-
-
 @contextmanager
 def opened_for_writing(
-    ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, engine: Engine | None = None
+    ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, engine: Engine | None = None, *, goes_on: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the file read-write at the newest schema, and make it where it is not there; the exclusive lock must be held.
 
@@ -89,6 +78,7 @@ def opened_for_writing(
         ledger: Which.
         patience_s: How long to wait for a program that has the file open.
         engine: What opens it, if not one of its own.
+        goes_on: Leave the engine running, without the file, for its next use; else it is stopped with all its memory.
 
     Raises:
         LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
@@ -99,7 +89,7 @@ def opened_for_writing(
             _make(db, ledger.path.resolve())
         db.execute(_attachment(ledger.path, "ledger"))
 
-    with _connected(engine or Engine(_WRITING), patience_s, ledger.path, attach) as db:
+    with _connected(engine or Engine(), patience_s, ledger.path, attach, goes_on=goes_on) as db:
         db.execute("USE ledger")
         migrate(db)
         yield db
@@ -253,7 +243,12 @@ def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
 
 @contextmanager
 def _connected(
-    engine: Engine, patience_s: float, path: Path, attach: Callable[[duckdb.DuckDBPyConnection], None]
+    engine: Engine,
+    patience_s: float,
+    path: Path,
+    attach: Callable[[duckdb.DuckDBPyConnection], None],
+    *,
+    goes_on: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """An engine with a file attached as `ledger`; one in which anything failed is never used again."""
     deadline = time.monotonic() + patience_s
@@ -273,16 +268,16 @@ def _connected(
             raise
         else:
             break
-    goes_on = False
     try:
         yield db
-        if engine.kept:
+        if goes_on:
             db.execute("USE memory")
             db.execute("DETACH ledger")
-            goes_on = True
-    finally:
-        if not goes_on:
-            engine.stop()
+    except BaseException:
+        engine.stop()
+        raise
+    if not goes_on:
+        engine.stop()
 
 
 def _unusable(path: Path, error: duckdb.Error) -> InputError:

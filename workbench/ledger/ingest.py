@@ -65,7 +65,7 @@ def ingest(
         ledger: Which.
         patience_s: How long to wait for readers.
         whole: What journals hold that their writer closed, by name; others are walked through to find a torn tail.
-        engine: Kept for the next ingest; none is started for this one alone then.
+        engine: One that `make_file` left running, perhaps; it is stopped.
     """
     if not ledger.journals():
         return Ingested()
@@ -82,13 +82,18 @@ def ingest(
 
 
 def make_file(ledger: Ledger, engine: Engine) -> None:
-    """Make the DuckDB file where there is none, so that the first ingest need not; what hinders that the ingest says."""
+    """Make the DuckDB file where there is none, so that the first ingest need not; what hinders that the ingest says.
+
+    Args:
+        ledger: Which.
+        engine: Goes on, for that ingest.
+    """
     if ledger.path.exists():
         return
     with (
         contextlib.suppress(WorkbenchError, duckdb.Error, OSError),
         ledger.locked(exclusive=True, patience_s=0),
-        opened_for_writing(ledger, 0, engine),
+        opened_for_writing(ledger, 0, engine, goes_on=True),
     ):
         pass
 
@@ -99,8 +104,8 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
     damaged: list[str] = []
     deferred = ""
     journals = ledger.journals()
-    at_once = len(journals) == 1  # of many the log takes the commits more quickly
-    db.execute(f"SET wal_autocheckpoint = '{_WORTH_A_CHECKPOINT}'" if at_once else "RESET wal_autocheckpoint")
+    if len(journals) == 1:  # of many the log takes the commits more quickly
+        db.execute(f"SET wal_autocheckpoint = '{_WORTH_A_CHECKPOINT}'")
     for journal in journals:
         try:
             with _dead_journal(journal) as dead:
@@ -115,7 +120,6 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
         except (duckdb.Error, OSError) as error:  # the others go on
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 db.execute("ROLLBACK")
-            db.execute("DROP TABLE IF EXISTS staged")
             deferred = deferred or f"{journal.name} cannot be ingested: {error}"
         else:
             done, records = done + 1, records + content.records

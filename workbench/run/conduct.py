@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
-from workbench.ledger.database import writing_engine
+from workbench.ledger.database import Engine
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
@@ -69,7 +69,7 @@ class Conductor:
         self._plan, self._client, self._ledger = plan, client, ledger
         self._started, self._visible = started, visible
         self._journal = JournalWriter(ledger.journal_folder)
-        self._engine = writing_engine()
+        self._engine = Engine()
         self._notes: list[str] = []
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
@@ -188,7 +188,6 @@ class Conductor:
 
     def _ingest(self) -> None:
         done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
-        self._engine.stop()  # of what it read it would keep 60 MiB
         self._notes += done.asides()
         if done.deferred:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
