@@ -16,8 +16,8 @@ _HTTPX_COMMAND = "httpx._main"
 def lean_imports() -> Iterator[None]:
     """Import modules without what no command of ours needs of them, at the start of a process.
 
-    - The system's certificates, which aiohttp reads twice (60 ms), also where plain HTTP is spoken. Its own contexts trust
-      nobody after that: `tls_context` is for those who speak TLS.
+    - The system's certificates, which aiohttp reads twice (60 ms where they are one file), also where plain HTTP is spoken.
+      Its own contexts trust nobody after that: `tls_context` is for those who speak TLS.
     - httpx's command line, which brings rich and pygments where these are installed (30 ms).
     - The search for garbage, now and later, in what is imported and stays.
     """

@@ -310,5 +310,7 @@ def test_wrong_input(home: Workbench) -> None:
     both = home("run", "night ly.toml", "--occasion", "due", "--fresh", code=2).stderr
     assert "neither --fresh nor --resume" in both
     home.write(".env", "")
+    home.environment["SSL_CERT_FILE"] = "authority.pem"
     warned = home("schedule", "night ly.toml", "--cron").stderr
     assert "a timer sees nothing of this shell's environment" in warned
+    assert "SSL_CERT_FILE" in warned.split(" of this shell will not be set")[0]

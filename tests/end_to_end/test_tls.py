@@ -79,7 +79,9 @@ def test_a_run_speaks_tls_to_whom_the_system_trusts(
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", job("m"))
         for command in (("models",), ("run", "job.toml")):
-            assert "certificate verify failed" in bench(*command, code=6).stderr
+            told = bench(*command, code=6).stderr
+            assert "certificate verify failed" in told
+            assert "SSL_CERT_FILE" in told
         assert not server.platform.statistics.requests
         bench.environment |= trusted
         assert bench.json("models")[0]["id"] == "m"

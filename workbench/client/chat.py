@@ -19,6 +19,7 @@ LIST_DEADLINE_S = 30.0
 _DOUBT_S = 5.0
 """How long the platform may take to say whether it takes the key, and for how long that is believed."""
 _ERROR_TEXT_CHARS = 20_000
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _REDACTED = b"sk-[redacted]"
 _LEAST_KEY_CHARS = 12
 _LONGEST_RETRY_AFTER_S = 30 * 86_400.0
@@ -58,7 +59,8 @@ class ChatClient:
         """
         reply = await self._http.send("GET", self._models_url, None, LIST_DEADLINE_S, Progress())
         if isinstance(reply, Failure):
-            raise UnreachableError(f"{self._models_url} does not answer: {reply.text}")
+            hint = "; SSL_CERT_FILE names the certificates to trust" if _UNTRUSTED in reply.text else ""
+            raise UnreachableError(f"{self._models_url} does not answer: {reply.text}{hint}")
         reply = self._redacted(reply)
         self.clock_ahead_s = _clock_ahead_s(reply)
         if reply.status in (401, 403):
