@@ -88,6 +88,17 @@ def test_a_run_speaks_tls_to_whom_the_system_trusts(
         assert bench.json("run", "job.toml", "--no-report")["completed"] == 3
 
 
+def test_a_proxy_that_speaks_tls(
+    tmp_path: Path, authority: trustme.CA, trusted: dict[str, str], server: ThreadedServer
+) -> None:
+    """The platform's server stands for the proxy: it answers a request for another host's URL as well."""
+    with behind_tls(authority, server) as url:
+        bench = Workbench(tmp_path, server)
+        bench.environment |= {"WORKBENCH_BASE_URL": "http://chat.example.org", "http_proxy": url, "no_proxy": ""}
+        bench.environment |= trusted
+        assert bench.json("models")[0]["id"] == "m"
+
+
 def test_the_platform_speaks_tls_to_a_model_server_that_the_system_trusts(
     tmp_path: Path,
     authority: trustme.CA,
@@ -97,7 +108,7 @@ def test_the_platform_speaks_tls_to_a_model_server_that_the_system_trusts(
 ) -> None:
     with behind_tls(authority, server) as url:
         (tmp_path / "platform.toml").write_text(
-            f'[[routes]]\nid = "far"\nupstream = "m"\nbase_url = "{url}/api"\nsecret_env = "BEHIND"\n'
+            f'[[routes]]\nid = "far"\nupstream = "m"\nbase_url = " {url}/api"\nsecret_env = "BEHIND"\n'
         )
         key = Workbench(tmp_path, None)("platform", "keys", "create", "lab").stdout.strip()
         monkeypatch.setenv("BEHIND", server.key)

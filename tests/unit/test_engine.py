@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -38,26 +39,63 @@ def count_elsewhere(ledger: Ledger) -> int:
     return int(done.stdout)
 
 
-def test_the_file_is_open_only_while_it_is_written(ledger: Ledger, engine: Engine) -> None:
+def test_one_start_makes_the_file_and_fills_it(ledger: Ledger, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = []
+    really_connect = duckdb.connect
+
+    def connect(*args: Any, **kwargs: Any) -> duckdb.DuckDBPyConnection:
+        starts.append(args)
+        return really_connect(*args, **kwargs)
+
+    monkeypatch.setattr(duckdb, "connect", connect)
     make_file(ledger, engine)
-    assert count_elsewhere(ledger) == 0
-    made_with = engine.started()
-    for number in (1, 2):
-        write_run(ledger.journal_folder, f"r{number}", 5)
-        assert ingest(ledger, engine=engine).journals == 1
-        assert count_elsewhere(ledger) == 5 * number
-        with pytest.raises(duckdb.ConnectionException):  # it was used, and nothing of it stays in memory
-            made_with.execute("SELECT 1")
+    assert count_elsewhere(ledger) == 0  # so the file is closed
+    running = engine.started()
+    write_run(ledger.journal_folder, "r1", 5)
+    assert ingest(ledger, engine=engine).journals == 1
+    assert len(starts) == 1
+    assert count_elsewhere(ledger) == 5
+    assert_stopped(running)
 
 
 def test_what_failed_is_not_used_again(ledger: Ledger, engine: Engine) -> None:
     make_file(ledger, engine)
-    connection = engine.started()
+    running = engine.started()
     content = ledger.path.read_bytes()
     ledger.path.write_bytes(content[:4096])
     write_run(ledger.journal_folder, "r1", 3)
     assert "cannot be opened" in ingest(ledger, engine=engine).deferred
+    assert_stopped(running)
     ledger.path.write_bytes(content)
     assert ingest(ledger, engine=engine).journals == 1
-    assert engine.started() is not connection
     assert count_elsewhere(ledger) == 3
+
+
+@pytest.mark.parametrize("place", ["attach", "use"])
+def test_a_making_that_fails_leaves_nothing_open(
+    ledger: Ledger, engine: Engine, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    running = engine.started()
+    with monkeypatch.context() as broken:
+        if place == "attach":
+            broken.setattr(Path, "replace", refuse)
+        else:
+            broken.setattr("workbench.ledger.database.migrate", lambda db: refuse() if is_attached(db) else None)
+        make_file(ledger, engine)
+    assert_stopped(running)
+    write_run(ledger.journal_folder, "r1", 3)
+    assert ingest(ledger, engine=engine).journals == 1
+    assert count_elsewhere(ledger) == 3
+
+
+def refuse(*_: object) -> None:
+    raise OSError
+
+
+def is_attached(db: duckdb.DuckDBPyConnection) -> bool:
+    return db.execute("SELECT current_database()").fetchone() == ("ledger",)
+
+
+def assert_stopped(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb.ConnectionException):
+        connection.execute("SELECT 1")

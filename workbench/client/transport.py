@@ -18,6 +18,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
@@ -77,6 +78,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         self._proxy, self._verify = proxy, verify
+        self._proxy_scheme = urlsplit(proxy or "").scheme
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # who may be in flight is decided above, never by a queue in here
@@ -120,7 +122,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         )
 
     def _tls(self, url: httpx.URL) -> ssl.SSLContext | bool:
-        if self._verify is None and (url.scheme == "https" or (self._proxy or "").lower().startswith("https:")):
+        if self._verify is None and "https" in (url.scheme, self._proxy_scheme):
             self._verify = tls_context()
         return self._verify or True
 

@@ -18,6 +18,7 @@ from workbench.job_file import FieldNames
 from workbench.records import Sample
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
+_MOST_LAYOUTS = 1000
 _NAMES = ("input", "target", "choices", "id", "tools")
 
 
@@ -107,7 +108,6 @@ def _rows(path: Path, kind: Format) -> Iterator[Row]:
 class _Layout(NamedTuple):
     """Where the parts of a sample are in rows with the same columns."""
 
-    columns: tuple[str, ...]
     sources: tuple[str | list[str], ...]
     """By name, in the order of `_NAMES`: a column, which need not be there, or several that make a list."""
     has_input: bool
@@ -123,13 +123,11 @@ class _SampleReader:
             column for name in ("target", "choices", "tools") for column in _columns(self._mapped.get(name))
         }
         self._known: dict[str, None] = {}
-        self._layout = _Layout((), (), False, ())
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
 
     def sample(self, place: str, columns: dict[str, Any]) -> Sample:
         self._number += 1
-        if self._layout.columns != tuple(columns) or self._number == 1:
-            self._layout = self._lay_out(place, columns)
-        _, sources, has_input, others = self._layout
+        sources, has_input, others = self._layouts.get(tuple(columns)) or self._lay_out(place, columns)
         given, target, choices, name, tools = [
             columns.get(source) if isinstance(source, str) else _collected(columns, source) for source in sources
         ]
@@ -149,6 +147,7 @@ class _SampleReader:
         return sample
 
     def _lay_out(self, place: str, columns: dict[str, Any]) -> _Layout:
+        """Take in columns that were not seen together before, or not lately."""
         self._known |= dict.fromkeys(columns)
         self._unseen -= columns.keys()
         for name, mapped in (("input", self._fields.input), ("id", self._fields.id)):
@@ -160,7 +159,11 @@ class _SampleReader:
         sources = tuple(by_name[name] for name in _NAMES)
         used = {column for source in sources for column in _columns(source)}
         has_input = self._fields.input is not None or "input" in columns or "messages" in columns
-        return _Layout(tuple(columns), sources, has_input, tuple(column for column in columns if column not in used))
+        layout = _Layout(sources, has_input, tuple(column for column in columns if column not in used))
+        if len(self._layouts) >= _MOST_LAYOUTS:
+            self._layouts.clear()
+        self._layouts[tuple(columns)] = layout
+        return layout
 
     def check_columns(self) -> None:
         """Refuse a mapped column that no row had, of those that were read."""

@@ -65,7 +65,7 @@ def ingest(
         ledger: Which.
         patience_s: How long to wait for readers.
         whole: What journals hold that their writer closed, by name; others are walked through to find a torn tail.
-        engine: One that `make_file` left running, perhaps; it is stopped.
+        engine: One that `make_file` left running, perhaps; it is stopped when the file is closed.
     """
     if not ledger.journals():
         return Ingested()

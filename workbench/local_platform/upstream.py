@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -97,7 +98,7 @@ class Upstream:
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
         url, data = f"{str(route.base_url).rstrip('/')}/chat/completions", _encoded(body)
-        tls = tls_context() if url.lower().startswith("https:") else None
+        tls = tls_context() if urlsplit(url).scheme == "https" else None
         try:
             async with self._session.post(
                 url, data=data, headers=headers, allow_redirects=False, ssl=tls or True

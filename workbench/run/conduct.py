@@ -106,6 +106,7 @@ class Conductor:
                 error = self._close()
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
+        self._engine.stop()
         if error is not None and ending.exit_code == 0:  # what is not durable does not count
             ending = dataclasses.replace(ending, status="incomplete", exit_code=error.exit_code, reason=str(error))
         return dataclasses.replace(ending, error=ending.error or error, notes=tuple(self._notes))
