@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from workbench.client.transport import AiohttpTransport, Failure, Http, Progress, Reply
+from workbench.client.transport import READ_BYTES, AiohttpTransport, Failure, Http, Progress, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -157,6 +157,14 @@ async def test_a_full_backlog_was_never_sent() -> None:
                 client.close()
     assert isinstance(failure, Failure)
     assert (failure.kind, failure.sent) == ("connect", "never")
+
+
+async def test_reads_stay_below_what_malloc_maps() -> None:
+    async with Http({}), serving(rubbish) as url:
+        port = int(url.rpartition(":")[2].rstrip("/"))
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert getattr(writer.transport, "max_size", None) == READ_BYTES
+        writer.close()
 
 
 async def test_https_to_a_plain_port_was_never_sent() -> None:

@@ -30,7 +30,10 @@ from workbench.records import Sent
 MAX_REPLY_BYTES = 256 * 2**20
 KEEP_ALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
+READ_BYTES = 2**16
+"""asyncio reads 256 KiB at a time, for which glibc maps memory and gives it back with every answer: an eighth of a call."""
 _LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
+_Transport = getattr(asyncio.selector_events, "_SelectorTransport", None)  # asyncio has no setting for it
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
@@ -75,6 +78,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self, *, proxy: str | None = None, verify: ssl.SSLContext | None = None) -> None:
+        if _Transport is not None:
+            _Transport.max_size = READ_BYTES
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         self._proxy, self._verify = proxy, verify
