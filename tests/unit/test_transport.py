@@ -167,6 +167,12 @@ async def test_reads_stay_below_what_malloc_maps() -> None:
         writer.close()
 
 
+async def test_a_refused_connection_is_told_without_our_tls_context() -> None:
+    failure = await send("https://127.0.0.1:9/")
+    assert isinstance(failure, Failure)
+    assert failure.text.startswith("ConnectError: Cannot connect to host 127.0.0.1:9 [")
+
+
 async def test_https_to_a_plain_port_was_never_sent() -> None:
     async with serving(hang) as url:
         failure = await send(url.replace("http:", "https:"))

@@ -153,7 +153,11 @@ class _Body(httpx.AsyncByteStream):
 
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
-    said = str(error) or type(error).__name__
+    said = _said(error)
+    if isinstance(
+        error, aiohttp.ClientConnectorError
+    ):  # our context has an address in memory, and no meaning for people
+        said = said.replace(f" ssl:{error.ssl}", "")
     match error:
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout(said, request=request)
