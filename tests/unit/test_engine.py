@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from tests.unit.ledger_rows import write_run
+from workbench.ledger import duckdb as started_by
 from workbench.ledger.database import Engine
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.store import Ledger
@@ -41,13 +42,13 @@ def count_elsewhere(ledger: Ledger) -> int:
 
 def test_one_start_makes_the_file_and_fills_it(ledger: Ledger, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = []
-    really_connect = duckdb.connect
+    really_connect = started_by.connect
 
     def connect(*args: Any, **kwargs: Any) -> duckdb.DuckDBPyConnection:
         starts.append(args)
         return really_connect(*args, **kwargs)
 
-    monkeypatch.setattr(duckdb, "connect", connect)
+    monkeypatch.setattr(started_by, "connect", connect)
     make_file(ledger, engine)
     assert count_elsewhere(ledger) == 0  # so the file is closed
     running = engine.started()

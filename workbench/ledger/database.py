@@ -11,9 +11,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-import duckdb
-
 from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.ledger import duckdb
 from workbench.ledger.store import LOCK_PATIENCE_S, POLL_S, Ledger, LedgerBusyError
 
 INGEST_MEMORY_MIB = 256

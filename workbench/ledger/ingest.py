@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-import duckdb
 import msgspec
 
 from workbench.errors import WorkbenchError
+from workbench.ledger import duckdb
 from workbench.ledger.database import INGEST_MEMORY_MIB, Engine, insert_row, literal, opened_for_writing, sql
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Unpacked, set_aside, unpack

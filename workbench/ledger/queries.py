@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from workbench.errors import WorkbenchError
+from workbench.ledger import duckdb
 from workbench.ledger.database import (
     FRUGAL_MEMORY_MIB,
     MOST_READING_MEMORY_MIB,

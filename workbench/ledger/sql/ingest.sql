@@ -35,14 +35,14 @@ DELETE FROM run_items USING (
 WHERE run_items.run_id = newer.run_id AND run_items.request_key = newer.request_key
     AND run_items.answer_call_no < newer.call_no;
 INSERT INTO run_items BY NAME
-SELECT run_id, request_key, generation, model, sample_id, sample_key, epoch, kind = 'reuse' AS reused,
-    coalesce(answer_run_id, run_id) AS answer_run_id, coalesce(answer_call_no, call_no) AS answer_call_no
-FROM staged AS line WHERE kind = 'reuse' OR (kind = 'intent' AND (run_id, request_key, call_no) IN (
-    SELECT run_id, request_key, max(call_no) FROM staged WHERE kind = 'intent' GROUP BY ALL
-) AND NOT EXISTS (  -- a journal may come in later than its successor
-    SELECT 1 FROM run_items AS known
-    WHERE known.run_id = line.run_id AND known.request_key = line.request_key AND known.answer_call_no > line.call_no
-));
+SELECT item.* EXCLUDE (call_no) FROM (
+    SELECT run_id, request_key, any_value(generation) AS generation, any_value(model) AS model,
+        any_value(sample_id) AS sample_id, any_value(sample_key) AS sample_key, any_value(epoch) AS epoch,
+        kind = 'reuse' AS reused, max(call_no) AS call_no, coalesce(any_value(answer_run_id), run_id) AS answer_run_id,
+        coalesce(any_value(answer_call_no), max(call_no)) AS answer_call_no
+    FROM staged WHERE kind IN ('intent', 'reuse') GROUP BY run_id, request_key, kind
+) AS item ANTI JOIN run_items AS known  -- a journal may come in later than its successor
+ON known.run_id = item.run_id AND known.request_key = item.request_key AND known.answer_call_no > item.call_no;
 
 INSERT INTO attempts BY NAME
 SELECT run_id, call_no, request_key, generation, model, served_model, sample_key, epoch, outcome, accepted, rerun,
