@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.ledger import journal
 from workbench.ledger.entries import SampleSeen
 from workbench.ledger.journal import RESERVE_BYTES, JournalFullError, JournalWriter
 from workbench.ledger.recovery import set_aside, unpack
@@ -18,9 +19,9 @@ def entry(number: int, size: int = 10) -> SampleSeen:
     return SampleSeen(f"k{number}", os.urandom(size).hex())
 
 
-def lines(journal: Path) -> list[bytes]:
+def lines(path: Path) -> list[bytes]:
     content = io.BytesIO()
-    unpack(journal, content)
+    unpack(path, content)
     return content.getvalue().splitlines()
 
 
@@ -83,6 +84,44 @@ def test_durable_counts_only_what_is_synced(tmp_path: Path) -> None:
     assert synced.wait(5)
     assert told[-1] == 1 == writer.durable
     writer.close()
+
+
+def test_one_sync_covers_what_is_written_while_it_gathers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_GATHER_S", 0.5)
+    real, told, synced = os.fdatasync, [], threading.Event()
+    counted: list[int] = []
+
+    def counting(fd: int) -> None:
+        counted.append(fd)
+        real(fd)
+
+    def tell(durable: int) -> None:
+        told.append(durable)
+        synced.set()
+
+    monkeypatch.setattr(os, "fdatasync", counting)
+    writer = JournalWriter(tmp_path)
+    writer.sync_in_background(tell)
+    for number in range(20):
+        writer.append(entry(number))
+        writer.flush()
+    assert synced.wait(10)
+    assert told == [20]
+    assert len(counted) == 1
+    writer.close()
+
+
+def test_closing_waits_for_nothing_to_gather(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_GATHER_S", 600.0)
+    writer = JournalWriter(tmp_path)
+    writer.sync_in_background(lambda _: None)
+    writer.append(entry(1))
+    writer.flush()
+    closing = threading.Thread(target=writer.close, daemon=True)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive()
+    assert writer.durable == 1
 
 
 def test_a_full_disk_uses_the_reserve_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
