@@ -66,6 +66,9 @@ def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbenc
     first = bench.json("run", "job.toml", "--no-report")
     again = bench.json("run", "job.toml", "--no-report")
     assert (again["reused"], again["completed"], again["outcomes"]) == (60, 0, {})
+    asked, reused = (bench.lines("show", run["run_id"], "--calls") for run in (first, again))
+    assert all(call["answer"] and call["scores"] for call in reused)
+    assert reused == [call | {"attempts": 0} for call in asked]
     assert sum(platform.platform.statistics.requests.values()) == 60
     fresh = bench.json("run", "job.toml", "--no-report", "--fresh")
     assert (fresh["reused"], fresh["completed"]) == (0, 60)
