@@ -92,10 +92,12 @@ def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(200))
         bench.write("job.toml", job("sim/instant", limit=4))
         ours, theirs = pty.openpty()
+        as_we_were_told = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under `nohup` we would hand down to ignore it
         with subprocess.Popen(
             [str(COMMAND), "run", "job.toml", "--no-report"],
             cwd=bench.folder, env=bench.environment, stdin=theirs, stdout=theirs, stderr=theirs,
         ) as process:  # fmt: skip
+            signal.signal(signal.SIGHUP, as_we_were_told)
             os.close(theirs)
             while sum(server.platform.statistics.requests.values()) < 8:
                 time.sleep(0.01)
