@@ -154,9 +154,7 @@ class _Body(httpx.AsyncByteStream):
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
     said = _said(error)
-    if isinstance(
-        error, aiohttp.ClientConnectorError
-    ):  # our context has an address in memory, and no meaning for people
+    if isinstance(error, aiohttp.ClientConnectorError):  # our context's address in memory tells people nothing
         said = said.replace(f" ssl:{error.ssl}", "")
     match error:
         case aiohttp.ConnectionTimeoutError():
