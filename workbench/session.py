@@ -5,7 +5,6 @@ import hashlib
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.loading import lean_imports
 from workbench.records import LOCAL, Model
+from workbench.scratch import ScratchFolder
 from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment, state_folder
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ def slots_folder(where: Where, endpoint: Endpoint) -> Iterator[Path]:
     by nobody else.
     """
     if where.local:
-        with tempfile.TemporaryDirectory(prefix="workbench-slots-") as folder:
-            yield Path(folder)
+        with ScratchFolder() as scratch:
+            yield scratch.path
         return
     name = re.sub(r"[^a-z0-9]+", "-", endpoint.base_url.split("://")[-1])[:40]
     yield state_folder() / "slots" / f"{name}-{hashlib.sha256(endpoint.base_url.encode()).hexdigest()[:8]}"

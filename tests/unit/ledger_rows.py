@@ -5,6 +5,7 @@ from pathlib import Path
 
 from workbench.ledger.entries import Answer, CallEntry, Intent, RunEnded, RunStarted, SampleSeen
 from workbench.ledger.journal import JournalWriter
+from workbench.prompt import body_key, canonical, request_key
 
 STARTED_AT = datetime(2026, 11, 20, 2, 0, tzinfo=UTC)
 
@@ -19,9 +20,18 @@ def started(run_id: str, planned: int, **fields: object) -> RunStarted:
     return RunStarted(**(given | fields))  # type: ignore[arg-type]
 
 
+def body(number: int) -> str:
+    return canonical({"model": "m", "messages": [{"role": "user", "content": str(number)}]}).decode()
+
+
+def key(number: int) -> str:
+    return request_key("http://h", body(number).encode(), 1, 0)
+
+
 def intent(run_id: str, number: int) -> Intent:
     return Intent(
-        run_id=run_id, call_no=number, request_key=f"key{number}", generation="base", body_key=f"body{number}", body="{}",
+        run_id=run_id, call_no=number, request_key=key(number), generation="base",
+        body_key=body_key(body(number).encode()), body=body(number),
         model="m", sample_id=str(number), sample_key=f"sample{number}", epoch=1, occurrence=0,
         sent_at=STARTED_AT + timedelta(seconds=number),
     )  # fmt: skip
@@ -30,7 +40,7 @@ def intent(run_id: str, number: int) -> Intent:
 def answer(run_id: str, number: int, **fields: object) -> Answer:
     at = STARTED_AT + timedelta(seconds=number)
     given: dict[str, object] = {
-        "run_id": run_id, "call_no": number, "request_key": f"key{number}", "generation": "base", "model": "m",
+        "run_id": run_id, "call_no": number, "request_key": key(number), "generation": "base", "model": "m",
         "sample_key": f"sample{number}", "epoch": 1, "outcome": "ok", "accepted": True, "rerun": False, "scorable": True,
         "drew": "yes", "evidence": "e", "sent": "answered", "sent_at": at, "ended_at": at + timedelta(seconds=1),
         "latency_ms": 1000.0, "served_model": "m", "answer": f"answer {number}", "raw": "{}", "total_tokens": 10,

@@ -10,9 +10,10 @@ import pytest
 
 from tests.unit.ledger_rows import write_run
 from workbench.errors import LockHeldError
+from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger
-from workbench.ledger.upkeep import check_ledger, compact_ledger
+from workbench.ledger.upkeep import compact_ledger
 
 
 @pytest.fixture

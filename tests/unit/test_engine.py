@@ -11,7 +11,8 @@ import pytest
 
 from tests.unit.ledger_rows import write_run
 from workbench.ledger import duckdb as started_by
-from workbench.ledger.database import Engine
+from workbench.ledger.database import migrate
+from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.store import Ledger
 
@@ -81,7 +82,7 @@ def test_a_making_that_fails_leaves_nothing_open(
         if place == "attach":
             broken.setattr(Path, "replace", refuse)
         else:
-            broken.setattr("workbench.ledger.database.migrate", lambda db: refuse() if is_attached(db) else None)
+            broken.setattr("workbench.ledger.database.migrate", lambda db: refuse() if is_attached(db) else migrate(db))
         make_file(ledger, engine)
     assert_stopped(running)
     write_run(ledger.journal_folder, "r1", 3)

@@ -17,14 +17,15 @@ import pytest
 from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
-from workbench.ledger.database import FRUGAL_MEMORY_MIB, literal, migrations
+from workbench.ledger.check import check_ledger
+from workbench.ledger.database import migrations
+from workbench.ledger.engine import FRUGAL_MEMORY_MIB, literal
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.store import Ledger
-from workbench.ledger.upkeep import check_ledger
 
 
 @pytest.fixture
@@ -368,7 +369,7 @@ def test_a_journal_known_to_be_whole_is_taken_in_like_any_other(tmp_path: Path, 
     (whole,) = writer.whole.values()
     assert whole == unpack(path, io.BytesIO()), "what the writer counted is what a walk through it finds"
     if claimed == "wrong":
-        whole = msgspec.structs.replace(whole, records=whole.records + 1)
+        whole = msgspec.structs.replace(whole, kinds=whole.kinds | {"intent": 400})
     if claimed == "torn":
         path.write_bytes(path.read_bytes()[:-7])
     done = ingest(ledger, whole={} if claimed is None else {path.name: whole})

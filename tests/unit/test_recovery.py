@@ -10,14 +10,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.unit.ledger_rows import answer, intent, started, write_run
+from tests.unit.ledger_rows import answer, intent, key, started, write_run
 from workbench.errors import InputError
+from workbench.ledger.check import check_ledger
 from workbench.ledger.entries import Answer
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.ledger.upkeep import check_ledger
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_what_lies_behind_a_damaged_stretch_is_kept(ledger: Ledger, where: str) 
     done = ingest(ledger)
     with reading(ledger) as reader:
         assert (
-            len(list(reader.rows("accepted_answers", request_keys=[f"key{n}" for n in range(1, 10)], generation=None)))
+            len(list(reader.rows("accepted_answers", request_keys=[key(n) for n in range(1, 10)], generation=None)))
             == 8
         )
     assert [Path(path).suffix for path in done.damaged] == [".damaged"]

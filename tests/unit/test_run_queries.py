@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, started, write_run
+from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
 from workbench.job_file import Exact
@@ -98,7 +98,7 @@ def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledg
     for number, (sample, value) in enumerate((("a", 1.0), ("a", 1.0), ("a", 1.0), ("b", 0.0)), 1):
         writer.append(msgspec.structs.replace(intent("r1", number), sample_key=sample))
         writer.append(answer("r1", number, sample_key=sample))
-        writer.append(score_entry("r1", f"key{number}", ("exact", "{}"), STARTED_AT, Score(value, "")))
+        writer.append(score_entry("r1", key(number), ("exact", "{}"), STARTED_AT, Score(value, "")))
     writer.append(RunEnded("r1", STARTED_AT + timedelta(minutes=1), "complete", 0, 60.0))
     writer.close()
     with reading(ledger) as reader:
@@ -116,7 +116,7 @@ def scored(ledger: Ledger, values: dict[str, dict[str, float]]) -> str:
     for number, (model, sample, value) in enumerate(calls, 1):
         writer.append(msgspec.structs.replace(intent("r1", number), model=model, sample_key=sample))
         writer.append(answer("r1", number, model=model, served_model=model, sample_key=sample))
-        writer.append(score_entry("r1", f"key{number}", ("exact", "{}"), STARTED_AT, Score(value, "")))
+        writer.append(score_entry("r1", key(number), ("exact", "{}"), STARTED_AT, Score(value, "")))
     writer.append(RunEnded("r1", STARTED_AT + timedelta(minutes=1), "complete", 0, 60.0))
     writer.close()
     return said(ledger, "r1")
@@ -207,7 +207,7 @@ def test_a_score_made_after_the_clock_was_put_back_counts(ledger: Ledger) -> Non
     writer = JournalWriter(ledger.journal_folder)
     later = datetime.now(UTC) + timedelta(hours=1)
     writer.append(
-        score_entry("r1", "key1", ("exact", '{"name":"exact"}'), later, Score(1.0, "of a clock that was ahead"))
+        score_entry("r1", key(1), ("exact", '{"name":"exact"}'), later, Score(1.0, "of a clock that was ahead"))
     )
     writer.close()
     rescore(ledger, "r1", [Exact(ignore_case=False)])

@@ -7,8 +7,9 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import print_json, say
+from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
-from workbench.ledger.upkeep import check_ledger, compact_ledger
+from workbench.ledger.upkeep import compact_ledger
 from workbench.session import ledger_to_read
 
 

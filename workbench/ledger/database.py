@@ -1,10 +1,8 @@
-"""The DuckDB file opened: with which schema, how much memory, and every value that goes into SQL."""
+"""The DuckDB file opened, made and brought to the newest schema."""
 
 import hashlib
 import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import resources
@@ -13,26 +11,16 @@ from pathlib import Path
 
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger import duckdb
-from workbench.ledger.store import LOCK_PATIENCE_S, POLL_S, Ledger, LedgerBusyError
+from workbench.ledger.engine import (
+    FRUGAL_MEMORY_MIB,
+    READING_MEMORY_MIB,
+    Engine,
+    connected,
+    literal,
+    machine_memory_mib,
+)
+from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 
-INGEST_MEMORY_MIB = 256
-"""What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
-READING_MEMORY_MIB = 1024
-MOST_READING_MEMORY_MIB = 4096
-"""Where a query does not work with less: texts of hundreds of kilobytes are unpacked thousands at a time."""
-FRUGAL_MEMORY_MIB = 40
-"""What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
-_Config = dict[str, str | bool | int | float | list[str]]
-_WRITING: _Config = {
-    "memory_limit": f"{INGEST_MEMORY_MIB}MiB",
-    "threads": 1,
-}  # a run that goes on needs the other cores
-_READING: _Config = {"memory_limit": f"{READING_MEMORY_MIB}MiB"}
-_FRUGAL: _Config = {"memory_limit": f"{FRUGAL_MEMORY_MIB}MiB", "threads": 1}
-_EVERYWHERE: _Config = {
-    "python_enable_replacements": False,  # a table's name is never a variable of ours
-    "temp_directory": tempfile.gettempdir(),  # not the working folder
-}
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 _VIEW_NAMES = (
     "run_overview",
@@ -43,28 +31,7 @@ _VIEW_NAMES = (
     "route_behaviour",
     "errors_by_kind",
 )
-_STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
 _SQL = resources.files(__package__).joinpath("sql")
-
-
-class Engine:
-    """DuckDB without a file, started (in 10 to 20 ms) when it is first needed; one thread at a time uses it."""
-
-    def __init__(self, config: _Config = _WRITING) -> None:
-        self._config = config | _EVERYWHERE
-        self._db: duckdb.DuckDBPyConnection | None = None
-
-    def started(self) -> duckdb.DuckDBPyConnection:
-        """The connection to an empty database in memory, to which files are attached."""
-        if self._db is None:
-            self._db = duckdb.connect(":memory:", config=self._config)
-        return self._db
-
-    def stop(self) -> None:
-        """Close whatever is open; the next use starts afresh."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
 
 
 @contextmanager
@@ -83,22 +50,26 @@ def opened_for_writing(
         LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
     """
 
-    def attach(db: duckdb.DuckDBPyConnection) -> None:
-        if not ledger.path.exists() or not ledger.path.stat().st_size:
-            _make(db, ledger.path.resolve())
-        db.execute(_attachment(ledger.path, "ledger"))
+    def attach(engine: Engine) -> None:
+        db = engine.started()
+        if not ledger.file.exists() or not ledger.file.stat().st_size:
+            _make(engine, ledger.file)
+        db.execute("PRAGMA disable_checkpoint_on_shutdown")  # what turns out to be no ledger stays as it is
+        engine.attach(ledger.file, "ledger")
+        refuse_other_files(db, ledger.path)
+        db.execute("PRAGMA enable_checkpoint_on_shutdown")
+        if log_of(ledger.file).exists():  # left by a killed process; DuckDB tells nobody when it fails at closing
+            db.execute("CHECKPOINT ledger")
 
-    with _connected(engine or Engine(), patience_s, ledger.path, attach, goes_on=goes_on) as db:
+    with connected(engine or Engine(), patience_s, ledger.file, attach, goes_on=goes_on) as db:
         db.execute("USE ledger")
         migrate(db)
         yield db
 
 
 @contextmanager
-def attached(
-    ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: bool = False
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An in-memory database with the file attached read-only as `ledger`, if there is one.
+def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: bool = False) -> Iterator[Engine]:
+    """An engine with the file attached read-only as `ledger`, if there is one.
 
     Args:
         ledger: Which.
@@ -107,14 +78,32 @@ def attached(
 
     Raises:
         LedgerBusyError: A process that knows nothing of the lock is writing it.
+        InputError: The file is not a ledger.
     """
 
-    def attach(db: duckdb.DuckDBPyConnection) -> None:
+    def attach(engine: Engine) -> None:
         if ledger.path.exists():
-            db.execute(f"ATTACH {literal(str(ledger.path))} AS ledger (READ_ONLY)")
+            engine.attach(ledger.file, "ledger", read_only=True)
+            refuse_other_files(engine.started(), ledger.path)
 
-    with _connected(Engine(_FRUGAL if frugal else _READING), patience_s, ledger.path, attach) as db:
-        yield db
+    engine = Engine(FRUGAL_MEMORY_MIB) if frugal else Engine(READING_MEMORY_MIB, threads=None)
+    with connected(engine, patience_s, ledger.file, attach):
+        yield engine
+
+
+def refuse_other_files(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Make sure that what is attached as `ledger` is one.
+
+    Raises:
+        InputError: It is another program's DuckDB file.
+    """
+    try:
+        is_ledger = bool(db.execute("SELECT version, sha256 FROM ledger.main.schema_versions LIMIT 1").fetchall())
+    except (duckdb.CatalogException, duckdb.BinderException):
+        is_ledger = False
+    if not is_ledger:
+        problem = f"{path} is a DuckDB file, but not a ledger; nothing was changed"
+        raise InputError(Fault("--ledger", problem, "name another file"))
 
 
 @contextmanager
@@ -126,18 +115,32 @@ def copied(ledger: Ledger, path: Path) -> Iterator[None]:
     Raises:
         WorkbenchError: It cannot be written, or does not hold everything.
     """
-    with attached(ledger) as db:
+    with attached(ledger) as engine:
         try:
-            db.execute(_attachment(path, "fresh"))
-            db.execute("COPY FROM DATABASE ledger TO fresh")
-            db.execute("CHECKPOINT fresh")  # what fails at the file's closing is told to nobody
-            db.execute("DETACH fresh")
-            db.execute(f"ATTACH {literal(str(path))} AS fresh (READ_ONLY)")
-            if _row_counts(db, "fresh") != _row_counts(db, "ledger"):
-                raise WorkbenchError(f"the copy of {ledger.path} at {path} does not hold everything")
+            while True:
+                try:
+                    _copy(engine, path)
+                    break
+                except duckdb.OutOfMemoryException:
+                    engine.started().execute("ROLLBACK")  # the copy opens a transaction
+                    engine.started().execute("DETACH fresh")
+                    path.unlink(missing_ok=True)
+                    if not engine.grow(machine_memory_mib()):
+                        raise
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
+        if _row_counts(engine.started(), "fresh") != _row_counts(engine.started(), "ledger"):
+            raise WorkbenchError(f"the copy of {ledger.path} at {path} does not hold everything")
         yield
+
+
+def _copy(engine: Engine, path: Path) -> None:
+    db = engine.started()
+    engine.attach(path, "fresh")
+    db.execute("COPY FROM DATABASE ledger TO fresh")
+    db.execute("CHECKPOINT fresh")  # what fails at the file's closing is told to nobody
+    db.execute("DETACH fresh")
+    engine.attach(path, "fresh", read_only=True)
 
 
 def _row_counts(db: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str, str, int]]:
@@ -152,12 +155,12 @@ def _row_counts(db: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str,
     return found
 
 
-def _make(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _make(engine: Engine, path: Path) -> None:
     """A new file, whole from the moment at which it bears its name: DuckDB opens none whose beginning is cut off."""
-    fresh = path.with_name(path.name + ".new")
-    for left in (fresh, fresh.with_name(fresh.name + ".wal")):  # by a process that was killed here
+    fresh, db = path.with_name(path.name + ".new"), engine.started()
+    for left in (fresh, log_of(fresh)):  # by a process that was killed here
         left.unlink(missing_ok=True)
-    db.execute(_attachment(fresh, "fresh"))
+    engine.attach(fresh, "fresh")
     db.execute("USE fresh")
     migrate(db)
     db.execute("USE memory")
@@ -165,12 +168,8 @@ def _make(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     db.execute("DETACH fresh")
     if path.exists():
         shutil.copymode(path, fresh)
-    path.with_name(path.name + ".wal").unlink(missing_ok=True)  # of a file that is no more; it fits no other
+    log_of(path).unlink(missing_ok=True)  # of a file that is no more; it fits no other
     fresh.replace(path)
-
-
-def _attachment(path: Path, name: str) -> str:
-    return f"ATTACH {literal(str(path))} AS {name} (STORAGE_VERSION '{_STORAGE_VERSION}')"
 
 
 def migrate(db: duckdb.DuckDBPyConnection) -> None:
@@ -238,64 +237,3 @@ def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
         return db.execute("SELECT version, sha256 FROM schema_versions").fetchall()
     except duckdb.CatalogException:  # a file that was just made
         return []
-
-
-@contextmanager
-def _connected(
-    engine: Engine,
-    patience_s: float,
-    path: Path,
-    attach: Callable[[duckdb.DuckDBPyConnection], None],
-    *,
-    goes_on: bool = False,
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An engine with a file attached as `ledger`; one in which anything failed is never used again."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        db = engine.started()
-        try:
-            attach(db)
-        except duckdb.Error as error:
-            engine.stop()
-            if not isinstance(error, duckdb.IOException) or "set lock" not in str(error):
-                raise _unusable(path, error) from error
-            if time.monotonic() > deadline:
-                raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
-            time.sleep(POLL_S)
-        except BaseException:
-            engine.stop()
-            raise
-        else:
-            break
-    try:
-        yield db
-        if goes_on:
-            db.execute("USE memory")
-            db.execute("DETACH ledger")
-    except BaseException:
-        engine.stop()
-        raise
-    if not goes_on:
-        engine.stop()
-
-
-def _unusable(path: Path, error: duckdb.Error) -> InputError:
-    return InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}"))
-
-
-def literal(value: object) -> str:
-    """A text, whole number, UTC time, list of these or None as SQL.
-
-    Bound parameters are not used: the first one makes DuckDB's Python client import pandas (0.5 s, 50 MB).
-    """
-    match value:
-        case None:
-            return "NULL"
-        case int():
-            return str(int(value))
-        case list():
-            return f"[{', '.join(map(literal, value))}]"
-        case datetime():
-            return f"TIMESTAMP '{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}'"
-        case _:
-            return "'" + str(value).replace("'", "''") + "'"

@@ -5,6 +5,7 @@ every command, 6 MiB and a thread. Both give the same objects, so that a noteboo
 """
 
 from _duckdb import (
+    BinderException,
     CatalogException,
     DuckDBPyConnection,
     Error,
@@ -15,6 +16,7 @@ from _duckdb import (
 )
 
 __all__ = (
+    "BinderException",
     "CatalogException",
     "DuckDBPyConnection",
     "Error",

@@ -3,9 +3,7 @@
 import contextlib
 import fcntl
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -14,16 +12,22 @@ import msgspec
 
 from workbench.errors import WorkbenchError
 from workbench.ledger import duckdb
-from workbench.ledger.database import INGEST_MEMORY_MIB, Engine, insert_row, literal, opened_for_writing, sql
+from workbench.ledger.database import insert_row, opened_for_writing, sql
+from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_of
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Unpacked, set_aside, unpack
 from workbench.ledger.store import Ledger, LedgerBusyError
+from workbench.scratch import ScratchFolder
 
 INGEST_PATIENCE_S = 2.0
 """How long an ingest waits for readers before it leaves the journals to the next one."""
 _LEAST_OBJECT_BYTES = 2**20
-_WORTH_A_CHECKPOINT = "1MB"  # a commit of so much goes to the file at once, and not to the write-ahead log first
+_CHECKPOINT_EVERY_BYTES = 64 * 2**20  # of journal lines: what is committed and not in the file yet takes memory
 _MEMORY_FOR_LINE, _MEMORY_FOR_FILE = 12, 3  # measured: times the longest line, times the file
+_AS_WRITTEN = (  # every default of the reader that would look at the path or guess from the content
+    "format = 'newline_delimited', records = true, auto_detect = false, hive_partitioning = false, "
+    "union_by_name = false, filename = false, ignore_errors = false"
+)
 _STAGE_COLUMNS = "{" + ", ".join(f"{name}: '{kind}'" for name, kind in journal_columns().items()) + "}"
 
 
@@ -99,31 +103,39 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
 
 
 def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[str, Unpacked]) -> Ingested:
-    done = records = 0
-    torn: list[str] = []
-    damaged: list[str] = []
-    deferred = ""
-    journals = ledger.journals()
-    if len(journals) == 1:  # of many the log takes the commits more quickly
-        db.execute(f"SET wal_autocheckpoint = '{_WORTH_A_CHECKPOINT}'")
-    for journal in journals:
+    done = Ingested()
+    taken: dict[Path, Unpacked] = {}
+    for journal in ledger.journals():
         try:
-            with _dead_journal(journal) as dead:
-                if not dead:
-                    continue
-                content = _ingest_one(journal, db, whole.get(journal.name))
-                if content.torn:
-                    torn.append(str(set_aside(journal, [content.torn], ".torn")))
-                if content.damaged:
-                    damaged.append(str(set_aside(journal, content.damaged, ".damaged")))
-                journal.unlink()  # committed: DuckDB has synced it
-        except (duckdb.Error, OSError) as error:  # the others go on
+            if not _is_dead(journal):
+                continue
+            taken[journal] = _ingest_one(journal, db, whole.get(journal.name))
+        except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 db.execute("ROLLBACK")
-            deferred = deferred or f"{journal.name} cannot be ingested: {error}"
-        else:
-            done, records = done + 1, records + content.records
-    return Ingested(done, records, tuple(torn), tuple(damaged), deferred)
+            if not done.deferred:
+                done = msgspec.structs.replace(done, deferred=f"{journal.name} cannot be ingested: {error}")
+        if sum(content.size_bytes for content in taken.values()) > _CHECKPOINT_EVERY_BYTES:
+            done = _removed(db, taken, done)
+    return _removed(db, taken, done)
+
+
+def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: Ingested) -> Ingested:
+    """Remove journals whose rows are committed, once the file holds them for good; `taken` is empty then."""
+    if not taken:
+        return done
+    db.execute("CHECKPOINT")
+    torn, damaged = list(done.torn), list(done.damaged)
+    for journal, content in taken.items():
+        if content.torn:
+            torn.append(str(set_aside(journal, [content.torn], ".torn")))
+        if content.damaged:
+            damaged.append(str(set_aside(journal, content.damaged, ".damaged")))
+        journal.unlink()
+    records = done.records + sum(content.records for content in taken.values())
+    done = Ingested(done.journals + len(taken), records, tuple(torn), tuple(damaged), done.deferred)
+    taken.clear()
+    return done
 
 
 def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None) -> Unpacked:
@@ -131,10 +143,10 @@ def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | 
     content = _staged(journal, db, known)
     db.execute("BEGIN")
     if _is_ingested(db, journal):
-        content = msgspec.structs.replace(content, records=0)
+        content = msgspec.structs.replace(content, kinds={})
     else:
         db.execute(sql("ingest"))
-        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC))
+        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
     db.execute("DROP TABLE staged")
     db.execute("COMMIT")
     return content
@@ -143,13 +155,14 @@ def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | 
 def _staged(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None) -> Unpacked:
     """Load a journal's lines into `staged`; one that is known to be whole DuckDB unpacks itself, and faster."""
     if known is not None:
-        with contextlib.suppress(duckdb.Error):  # then it is read as others are
+        with contextlib.suppress(duckdb.Error, WorkbenchError):  # then it is read as others are
             stage(db, journal, known, INGEST_MEMORY_MIB)
-            if db.execute("SELECT count(*) FROM staged").fetchone() == (known.records,):
-                return known
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
-        content = unpack(journal, lines.file)
-        stage(db, Path(lines.name), content, INGEST_MEMORY_MIB)
+            return known
+    with ScratchFolder() as scratch:
+        lines = scratch.path / "lines.jsonl"
+        with lines.open("wb") as stream:
+            content = unpack(journal, stream)
+        stage(db, lines, content, INGEST_MEMORY_MIB)
     return content
 
 
@@ -161,14 +174,24 @@ def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, memory_
         lines: The file, packed or not.
         content: What it holds: DuckDB's reader wants to know the longest line, and memory for it.
         memory_mib: What DuckDB may take beside that.
+
+    Raises:
+        WorkbenchError: DuckDB read other records than the journal holds.
     """
     limit = max(content.longest_line_bytes + 1, _LEAST_OBJECT_BYTES)
     more_mib = (_MEMORY_FOR_LINE * content.longest_line_bytes + _MEMORY_FOR_FILE * content.size_bytes) // 2**20
     db.execute(f"SET memory_limit = '{memory_mib + more_mib}MiB'")
     db.execute(
-        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json({literal(str(lines))}, "  # noqa: S608 - quoted
-        f"format = 'newline_delimited', columns = {_STAGE_COLUMNS}, maximum_object_size = {limit})"
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json({literal(pattern_of(lines))}, "  # noqa: S608 - quoted
+        f"columns = {_STAGE_COLUMNS}, maximum_object_size = {limit}, {_AS_WRITTEN})"
     )
+    staged = dict(db.execute("SELECT kind, count(*) FROM staged GROUP BY kind").fetchall())
+    if staged != content.kinds:
+        raise WorkbenchError(f"DuckDB reads {_counts(staged)} where the journal holds {_counts(content.kinds)}")
+
+
+def _counts(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing"
 
 
 def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
@@ -177,16 +200,13 @@ def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
     return bool(found and found[0])
 
 
-@contextmanager
-def _dead_journal(journal: Path) -> Iterator[bool]:
-    """Hold a journal's lock, if its writer no longer does."""
+def _is_dead(journal: Path) -> bool:
+    """Whether the writer of a journal no longer holds its lock; nobody opens one again."""
     fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        dead = True
     except BlockingIOError:
-        dead = False
-    try:
-        yield dead
+        return False
     finally:
         os.close(fd)
+    return True

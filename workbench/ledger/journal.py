@@ -24,7 +24,7 @@ import msgspec
 
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
-from workbench.ledger.recovery import SUFFIX, Unpacked
+from workbench.ledger.recovery import SUFFIX, Unpacked, count_kinds
 from workbench.zstd import CompressionParameter, ZstdCompressor
 
 RESERVE_BYTES = 4 * 2**20
@@ -62,7 +62,8 @@ class JournalWriter:
         self._reserve: int | None = None
         self.bytes_in_file = 0
         """Uncompressed, in the file that is open: what an ingest of it will read."""
-        self._records_in_file = self._longest_in_file = 0
+        self._kinds_in_file: dict[str, int] = {}
+        self._longest_in_file = 0
         self.whole: dict[str, Unpacked] = {}
         """What the files hold that were closed, by name: nobody need walk through them to know that they are whole."""
         self._file_lock = threading.Lock()  # the file may change only while no sync is under way
@@ -102,7 +103,7 @@ class JournalWriter:
             except OSError as again:
                 raise self._full(again) from again
         self.bytes_in_file += len(content)
-        self._records_in_file += len(self._lines)
+        count_kinds(self._lines, self._kinds_in_file)
         self._longest_in_file = max(self._longest_in_file, max(map(len, self._lines)))
         self._lines.clear()
         self._written = self._appended
@@ -150,7 +151,7 @@ class JournalWriter:
             path, fd = self._path, self._fd
             self._path = self._fd = None
         if path is not None:
-            self.whole[path.name] = Unpacked(self._records_in_file, self._longest_in_file, self.bytes_in_file, None)
+            self.whole[path.name] = Unpacked(self._kinds_in_file, self._longest_in_file, self.bytes_in_file)
         if fd is not None:
             os.close(fd)  # which also frees the lock
         return path
@@ -196,7 +197,8 @@ class JournalWriter:
         os.fsync(folder)  # the file's name must be as durable as its content
         os.close(folder)
         self._fd, self._path, self._end = fd, path, 0
-        self.bytes_in_file = self._records_in_file = self._longest_in_file = 0
+        self.bytes_in_file = self._longest_in_file = 0
+        self._kinds_in_file = {}
 
     def _keep_reserve(self) -> None:
         """Take room on the disk through a file without a name: it is freed with this process, however that ends."""

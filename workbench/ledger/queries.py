@@ -1,29 +1,28 @@
 """Named queries over everything recorded: the DuckDB file and the journals not yet ingested, as one."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger import duckdb
 from workbench.ledger.database import (
-    FRUGAL_MEMORY_MIB,
-    MOST_READING_MEMORY_MIB,
-    READING_MEMORY_MIB,
     attached,
     create_views,
-    literal,
+    insert_row,
     migrate,
     migrations,
     opened_for_writing,
     schema_version,
     sql,
 )
+from workbench.ledger.engine import MOST_READING_MEMORY_MIB, READING_MEMORY_MIB, Engine, literal
 from workbench.ledger.ingest import stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
+from workbench.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,9 +47,8 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, memory_mib: int, most_memory_mib: int) -> None:
-        self._db = db
-        self._memory_mib = memory_mib
+    def __init__(self, engine: Engine, most_memory_mib: int) -> None:
+        self._engine = engine
         self._most_memory_mib = most_memory_mib
 
     def rows(self, query: str, **parameters: Any) -> list[Row]:
@@ -59,7 +57,7 @@ class Reader:
             try:
                 return list(self.stream(query, **parameters))
             except LedgerMemoryError:
-                if not self._grow():
+                if not self._engine.grow(self._most_memory_mib):
                     raise
 
     def row(self, query: str, **parameters: Any) -> Row:
@@ -85,7 +83,7 @@ class Reader:
                     table = self._executed(query, parameters).to_arrow_table()
                 break
             except LedgerMemoryError:
-                if not self._grow():
+                if not self._engine.grow(self._most_memory_mib):
                     raise
         zoned = [
             field.with_type(pyarrow.timestamp("us", "UTC")) if pyarrow.types.is_timestamp(field.type) else field
@@ -95,22 +93,14 @@ class Reader:
 
     def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
         given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
-        cursor = self._db.cursor()
+        cursor = self._engine.started().cursor()
         cursor.execute(f"PREPARE query AS {sql('queries', query)}")
         while True:
             try:
                 return cursor.execute(f"EXECUTE query({given})" if given else "EXECUTE query")
             except duckdb.OutOfMemoryException:
-                if not self._grow():
+                if not self._engine.grow(self._most_memory_mib):
                     raise
-
-    def _grow(self) -> bool:
-        """Take more memory, if that is allowed."""
-        if self._memory_mib >= self._most_memory_mib:
-            return False
-        self._memory_mib = min(2 * self._memory_mib, self._most_memory_mib)
-        self._db.execute(f"SET memory_limit = '{self._memory_mib}MiB'")
-        return True
 
 
 @contextmanager
@@ -146,7 +136,9 @@ def reading(
     """
     with ledger.locked(exclusive=False, patience_s=patience_s):
         outdated = False
-        with attached(ledger, patience_s, frugal=frugal) as db:
+        with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:
+            db = engine.started()
+            engine.confine(ledger.journal_folder, scratch.path)
             if _has_file(db):
                 db.execute("USE ledger")
                 version, newest = schema_version(db), len(migrations())
@@ -157,8 +149,11 @@ def reading(
                 outdated = version < newest
                 db.execute("USE memory")
             if not outdated:
-                _unite(ledger, db)
-                yield Reader(db, FRUGAL_MEMORY_MIB if frugal else READING_MEMORY_MIB, memory_mib)
+                try:
+                    _unite(ledger, db, scratch.path)
+                except duckdb.Error as error:  # a file from elsewhere, with views in place of tables
+                    raise InputError(Fault("--ledger", f"{ledger.path} cannot be read as a ledger: {error}")) from error
+                yield Reader(engine, memory_mib)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date
@@ -166,7 +161,7 @@ def reading(
         yield reader
 
 
-def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
+def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection, scratch: Path) -> None:
     """Lay views over the attached file and over tables filled from the journals that it does not hold yet."""
     attached = _has_file(db)
     known = (
@@ -178,22 +173,23 @@ def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection) -> None:
             name = '"' + table.replace('"', '""') + '"'
             db.execute(f"CREATE VIEW {name} AS SELECT * FROM ledger.{name}")  # noqa: S608 - quoted
     else:
-        _fill_live(db, missing)
+        _fill_live(db, missing, scratch)
         for table in _tables(db, "memory", "live"):
             live = f"SELECT * FROM live.{table}"  # noqa: S608
             db.execute(f"CREATE VIEW {table} AS {_both(db, table) if attached else live}")
     create_views(db)
 
 
-def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path]) -> None:
+def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path], scratch: Path) -> None:
     db.execute("CREATE SCHEMA live")
     db.execute("USE live")
     migrate(db)
     for journal in journals:
-        with tempfile.NamedTemporaryFile(suffix=".jsonl") as lines:
-            content = unpack(journal, lines.file)
-            if content.records:
-                _stage_live(db, journal, Path(lines.name), content)
+        lines = scratch / "lines.jsonl"
+        with lines.open("wb") as stream:
+            content = unpack(journal, stream)
+        if content.records:
+            _stage_live(db, journal, lines, content)
     db.execute("USE main")
 
 
@@ -221,6 +217,7 @@ def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, conte
     try:
         stage(db, lines, content, READING_MEMORY_MIB)
         db.execute(sql("ingest"))
+        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
     except duckdb.Error as error:
         raise WorkbenchError(f"the journal {journal} cannot be read: {error}") from error
 

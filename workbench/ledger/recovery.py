@@ -1,7 +1,7 @@
 """Journals read back: every whole frame, whatever lies between, before or behind it."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -11,6 +11,7 @@ from workbench.zstd import ZstdDecompressor, ZstdError
 
 SUFFIX = ".jsonl.zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"  # how a frame begins: RFC 8878, section 3.1.1
+_KIND_STARTS = len(b'{"kind":"')
 _CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
 
 
@@ -24,7 +25,8 @@ class Stretch(msgspec.Struct, frozen=True):
 class Unpacked(msgspec.Struct, frozen=True):
     """What a journal held."""
 
-    records: int
+    kinds: dict[str, int]
+    """How many records of each kind, counted without DuckDB."""
     longest_line_bytes: int
     size_bytes: int
     """Uncompressed."""
@@ -32,6 +34,11 @@ class Unpacked(msgspec.Struct, frozen=True):
     """What follows the last whole frame: its writer died while writing it, or writes it just now."""
     damaged: tuple[Stretch, ...] = ()
     """What lies before a whole frame and was one: a disk or another program changed it."""
+
+    @property
+    def records(self) -> int:
+        """How many in all."""
+        return sum(self.kinds.values())
 
 
 def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
@@ -41,7 +48,8 @@ def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
         journal: The file; it may still be growing.
         into: Where the lines go.
     """
-    end = records = longest = size_bytes = 0
+    end = longest = size_bytes = 0
+    kinds: dict[str, int] = {}
     damaged = []
     with journal.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -50,12 +58,25 @@ def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
                 damaged.append(Stretch(end, start - end))
             end = frame_end
             into.write(content)
-            records += content.count(b"\n")
+            lines = content.splitlines()
+            count_kinds(lines, kinds)
             size_bytes += len(content)
-            longest = max(longest, max(map(len, content.split(b"\n"))))
+            longest = max(longest, max(map(len, lines)))
     into.flush()
     torn = Stretch(end, size - end) if size > end else None
-    return Unpacked(records, longest, size_bytes, torn, tuple(damaged))
+    return Unpacked(kinds, longest, size_bytes, torn, tuple(damaged))
+
+
+def count_kinds(lines: Iterable[bytes], counts: dict[str, int]) -> None:
+    """Count journal lines by kind, which each begins with: `{"kind":"intent",…`.
+
+    Args:
+        lines: Without their ends.
+        counts: Added to.
+    """
+    for line in lines:
+        kind = line[_KIND_STARTS : line.find(b'"', _KIND_STARTS)].decode("utf-8", "replace")
+        counts[kind] = counts.get(kind, 0) + 1
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[bytes, int, int]]:

@@ -41,9 +41,14 @@ class Ledger:
         if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
             raise InputError(Fault("--ledger", f"{text!r}: only a plain path is a ledger's address in this version"))
         self.path = Path(text).absolute()
-        file = self.path.resolve()  # a link and what it names are one ledger, with the same locks and journals
-        self.journal_folder = file.with_name(file.name + ".journal")
-        self.lock_path = file.with_name(file.name + ".lock")
+        """As it was given."""
+        self.file = self.path.resolve()
+        """Without links: a link and what it names are one ledger, with the same log, locks and journals."""
+        self.journal_folder = self.file.with_name(self.file.name + ".journal")
+        self.lock_path = self.file.with_name(self.file.name + ".lock")
+        if "?" in str(self.file.parent):  # DuckDB puts `.wal` before it, and looks for a folder that is not there
+            problem = f"DuckDB cannot write in {self.file.parent}: its path has a question mark"
+            raise InputError(Fault("--ledger", problem, "name a file elsewhere: --ledger PATH"))
         if not self.path.parent.is_dir():
             raise InputError(Fault("--ledger", f"there is no folder {self.path.parent}"))
         if self.path.is_dir():
@@ -118,6 +123,12 @@ class Ledger:
             yield
         finally:
             os.close(fd)
+
+
+def log_of(path: Path) -> Path:
+    """DuckDB's write-ahead log of a file; it puts `.wal` before a question mark."""
+    name, mark, rest = path.name.partition("?")
+    return path.with_name(f"{name}.wal{mark}{rest}")
 
 
 def _is_something_else(path: Path) -> bool:

@@ -1,52 +1,13 @@
-"""Checks of a ledger, and its rewriting without gaps."""
+"""A ledger rewritten without gaps."""
 
 import contextlib
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from workbench.ledger.database import copied, opened_for_writing
 from workbench.ledger.ingest import ingest
-from workbench.ledger.queries import reading
-from workbench.ledger.recovery import unpack
-from workbench.ledger.store import Ledger, LedgerBusyError
-
-_MUST_BE_ZERO = (
-    "repeated_attempts",
-    "repeated_requests",
-    "repeated_items",
-    "repeated_samples",
-    "repeated_bodies",
-    "attempts_without_request",
-)
-
-
-def check_ledger(ledger: Ledger) -> dict[str, Any]:
-    """What a ledger holds and whether it is sound: figures of the query `ledger_state`, and the state of its journals.
-
-    A journal with a torn tail is no fault of soundness: its writer was killed or still writes, and what was acknowledged
-    lies before the tear. One that is damaged before its end is.
-    """
-    with reading(ledger) as reader:
-        state = reader.row("ledger_state")
-    torn, damaged = [], []
-    for journal in ledger.journals():
-        with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
-            content = unpack(journal, nowhere)
-            if content.torn:
-                torn.append(str(journal))
-            if content.damaged:
-                damaged.append(str(journal))
-    sound = all(state[name] == 0 for name in _MUST_BE_ZERO) and state["kinds"] <= 1 and not damaged
-    return {
-        "ledger": str(ledger.path),
-        **state,
-        "journals": len(ledger.journals()),
-        "torn_journals": torn,
-        "damaged_journals": damaged,
-        "sound": sound,
-    }
+from workbench.ledger.store import Ledger, LedgerBusyError, log_of
 
 
 def compact_ledger(ledger: Ledger) -> tuple[int, int]:
@@ -62,15 +23,15 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
     done = ingest(ledger)
     if done.deferred:
         raise LedgerBusyError(done.deferred)
-    path = ledger.path.resolve()
+    path = ledger.file
     copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):
         with opened_for_writing(ledger):
             pass  # closing it takes a write-ahead log in that a killed process left
-        if path.with_name(path.name + ".wal").exists():
-            raise LedgerBusyError(f"{path}.wal is still in use")
+        if log_of(path).exists():
+            raise LedgerBusyError(f"{log_of(path)} is still in use")
         before = path.stat().st_size
-        log = copy.with_name(copy.name + ".wal")
+        log = log_of(copy)
         for left in (copy, log):  # by a process that was killed here
             left.unlink(missing_ok=True)
         try:

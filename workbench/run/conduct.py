@@ -13,7 +13,7 @@ import anyio.to_thread
 
 from workbench.client.chat import ChatClient
 from workbench.errors import IncompleteError, WorkbenchError
-from workbench.ledger.database import Engine
+from workbench.ledger.engine import Engine
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter

@@ -1,4 +1,6 @@
--- What kinds of data a ledger holds, and whether anything that must be unique is not.
+-- What kinds of data a ledger holds, and whether anything that must be unique is not, or contradicts what it belongs to.
+-- contradicting_attempts: an attempt differs from its request, or is accepted with an outcome that is no answer, or the
+-- other way round.
 -- Parameters: none
 SELECT
     (SELECT count(*) FROM runs WHERE event = 'started') AS runs,
@@ -12,4 +14,10 @@ SELECT
     (SELECT count(*) - count(DISTINCT (run_id, request_key)) FROM run_items) AS repeated_items,
     (SELECT count(*) - count(DISTINCT sample_key) FROM samples) AS repeated_samples,
     (SELECT count(*) - count(DISTINCT body_key) FROM request_bodies) AS repeated_bodies,
-    (SELECT count(*) FROM attempts ANTI JOIN requests USING (run_id, call_no)) AS attempts_without_request;
+    (SELECT count(*) FROM attempts ANTI JOIN requests USING (run_id, call_no)) AS attempts_without_request,
+    (
+        SELECT count(*) FROM attempts AS attempt JOIN requests AS request USING (run_id, call_no)
+        WHERE (attempt.request_key, attempt.generation, attempt.model, attempt.sample_key, attempt.epoch)
+            <> (request.request_key, request.generation, request.model, request.sample_key, request.epoch)
+            OR attempt.accepted <> (attempt.outcome IN ('ok', 'truncated', 'reasoning_exhausted'))
+    ) AS contradicting_attempts;

@@ -1,0 +1,101 @@
+"""Whether a ledger is sound: what must be unique is, keys are those of their content, and nothing a journal held is missing."""
+
+import contextlib
+import os
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.recovery import unpack
+from workbench.ledger.store import Ledger
+from workbench.prompt import body_key, canonical, request_key
+
+_MUST_BE_ZERO = (
+    "repeated_attempts",
+    "repeated_requests",
+    "repeated_items",
+    "repeated_samples",
+    "repeated_bodies",
+    "attempts_without_request",
+    "contradicting_attempts",
+)
+_NAMED = 5
+"""How many requests are named for each fault; the others are counted."""
+
+
+def check_ledger(ledger: Ledger) -> dict[str, Any]:
+    """What a ledger holds and whether it is sound: figures of the query `ledger_state`, the state of its journals, and
+    every problem in words.
+
+    A journal with a torn tail is no fault of soundness: its writer was killed or still writes, and what was acknowledged
+    lies before the tear. One that is damaged before its end is.
+    """
+    with reading(ledger) as reader:
+        state = reader.row("ledger_state")
+        problems = [f"{state[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if state[name]]
+        if state["kinds"] > 1:
+            problems.append("it holds simulated data and an account's")
+        problems += _missing_entries(reader) + _wrong_requests(reader)
+    torn, damaged = [], []
+    for journal in ledger.journals():
+        with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
+            content = unpack(journal, nowhere)
+            if content.torn:
+                torn.append(str(journal))
+            if content.damaged:
+                damaged.append(str(journal))
+    problems += [f"{journal} is damaged" for journal in damaged]
+    return {
+        "ledger": str(ledger.path),
+        **state,
+        "journals": len(ledger.journals()),
+        "torn_journals": torn,
+        "damaged_journals": damaged,
+        "problems": problems,
+        "sound": not problems,
+    }
+
+
+def _missing_entries(reader: Reader) -> list[str]:
+    """Where the ledger has other rows than its journals held."""
+    return [
+        f"{row['rows']} rows of {row['recorded']} journal entries of the kind {row['kind']!r}"
+        for row in reader.rows("journal_counts")
+        if row["recorded"] is not None and row["recorded"] != row["rows"]
+    ]
+
+
+def _wrong_requests(reader: Reader) -> list[str]:
+    """Where a request's key is not that of its body and identity."""
+    named: dict[str, list[str]] = {}
+    counted: Counter[str] = Counter()
+    for row in reader.stream("request_identities"):
+        if fault := _fault_of(row):
+            counted[fault] += 1
+            if counted[fault] <= _NAMED:
+                named.setdefault(fault, []).append(f"{row['run_id']} call {row['call_no']}")
+    return [
+        f"{counted[fault]} requests {fault}: {', '.join(calls)}{', …' if counted[fault] > _NAMED else ''}"
+        for fault, calls in named.items()
+    ]
+
+
+def _fault_of(row: Row) -> str | None:
+    if row["body"] is None:
+        return "have no body"
+    if row["identity"] is None:
+        return "belong to a run whose beginning is not recorded"
+    sent = row["body"].encode()
+    if body_key(sent) != row["body_key"]:
+        return "have another body than was sent"
+    try:
+        body = msgspec.json.decode(sent)
+    except msgspec.DecodeError:
+        return "have a body that is not valid JSON"
+    if not isinstance(body, dict) or body.get("model") != row["model"]:
+        return "ask another model than is recorded"
+    if request_key(row["identity"], canonical(body), row["epoch"], row["occurrence"]) != row["request_key"]:
+        return "have a key that is not that of their body, endpoint, epoch and occurrence"
+    return None

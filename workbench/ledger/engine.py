@@ -1,0 +1,195 @@
+"""DuckDB started: how much memory it may take, where it spills, and how files are attached to it.
+
+DuckDB reads meaning into paths: folders named `column=value` become columns (Hive partitions), and `*`, `?` and `[` match
+other files. Everything here and in `ingest.stage` says explicitly what is meant, so that a folder's name never changes a
+record.
+"""
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from workbench.errors import Fault, InputError
+from workbench.ledger import duckdb
+from workbench.ledger.store import POLL_S, LedgerBusyError, log_of
+from workbench.scratch import ScratchFolder
+
+INGEST_MEMORY_MIB = 256
+"""What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
+READING_MEMORY_MIB = 1024
+MOST_READING_MEMORY_MIB = 4096
+"""Where a query does not work with less: texts of hundreds of kilobytes are unpacked thousands at a time."""
+FRUGAL_MEMORY_MIB = 40
+"""What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
+_STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "python_enable_replacements": False,  # a table's name is never a variable of ours
+    "autoinstall_known_extensions": False,  # nothing that a file says loads code
+    "autoload_known_extensions": False,
+}
+
+
+class Engine:
+    """DuckDB without a file, started (in 10 to 20 ms) when it is first needed; one thread at a time uses it.
+
+    Each one spills to a private folder of its own: DuckDB names these files alike in every database, so that two which
+    share a folder overwrite each other's.
+
+    Args:
+        memory_mib: What it may take; it spills to disk beyond.
+        threads: How many; None takes one for each core.
+    """
+
+    def __init__(self, memory_mib: int = INGEST_MEMORY_MIB, threads: int | None = 1) -> None:
+        self.memory_mib = memory_mib
+        self._settings = _SETTINGS | ({} if threads is None else {"threads": threads})
+        self._db: duckdb.DuckDBPyConnection | None = None
+        self._scratch: ScratchFolder | None = None
+
+    def started(self) -> duckdb.DuckDBPyConnection:
+        """The connection to an empty database in memory, to which files are attached."""
+        if self._db is None:
+            self._scratch = ScratchFolder()
+            spill = {"temp_directory": str(self._scratch.path / "spill"), "memory_limit": f"{self.memory_mib}MiB"}
+            self._db = duckdb.connect(":memory:", config=self._settings | spill)
+        return self._db
+
+    def stop(self) -> None:
+        """Close whatever is open; the next use starts afresh."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        if self._scratch is not None:
+            self._scratch.close()
+            self._scratch = None
+
+    def attach(self, path: Path, name: str, *, read_only: bool = False) -> None:
+        """Attach a DuckDB file, which is made where it is not there.
+
+        What is committed reaches the file with the next `CHECKPOINT`, or not at all: the journals are the log, and are
+        removed after it. A log of DuckDB's own would only have to be read back, whole and in memory, after a kill.
+
+        Args:
+            path: The file.
+            name: What it is called in SQL.
+            read_only: Whether it must stay as it is.
+
+        Raises:
+            duckdb.Error: It cannot be opened.
+        """
+        options = "READ_ONLY" if read_only else f"STORAGE_VERSION '{_STORAGE_VERSION}', RECOVERY_MODE no_wal_writes"
+        self.started().execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb, {options})")
+
+    def confine(self, *folders: Path) -> None:
+        """From now on let SQL read files in these folders only, whatever views an attached file brings."""
+        db = self.started()
+        allowed = [f"{way}/" for folder in folders for way in (folder, pattern_of(folder))]
+        db.execute(f"SET allowed_directories = {literal(allowed)}")
+        db.execute("SET enable_external_access = false")
+
+    def grow(self, most_mib: int) -> bool:
+        """Take twice the memory, at most `most_mib`; whether that is more than before."""
+        if self.memory_mib >= most_mib:
+            return False
+        self.memory_mib = min(2 * self.memory_mib, most_mib)
+        if self._db is not None:
+            self._db.execute(f"SET memory_limit = '{self.memory_mib}MiB'")
+        return True
+
+
+@contextmanager
+def connected(
+    engine: Engine,
+    patience_s: float,
+    path: Path,
+    attach: Callable[[Engine], None],
+    *,
+    goes_on: bool = False,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An engine with a file attached as `ledger`; one in which anything failed is never used again.
+
+    A log that an older version or another program left is read into memory before anything else, and takes more than an
+    ingest may: the file is opened with as much as it needs, up to what the machine has.
+
+    Args:
+        engine: What opens it.
+        patience_s: How long to wait for a program that has the file open.
+        path: The file.
+        attach: Attaches it.
+        goes_on: Leave the engine running, without the file; else it is stopped.
+
+    Raises:
+        LedgerBusyError: Another program has the file open.
+        InputError: It cannot be opened.
+    """
+    _open(engine, patience_s, path, attach)
+    try:
+        yield engine.started()
+        if goes_on:
+            engine.started().execute("USE memory")
+            engine.started().execute("DETACH ledger")
+    except BaseException:
+        engine.stop()
+        raise
+    if not goes_on:
+        engine.stop()
+
+
+def _open(engine: Engine, patience_s: float, path: Path, attach: Callable[[Engine], None]) -> None:
+    deadline = time.monotonic() + patience_s
+    log = log_of(path)
+    with contextlib.suppress(OSError):
+        engine.memory_mib += log.stat().st_size // 2**20  # measured: enough to take it in, unless texts pack badly
+    while True:
+        try:
+            attach(engine)
+        except duckdb.Error as error:
+            engine.stop()
+            if isinstance(error, duckdb.IOException) and "set lock" in str(error):
+                if time.monotonic() > deadline:
+                    raise LedgerBusyError(
+                        "another program has the ledger open in DuckDB and does not close it"
+                    ) from error
+                time.sleep(POLL_S)
+            elif not (log.exists() and engine.grow(machine_memory_mib())):
+                raise InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}")) from error
+        except BaseException:
+            engine.stop()
+            raise
+        else:
+            return
+
+
+def machine_memory_mib() -> int:
+    """All the memory there is, in MiB."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+
+
+def pattern_of(path: Path) -> str:
+    """A path for DuckDB's readers, to which `*`, `?` and `[` match other files, that names this one alone."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
+
+
+def literal(value: object) -> str:
+    """A text, whole number, UTC time, list or dictionary of these, or None as SQL.
+
+    Bound parameters are not used: the first one makes DuckDB's Python client import pandas (0.5 s, 50 MB).
+    """
+    match value:
+        case None:
+            return "NULL"
+        case int():
+            return str(int(value))
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            return f"MAP {{{', '.join(f'{literal(key)}: {literal(inner)}' for key, inner in value.items())}}}"
+        case datetime():
+            return f"TIMESTAMP '{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}'"
+        case _:
+            return "'" + str(value).replace("'", "''") + "'"
