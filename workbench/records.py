@@ -53,6 +53,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """0 for the first of equal requests in a dataset, 1 for its intended duplicate, and so on."""
     timeout_s: float
     """How long to wait for the answer; longer than the gateway's own worst case."""
+    max_reply_bytes: int
+    """A longer reply is not kept."""
 
 
 class Outcome(StrEnum):
@@ -113,6 +115,8 @@ class Attempt(msgspec.Struct, frozen=True):
     """What platform, gateway or transport said of a failure; never shown unescaped."""
     raw: str | None = None
     """The response body verbatim; bytes that are no UTF-8 appear as `\\xNN`."""
+    goes_on: bool = False
+    """Whether the platform may still be at work on it, although it ended for us."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -153,6 +157,15 @@ class CallRecord(msgspec.Struct, frozen=True):
     request: ChatRequest
     attempt: Attempt
     completion: Completion | None = None
+
+
+def without_texts(record: CallRecord) -> CallRecord:
+    """The same record without what the platform wrote, which may take megabytes."""
+    completion = record.completion
+    if completion is not None:
+        completion = msgspec.structs.replace(completion, answer=None, reasoning=None, tool_calls=())
+    attempt = msgspec.structs.replace(record.attempt, raw=None)
+    return msgspec.structs.replace(record, attempt=attempt, completion=completion)
 
 
 class Score(msgspec.Struct, frozen=True):

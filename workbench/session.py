@@ -66,7 +66,6 @@ async def connected(where: Where) -> AsyncIterator[Session]:
         process = stack.enter_context(_embedded_platform()) if where.local else None
         with lean_imports():  # while the embedded platform starts
             from workbench.client.chat import ChatClient
-            from workbench.client.outcome import DEFAULT_ALLOWANCE_SIGNATURE
             from workbench.client.transport import Http
 
         if process is not None:
@@ -82,7 +81,7 @@ async def connected(where: Where) -> AsyncIterator[Session]:
             "User-Agent": "workbench",
         }
         async with Http(headers, proxy=endpoint.proxy) as http:
-            client = ChatClient(http, endpoint, settings.allowance.signature or DEFAULT_ALLOWANCE_SIGNATURE)
+            client = ChatClient(http, endpoint, settings.allowance.signature)
             models = await client.list_models()
             session = Session(endpoint, client, models)
             if is_loopback(endpoint.base_url) and session.simulated:

@@ -95,10 +95,13 @@ def load_settings(folder: Path) -> Settings:
     if settings is None:
         raise InputError(*faults(problems, text, str(path)))
     if settings.allowance.signature is not None:
+        import regex  # as the client searches with
+
         try:
-            re.compile(settings.allowance.signature)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise InputError(Fault(f"{path}: allowance.signature", f"no regular expression: {error}")) from error
+            regex.compile(settings.allowance.signature)
+        except (regex.error, OverflowError, RecursionError) as error:
+            problem = f"not a valid regular expression: {error}"
+            raise InputError(Fault(f"{path}: allowance.signature", problem)) from error
     return settings
 
 

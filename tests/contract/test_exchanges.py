@@ -1,7 +1,6 @@
 """Documented and observed exchanges, tried on the embedded platform and on the client's reading of its replies."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from workbench.local_platform.server import ThreadedServer
 from workbench.records import Outcome
 
 EXCHANGES = json.loads((Path(__file__).parent / "exchanges.json").read_text())
-SIGNATURE = re.compile(outcome.DEFAULT_ALLOWANCE_SIGNATURE)
+SIGNATURE = outcome.AllowanceSignature()
 KINDS = {"string": str, "number": int, "null": type(None)}
 
 

@@ -45,6 +45,8 @@ def test_strange_types_and_control_characters_are_kept(oddly: Workbench) -> None
 
 def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench) -> None:
     prompts(oddly, "long", "plain")
+    job = (oddly.folder / "job.toml").read_text()
+    oddly.write("job.toml", job.replace("passes = 1", "passes = 1\nmax_reply_bytes = 100_000_000"))
     result = run(oddly)
     assert result["completed"] == 2
     assert oddly.json("ledger", "path")["journals"] == []

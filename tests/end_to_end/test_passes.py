@@ -87,7 +87,7 @@ def test_plan_prints_the_cap(tmp_path: Path) -> None:
 
 def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:
     now = datetime.now(UTC)
-    request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0)
+    request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20)
     consequence = CONSEQUENCES[outcome]
     attempt = Attempt(
         outcome,

@@ -61,7 +61,7 @@ def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: 
     process = bench.start("run", "job.toml", "--local", start_new_session=True)
     while not psutil.Process(process.pid).children():
         time.sleep(0.005)
-    time.sleep(0.15)  # it imports what it needs
+    time.sleep(0.05)  # it imports what it needs
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")

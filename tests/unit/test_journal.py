@@ -11,7 +11,7 @@ import pytest
 
 from workbench.ledger import journal
 from workbench.ledger.entries import SampleSeen
-from workbench.ledger.journal import RESERVE_BYTES, JournalFullError, JournalWriter
+from workbench.ledger.journal import LEAST_RESERVE_BYTES, JournalFullError, JournalWriter
 from workbench.ledger.recovery import set_aside, unpack
 
 
@@ -129,7 +129,7 @@ def test_a_full_disk_uses_the_reserve_and_says_so(tmp_path: Path, monkeypatch: p
     writer.append(entry(1))
     writer.flush()
     assert writer._reserve is not None
-    assert os.fstat(writer._reserve).st_size == RESERVE_BYTES
+    assert os.fstat(writer._reserve).st_size == LEAST_RESERVE_BYTES
     assert not list(tmp_path.glob("*.reserve"))  # without a name, nothing is left of it after a kill
     real, refused = os.write, []
 
@@ -143,7 +143,7 @@ def test_a_full_disk_uses_the_reserve_and_says_so(tmp_path: Path, monkeypatch: p
     writer.append(entry(2))
     writer.flush()
     assert refused
-    assert writer.no_room
+    assert writer.trouble
     path = writer.rotate()
     assert path is not None
     assert len(lines(path)) == 2
@@ -183,7 +183,7 @@ def test_a_limit_on_file_sizes_goes_on_in_another_file(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
         writer = JournalWriter(Path(sys.argv[1]))
         count = 0
-        while not writer.no_room:
+        while not writer.trouble:
             writer.append(SampleSeen("k", os.urandom(200).hex())); writer.flush(); count += 1
         writer.close()
         print(count)
@@ -195,26 +195,57 @@ def test_a_limit_on_file_sizes_goes_on_in_another_file(tmp_path: Path) -> None:
     assert sum(len(lines(path)) for path in files) == int(done.stdout)
 
 
-def test_what_was_lost_once_is_never_called_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel forgets what it could not write: the next sync of the same file succeeds."""
+class FailingSync:
+    """`fdatasync` that fails a number of times: the kernel forgets what it could not write, and the next one succeeds."""
+
+    def __init__(self, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left, self.failed, self._real = times, threading.Event(), os.fdatasync
+        self.synced: list[int] = []
+        monkeypatch.setattr(os, "fdatasync", self)
+
+    def __call__(self, fd: int) -> None:
+        if self.left:
+            self.left -= 1
+            self.failed.set()
+            raise OSError(errno.EIO, "Input/output error")
+        self.synced.append(os.fstat(fd).st_ino)
+        self._real(fd)
+
+
+def test_what_one_failed_sync_may_have_lost_is_written_again_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[int] = []
-    real, failing = os.fdatasync, [OSError(errno.EIO, "Input/output error")]
-
-    def fails_once(fd: int) -> None:
-        if failing:
-            raise failing.pop()
-        real(fd)
-
     writer = JournalWriter(tmp_path)
-    monkeypatch.setattr(os, "fdatasync", fails_once)
+    writer.append(entry(1))
+    writer.sync()
+    (first,) = tmp_path.glob("*.zst")
+    sync = FailingSync(1, monkeypatch)
+    writer.append(entry(2))
+    writer.flush()
+    writer.sync_in_background(told.append)
+    assert sync.failed.wait(5)
+    for number in (3, 4):  # answers that were in flight
+        writer.append(entry(number))
+        writer.flush()
+    assert "did not store" in writer.trouble
+    writer.close()
+    assert writer.durable == 4
+    assert told[-1:] != [1]
+    (second,) = set(tmp_path.glob("*.zst")) - {first}
+    assert first.stat().st_ino not in sync.synced
+    assert [len(lines(path)) for path in (first, second)] == [1, 3]
+
+
+def test_a_disk_that_stores_nothing_is_never_called_durable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    FailingSync(1_000_000, monkeypatch)
+    writer = JournalWriter(tmp_path)
     writer.append(entry(1))
     writer.flush()
     writer.sync_in_background(told.append)
-    assert writer._thread is not None
-    writer._thread.join(5)
     writer.append(entry(2))
     with pytest.raises(JournalFullError, match="Input/output error"):
-        writer.flush()
-    with pytest.raises(JournalFullError):
         writer.close()
     assert (told, writer.durable) == ([], 0)
+    assert sum(len(lines(path)) for path in tmp_path.glob("*.zst")) == 2, "it is in the kernel all the same"

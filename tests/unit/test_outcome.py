@@ -1,4 +1,5 @@
-import re
+import json
+import time
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from workbench.client.chat import retry_after_s
 from workbench.client.transport import Failure, Reply
 from workbench.records import Outcome
 
-SIGNATURE = re.compile(outcome.DEFAULT_ALLOWANCE_SIGNATURE, re.IGNORECASE)
+SIGNATURE = outcome.AllowanceSignature()
 
 
 def judged(status: int, body: Any, content_type: str = "application/json") -> outcome.Verdict:
@@ -55,6 +56,14 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
      Outcome.ROUTE_UNAUTHORISED),
     ("not visible", 400, {"detail": "Model not found"}, Outcome.MODEL_NOT_VISIBLE),
     ("bad messages", 400, {"detail": "'str' object has no attribute 'get'"}, Outcome.BAD_REQUEST),
+    ("passed on allowance", 400, {"detail": "429: {'error': 'allowance', 'message': 'come back tomorrow'}"}, Outcome.ALLOWANCE_SUSPECTED),
+    ("passed on payment", 400, {"detail": "402: quota"}, Outcome.ALLOWANCE_SUSPECTED),
+    ("passed on limit", 400, {"detail": "429: {'error': 'slow down'}"}, Outcome.RATE_LIMITED),
+    ("passed on secret", 400, {"detail": "Error code: 401 - {'error': 'no such key'}"}, Outcome.ROUTE_UNAUTHORISED),
+    ("passed on failure", 400, {"detail": "502: Bad Gateway"}, Outcome.ROUTE_DOWN),
+    ("passed on time-out", 400, {"detail": "504: upstream timed out"}, Outcome.GATEWAY_TIMEOUT),
+    ("passed on refusal", 400, {"detail": "422: no such parameter"}, Outcome.BAD_REQUEST),
+    ("a number of its own", 400, {"detail": "4096 tokens are too many"}, Outcome.BAD_REQUEST),
     ("validation", 422, {"detail": [{"type": "json_invalid", "loc": ["body"], "msg": "x"}]}, Outcome.BAD_REQUEST),
     ("context", 400, {"error": {"message": "litellm.ContextWindowExceededError: too long"}}, Outcome.CONTEXT_TOO_LONG),
     ("rate limit of the route", 429, {"error": {"message": "litellm.RateLimitError: slow down"}}, Outcome.RATE_LIMITED),
@@ -183,3 +192,39 @@ def test_content_parts_and_reasoning_are_read() -> None:
 def test_retry_after(value: str, seconds: float | None) -> None:
     """A date is told from the platform's own clock, whatever ours says."""
     assert retry_after_s({"retry-after": value, "date": "Fri, 01 Jan 2027 00:00:00 GMT"}) == seconds
+
+
+@pytest.mark.parametrize("pattern", [None, r"(allowance|quota)( *\w* *)*used up"])
+@pytest.mark.parametrize(
+    "text", ["quota " * 34_000, "The quota of credit, the balance, a budget " * 5_000, "quota" + " " * 200_000]
+)
+@pytest.mark.parametrize("status", [400, 429])
+def test_no_refusal_takes_long_to_understand(pattern: str | None, text: str, status: int) -> None:
+    body = json.dumps({"detail": text}).encode()
+    signature = outcome.AllowanceSignature(pattern)
+    began = time.perf_counter()
+    verdict = outcome.of_reply(Reply(status, {}, body), signature)
+    assert time.perf_counter() - began < 0.3
+    assert verdict.outcome in (Outcome.BAD_REQUEST, Outcome.RATE_LIMITED)
+
+
+@pytest.mark.parametrize("pattern", [None, r"allowance .* used up"])
+def test_an_exhausted_allowance_is_recognised_at_the_beginning_of_a_long_text(pattern: str | None) -> None:
+    text = "Your monthly allowance is used up. " + "x" * 1_000_000
+    found = outcome.of_reply(Reply(400, {}, json.dumps({"detail": text}).encode()), outcome.AllowanceSignature(pattern))
+    assert found.outcome is Outcome.ALLOWANCE_SUSPECTED
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "goes_on"),
+    [
+        (502, b"<html>Bad Gateway</html>", True), (504, b"<html>", True), (524, b"error code: 524", True),
+        (504, b'{"message": "Endpoint request timed out"}', True), (500, b"<html>", True),
+        (503, b"Service Unavailable", False), (429, b"<html>", False), (403, b"<html>", False),
+        (502, b'{"error": {"message": "litellm.BadGatewayError", "type": "x"}}', False),
+        (504, b'{"detail": "time-out"}', False), (200, b"<html>", False), (200, b"null", False),
+    ],
+)  # fmt: skip
+def test_what_gives_up_in_front_of_the_gateway_leaves_it_at_work(status: int, body: bytes, goes_on: bool) -> None:
+    headers = {"content-type": "text/html" if body[:1] == b"<" else "text/plain"}
+    assert outcome.of_reply(Reply(status, headers, body), SIGNATURE).goes_on is goes_on

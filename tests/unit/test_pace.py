@@ -7,7 +7,7 @@ from workbench.run.pace import Pace
 
 def ended(outcome: Outcome = Outcome.OK, latency_ms: float = 100.0, model: str = "m") -> CallRecord:
     now = datetime.now(UTC)
-    request = ChatRequest("k", b"{}", model, "s", "sk", 1, 0, 1.0)
+    request = ChatRequest("k", b"{}", model, "s", "sk", 1, 0, 1.0, 2**20)
     consequence = CONSEQUENCES[outcome]
     attempt = Attempt(
         outcome, consequence.accepted, consequence.rerun, False, "no", "", "answered", now, now, latency_ms

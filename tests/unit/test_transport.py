@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from workbench.client.transport import READ_BYTES, AiohttpTransport, Failure, Http, Progress, Reply
+from workbench.client.transport import READ_BYTES, AiohttpTransport, Bounds, Failure, Http, Progress, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -107,7 +107,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 async def send(url: str, deadline_s: float = 0.6) -> Reply | Failure:
     async with Http({}, connect_timeout_s=0.3) as http:
-        return await http.send("POST", url, b"{}", deadline_s, Progress())
+        return await http.send("POST", url, b"{}", Bounds(deadline_s, 2**20), Progress())
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ async def test_errors_are_httpxs_own(handler: Handler, error: type[Exception]) -
 async def test_a_cancelled_call_still_knows_how_far_it_got() -> None:
     async with serving(hang) as url, Http({}) as http:
         progress = Progress()
-        task = asyncio.create_task(http.send("POST", url, b"{}", 30, progress))
+        task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(30, 2**20), progress))
         await asyncio.sleep(0.2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -221,8 +221,8 @@ async def test_connections_are_kept_and_nothing_is_sent_twice_on_a_stale_one() -
         requests.append(await received(reader))  # the second request on the kept connection is read and dropped
 
     async with serving(answer_once_then_close) as url, Http({}) as http:
-        first = await http.send("GET", url, None, 2, Progress())
-        second = await http.send("GET", url, None, 2, Progress())
+        first = await http.send("GET", url, None, Bounds(2, 2**20), Progress())
+        second = await http.send("GET", url, None, Bounds(2, 2**20), Progress())
     assert isinstance(first, Reply)
     assert isinstance(second, Failure)
     assert (second.kind, second.sent) == ("lost", "maybe")
@@ -241,7 +241,7 @@ async def test_replies_are_decoded_and_headers_are_exact() -> None:
         await writer.drain()
 
     async with serving(zipped) as url, Http({"Authorization": "Bearer sk-x", "User-Agent": "workbench"}) as http:
-        reply = await http.send("POST", url, b"x" * (3 * 2**20), 5, Progress())
+        reply = await http.send("POST", url, b"x" * (3 * 2**20), Bounds(5, 2**20), Progress())
     assert isinstance(reply, Reply)
     assert reply.body == b'{"a": 1}'
     head = seen[0].split(b"\r\n\r\n")[0].lower()

@@ -5,6 +5,7 @@ import importlib
 import io
 import os
 import sys
+import termios
 from pathlib import Path
 
 import click
@@ -115,10 +116,18 @@ def _only(error: BaseException) -> BaseException:
 
 def _terminal_is_gone(error: BaseException) -> bool:
     """Whether writing failed because the terminal was closed; nothing is written from then on."""
-    if not isinstance(error, OSError) or error.errno != errno.EIO or error.filename:
-        return False
+    if not isinstance(error, OSError) or error.errno != errno.EIO or not any(map(_is_hung_up, (1, 2))):
+        return False  # a disk fails in the same words
     sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
     return True
+
+
+def _is_hung_up(fd: int) -> bool:
+    try:
+        termios.tcgetattr(fd)
+    except termios.error as error:
+        return bool(error.args[0] == errno.EIO)
+    return False
 
 
 def _explain(error: BaseException) -> int:

@@ -1,27 +1,30 @@
 """The platform's two endpoints as two methods."""
 
-import re
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from textwrap import shorten
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from workbench.client import outcome, wire
-from workbench.client.transport import Failure, Http, Progress, Reply
+from workbench.client.body import LARGE_BYTES
+from workbench.client.redaction import Redactor
+from workbench.client.transport import Bounds, Failure, Http, Progress, Reply
 from workbench.errors import KeyRejectedError, UnreachableError
-from workbench.records import Attempt, CallRecord, ChatRequest, Model, Outcome
+from workbench.records import Attempt, CallRecord, ChatRequest, Model, Outcome, ToolCall
 from workbench.settings import Endpoint
 
 LIST_DEADLINE_S = 30.0
+LIST_BYTES = 16 * 2**20
 _DOUBT_S = 5.0
 """How long the platform may take to say whether it takes the key, and for how long that is believed."""
 _ERROR_TEXT_CHARS = 20_000
+_SAID_CHARS = 1_000
+_LEFT_OUT = "(left out: the API key was in it, in parts)"
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
-_REDACTED = b"sk-[redacted]"
-_LEAST_KEY_CHARS = 12
 _LONGEST_RETRY_AFTER_S = 30 * 86_400.0
 """Some servers mean a moment in ms; no calendar goes as far."""
 
@@ -32,19 +35,16 @@ class ChatClient:
     Args:
         http: The connection, which carries the key in its headers.
         endpoint: Where the platform is, and the key to keep out of everything recorded.
-        allowance_signature: Regular expression of what an exhausted allowance says.
+        allowance_signature: Regular expression of what an exhausted allowance says; None takes our own.
     """
 
-    def __init__(
-        self, http: Http, endpoint: Endpoint, allowance_signature: str = outcome.DEFAULT_ALLOWANCE_SIGNATURE
-    ) -> None:
+    def __init__(self, http: Http, endpoint: Endpoint, allowance_signature: str | None = None) -> None:
         self._http = http
-        # a shorter key would be found by chance, in answers that have nothing to do with it
-        self._key = _spelled(endpoint.key) if len(endpoint.key) >= _LEAST_KEY_CHARS else None
-        self._key_bytes = endpoint.key.encode()
+        self._redact = Redactor(endpoint.key)
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
-        self._signature = re.compile(allowance_signature, re.IGNORECASE)
+        self._signature = outcome.AllowanceSignature(allowance_signature)
+        self._long_replies = anyio.CapacityLimiter(1)
         self._doubting = anyio.Lock()
         self._key_was_good, self._looked_into_at = False, float("-inf")
         self.clock_ahead_s: float | None = None
@@ -57,21 +57,22 @@ class ChatClient:
             KeyRejectedError: 401 in any shape, or 403.
             UnreachableError: Nothing answers, or what answers is not the platform's list.
         """
-        reply = await self._http.send("GET", self._models_url, None, LIST_DEADLINE_S, Progress())
+        with Progress() as progress:
+            bounds = Bounds(LIST_DEADLINE_S, LIST_BYTES)
+            reply = await self._http.send("GET", self._models_url, None, bounds, progress)
         if isinstance(reply, Failure):
             hint = "; SSL_CERT_FILE names the certificates to trust" if _UNTRUSTED in reply.text else ""
-            raise UnreachableError(f"{self._models_url} does not answer: {reply.text}{hint}")
-        reply = self._redacted(reply)
+            raise UnreachableError(f"{self._models_url} does not answer: {self._redact(reply.text)}{hint}")
         self.clock_ahead_s = _clock_ahead_s(reply)
         if reply.status in (401, 403):
-            verdict = outcome.of_reply(reply, self._signature)
-            said = f": {shorten(verdict.error_text, 200, placeholder=' …')}" if verdict.error_text else ""
+            said = self._judged(reply)[0].error_text or ""
+            said = f": {shorten(said[:_SAID_CHARS], 200, placeholder=' …')}" if said else ""
             raise KeyRejectedError(f"the platform does not accept the API key (HTTP {reply.status}{said})")
         return self._listed(reply)
 
     def _listed(self, reply: Reply) -> list[Model]:
         try:
-            models = wire.models_from(wire.decode(reply.body)) if reply.status == 200 else None
+            models = wire.models_from(wire.decode(reply.body), self._redact) if reply.status == 200 else None
         except ValueError:
             models = None
         if models is None:
@@ -92,19 +93,55 @@ class ChatClient:
             request: What to send.
             progress: Fresh; should the caller be cancelled, `cancelled` makes the record from it.
         """
-        reply = await self._http.send("POST", self._chat_url, request.body, request.timeout_s, progress)
+        bounds = Bounds(request.timeout_s, request.max_reply_bytes)
+        reply = await self._http.send("POST", self._chat_url, request.body, bounds, progress)
         if isinstance(reply, Failure):
-            return _record(request, progress, outcome.of_failure(reply), reply.status)
-        reply = self._redacted(reply)
-        try:
-            verdict = outcome.of_reply(reply, self._signature)
-        except Exception as error:  # what arrived was paid for: it is kept, whatever shape nobody thought of
-            verdict = outcome.Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
+            return _record(request, progress, self._redacted(outcome.of_failure(reply)), reply.status)
+        if len(reply.body) <= LARGE_BYTES:
+            verdict, raw = self._judged(reply)
+        else:
+            with anyio.CancelScope(shield=True):  # it has arrived
+                verdict, raw = await anyio.to_thread.run_sync(self._judged, reply, limiter=self._long_replies)
         progress.ended = time.perf_counter()
         if verdict.outcome is Outcome.KEY_REJECTED and await self._key_is_good():
             evidence = f"{verdict.evidence}, and GET /api/models takes the key"
             verdict = verdict._replace(outcome=Outcome.ROUTE_UNAUTHORISED, evidence=evidence)
-        return _record(request, progress, verdict, reply.status, reply)
+        return _record(request, progress, verdict, reply.status, retry_after_s(reply.headers), raw)
+
+    def _judged(self, reply: Reply) -> tuple[outcome.Verdict, str]:
+        """What a reply means, and its body as text; the key is in neither."""
+        text = text_of(reply.body)
+        raw = self._redact(text)
+        if raw != text:
+            reply = msgspec.structs.replace(reply, body=raw.encode())
+        try:
+            verdict = outcome.of_reply(reply, self._signature)
+        except Exception as error:  # what arrived was paid for: it is kept, whatever shape nobody thought of
+            verdict = outcome.Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
+        redacted = self._redacted(verdict)
+        if redacted != verdict:  # decoding put the key together
+            raw = _LEFT_OUT
+        return redacted, raw
+
+    def _redacted(self, verdict: outcome.Verdict) -> outcome.Verdict:
+        """The same without the key, which decoding may have put together from parts or another encoding."""
+        evidence, error_text = self._redact(verdict.evidence), self._redact.optional(verdict.error_text)
+        completion = verdict.completion
+        if completion is not None:
+            optional = self._redact.optional
+            completion = msgspec.structs.replace(
+                completion,
+                answer=optional(completion.answer),
+                reasoning=optional(completion.reasoning),
+                tool_calls=tuple(
+                    ToolCall(optional(call.id), self._redact(call.name), self._redact(call.arguments))
+                    for call in completion.tool_calls
+                ),
+                finish_reason=optional(completion.finish_reason),
+                served_model=optional(completion.served_model),
+                response_id=optional(completion.response_id),
+            )
+        return verdict._replace(evidence=evidence, error_text=error_text, completion=completion)
 
     async def _key_is_good(self) -> bool:
         """Ask the platform whether it takes the key; once for all calls that make one doubt at the same time.
@@ -114,31 +151,20 @@ class ChatClient:
         with anyio.CancelScope(shield=True):
             async with self._doubting:
                 if time.monotonic() - self._looked_into_at > _DOUBT_S:
-                    reply = await self._http.send("GET", self._models_url, None, _DOUBT_S, Progress())
+                    with Progress() as progress:
+                        bounds = Bounds(_DOUBT_S, LIST_BYTES)
+                        reply = await self._http.send("GET", self._models_url, None, bounds, progress)
                     # a list that is empty, as one is while the gateway is away, takes the key all the same
                     self._key_was_good = isinstance(reply, Reply) and reply.status == 200
                     self._looked_into_at = time.monotonic()
         return self._key_was_good
 
-    def _redacted(self, reply: Reply) -> Reply:
-        """The reply without the key: should a server echo it, it is kept nowhere."""
-        body = reply.body
-        if self._key is None or not (self._key_bytes in body or b"\\u00" in body or b"\\/" in body):
-            return reply
-        return msgspec.structs.replace(reply, body=self._key.sub(_REDACTED, body))
-
-
-def _spelled(key: str) -> re.Pattern[bytes]:
-    """A key in all the ways in which JSON may spell it: each character as it is, or escaped."""
-    slash = {"/": rb"\\?"}
-    return re.compile(
-        b"".join(rb"(?:%s%s|\\u(?i:%04x))" % (slash.get(c, b""), re.escape(c.encode()), ord(c)) for c in key)
-    )
-
 
 def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:
     """The record of a call that we cut off; it may go on at the platform."""
-    return _record(request, progress, outcome.Verdict(Outcome.CANCELLED, "cancelled by the caller"), None)
+    goes_on = progress.sent != "never"
+    verdict = outcome.Verdict(Outcome.CANCELLED, "cancelled by the caller", goes_on=goes_on)
+    return _record(request, progress, verdict, None)
 
 
 def _record(
@@ -146,7 +172,8 @@ def _record(
     progress: Progress,
     verdict: outcome.Verdict,
     status: int | None,
-    reply: Reply | None = None,
+    asked_s: float | None = None,
+    raw: str | None = None,
 ) -> CallRecord:
     latency_ms = ((progress.ended or time.perf_counter()) - progress.started) * 1000
     consequence = outcome.CONSEQUENCES[verdict.outcome]
@@ -161,10 +188,11 @@ def _record(
         sent_at=progress.sent_at,
         ended_at=progress.sent_at + timedelta(milliseconds=latency_ms),
         latency_ms=latency_ms,
+        goes_on=verdict.goes_on,
         http_status=status,
-        retry_after_s=retry_after_s(reply.headers) if reply else None,
+        retry_after_s=asked_s,
         error_text=verdict.error_text[:_ERROR_TEXT_CHARS] if verdict.error_text else None,
-        raw=text_of(reply.body) if reply else None,
+        raw=raw,
     )
     return CallRecord(request, attempt, verdict.completion)
 

@@ -19,11 +19,41 @@ from workbench.client import wire
 from workbench.client.transport import Failure, Reply
 from workbench.records import Completion, Outcome
 
+_ALLOWANCE = r"allowance|quota|budget|credits?|balance|usage limit|spending limit"
 DEFAULT_ALLOWANCE_SIGNATURE = (
-    r"\b(allowance|quota|budget|credits?|balance|usage limit|spending limit)\b.*"
-    r"\b(used up|exhausted|exceeded|reached|spent|left|depleted|too low)\b"
-    r"|\b(out of|insufficient|not enough|exceeded your( current)?)[ _](credits?|quota|balance|funds|allowance|budget)\b"
+    rf"\b(?:{_ALLOWANCE})\b[^\n]{{0,200}}?"
+    r"\b(?:used up|exhausted|exceeded|reached|spent|left|depleted|too low)\b"
+    r"|\b(?:out of|insufficient|not enough|exceeded your(?: current)?)[ _](?:credits?|quota|balance|funds|allowance|budget)\b"
 )
+_LOOKED_AT_CHARS = 4_000
+"""So much of an error's beginning is searched for words: a reply may be as long as it likes."""
+_LONGEST_SEARCH_S = 0.05
+"""Some patterns that users give take years on some texts; nothing else happens in a run meanwhile."""
+
+
+class AllowanceSignature:
+    """Recognises what an exhausted allowance says.
+
+    Args:
+        pattern: A regular expression; upper and lower case are alike. None takes our own.
+    """
+
+    def __init__(self, pattern: str | None = None) -> None:
+        self._own = re.compile(DEFAULT_ALLOWANCE_SIGNATURE, re.IGNORECASE) if pattern is None else None
+        self._given = pattern
+
+    def found(self, text: str) -> str | None:
+        """The words that match, in the beginning of a text."""
+        if self._own is not None:
+            match = self._own.search(text[:_LOOKED_AT_CHARS])
+            return match.group() if match else None
+        import regex  # takes 10 ms, and few have a pattern of their own; unlike `re`, it can be told to give up
+
+        try:
+            given = regex.search(str(self._given), text[:_LOOKED_AT_CHARS], regex.IGNORECASE, timeout=_LONGEST_SEARCH_S)
+        except TimeoutError:
+            return None
+        return given.group() if given else None
 
 
 class Consequence(NamedTuple):
@@ -91,7 +121,11 @@ _TEXTS: tuple[tuple[str, Outcome], ...] = (
     (r"^Model not found$", Outcome.MODEL_NOT_VISIBLE),
 )
 
+_MAY_BE_ALLOWANCE = (400, 402, 403, 422, 429)
+_PASSED_ON = r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]"
+
 # What a page from a web server in front of the platform means; any other says that the platform cannot be reached.
+# One that gives up (502, 504, 524) leaves the gateway at work: its call keeps its slot.
 _PAGES = {
     401: Outcome.KEY_REJECTED,
     403: Outcome.KEY_NOT_ALLOWED,
@@ -110,6 +144,8 @@ class Verdict(NamedTuple):
     evidence: str
     completion: Completion | None = None
     error_text: str | None = None
+    goes_on: bool = False
+    """Whether the platform may still be at work on the call."""
 
 
 def of_failure(failure: Failure) -> Verdict:
@@ -118,17 +154,21 @@ def of_failure(failure: Failure) -> Verdict:
         "connect": Outcome.CONNECT_FAILED,
         "lost": Outcome.CONNECTION_LOST,
         "timeout": Outcome.CLIENT_TIMEOUT,
+        "unreadable": Outcome.MALFORMED_BODY,
     }[failure.kind]
     place = {"never": "before anything was sent", "maybe": "after sending", "answered": "within the answer"}
-    return Verdict(outcome, f"no complete answer, {place[failure.sent]}", None, failure.text)
+    if failure.kind == "unreadable":
+        return Verdict(outcome, f"HTTP {failure.status} with a body that cannot be kept", None, failure.text)
+    goes_on = failure.sent != "never"
+    return Verdict(outcome, f"no complete answer, {place[failure.sent]}", None, failure.text, goes_on)
 
 
-def of_reply(reply: Reply, allowance_signature: re.Pattern[str]) -> Verdict:
+def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
     """Judge a complete response.
 
     Args:
         reply: Status, headers and body.
-        allowance_signature: What an exhausted allowance says; looked for only where nothing else matches.
+        signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
     try:
         value = wire.decode(reply.body)
@@ -137,8 +177,9 @@ def of_reply(reply: Reply, allowance_signature: re.Pattern[str]) -> Verdict:
     if reply.status == 200 and not (isinstance(value, dict) and "error" in value and "choices" not in value):
         return _success(value)
     style, text = wire.error_text_from(value)
-    outcome, because = _of_error(reply, style, text, allowance_signature)
-    return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None)
+    outcome, because = _of_error(reply.status, style, text[:_LOOKED_AT_CHARS], signature)
+    in_front = reply.status >= 500 and style == "other"  # neither the gateway's words nor the platform's
+    return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None, goes_on=in_front)
 
 
 def _success(value: Any) -> Verdict:
@@ -167,7 +208,8 @@ def _not_json(reply: Reply) -> Verdict:
         if reply.status < 400:
             return Verdict(Outcome.HTML_BODY, f"HTTP {reply.status} with a page", None, head)
         outcome = _PAGES.get(reply.status, Outcome.GATEWAY_UNREACHABLE)
-        return Verdict(outcome, f"HTTP {reply.status} with a page, from in front of the platform", None, head)
+        evidence = f"HTTP {reply.status} with a page, from in front of the platform"
+        return Verdict(outcome, evidence, None, head, goes_on=reply.status >= 500)
     if reply.status < 400:
         return Verdict(Outcome.MALFORMED_BODY, f"HTTP {reply.status} with a body that is no JSON", None, head)
     if reply.status == 503:
@@ -175,16 +217,28 @@ def _not_json(reply: Reply) -> Verdict:
             Outcome.RATE_LIMITED, "HTTP 503 in plain text: the server is at its connection limit", None, head
         )
     outcome, because = _by_status(reply.status, "other")
-    return Verdict(outcome, f"HTTP {reply.status}, {because}", None, head or None)
+    return Verdict(outcome, f"HTTP {reply.status}, {because}", None, head or None, goes_on=reply.status >= 500)
 
 
-def _of_error(reply: Reply, style: str, text: str, signature: re.Pattern[str]) -> tuple[Outcome, str]:
+def _of_error(status: int, style: str, text: str, signature: AllowanceSignature) -> tuple[Outcome, str]:
     for pattern, outcome in _TEXTS:
         if found := re.search(pattern, text):
             return outcome, f"{style}: “{found.group()}”"
-    if reply.status in (400, 402, 403, 422, 429) and (found := signature.search(text)):
-        return Outcome.ALLOWANCE_SUSPECTED, f"{style}: “{found.group()}”"
-    return _by_status(reply.status, style)
+    if status in _MAY_BE_ALLOWANCE and (words := signature.found(text)):
+        return Outcome.ALLOWANCE_SUSPECTED, f"{style}: “{words}”"
+    if status == 400 and (passed_on := re.match(_PASSED_ON, text)):
+        return _of_passed_on(int(passed_on.group(1)), text)
+    return _by_status(status, style)
+
+
+def _of_passed_on(status: int, text: str) -> tuple[Outcome, str]:
+    """Decide where a refusal of something behind the platform came as 400, with its own status in the text."""
+    evidence = f"the text passes on HTTP {status}"
+    if status in _MAY_BE_ALLOWANCE and (word := re.search(rf"(?i)\b(?:{_ALLOWANCE})\b", text)):
+        return Outcome.ALLOWANCE_SUSPECTED, f"{evidence}: “{word.group()}”"
+    if status in (401, 403):  # the key is good: the platform itself took the request
+        return Outcome.ROUTE_UNAUTHORISED, evidence
+    return (Outcome.ROUTE_DOWN if status >= 500 and status != 504 else _by_status(status, "error")[0]), evidence
 
 
 def _by_status(status: int, style: str) -> tuple[Outcome, str]:

@@ -14,20 +14,21 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import aiohttp
+import anyio
 import httpx
 import msgspec
 
+from workbench.client.body import MOST_LARGE, BrokenBodyError, UnreadableError, read_body
 from workbench.loading import tls_context
 from workbench.records import Sent
 
-MAX_REPLY_BYTES = 256 * 2**20
 KEEP_ALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
 READ_BYTES = 2**16
@@ -37,16 +38,42 @@ _Transport = getattr(asyncio.selector_events, "_SelectorTransport", None)  # asy
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
-class Progress:
-    """When one request began, how far it got and when its reply was read; still readable after a cancellation."""
+class Bounds(NamedTuple):
+    """What a request may take."""
 
-    __slots__ = ("ended", "sent", "sent_at", "started")
+    deadline_s: float
+    """From now to the last byte."""
+    reply_bytes: int
+    """The longest body that is kept, after unpacking."""
+
+
+class Progress:
+    """When one request began, how far it got and when its reply was read; still readable after a cancellation.
+
+    A context: what a long reply holds is let go at its end, when the reply is recorded.
+    """
+
+    __slots__ = ("_room", "ended", "sent", "sent_at", "started")
 
     def __init__(self) -> None:
         self.sent: Sent = "never"
         self.sent_at = datetime.now(UTC)
         self.started = time.perf_counter()
         self.ended: float | None = None
+        self._room: anyio.Semaphore | None = None
+
+    async def take(self, room: anyio.Semaphore) -> None:
+        """Wait for room in memory for a long reply."""
+        await room.acquire()
+        self._room = room
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._room is not None:
+            self._room.release()
+            self._room = None
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -62,7 +89,7 @@ class Reply(msgspec.Struct, frozen=True):
 class Failure(msgspec.Struct, frozen=True):
     """No complete response came."""
 
-    kind: Literal["connect", "lost", "timeout"]
+    kind: Literal["connect", "lost", "timeout", "unreadable"]
     sent: Sent
     text: str
     status: int | None = None
@@ -91,7 +118,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 socket_factory=_kept_alive_socket,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # httpx decodes
+            auto_decompress=False,  # `read_body` unpacks
             trust_env=False,
             skip_auto_headers=_NO_AUTO_HEADERS,
             trace_configs=[trace],
@@ -154,8 +181,8 @@ class _Body(httpx.AsyncByteStream):
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
     said = _said(error)
-    if isinstance(error, aiohttp.ClientConnectorError):  # our context's address in memory tells people nothing
-        said = said.replace(f" ssl:{error.ssl}", "")
+    if isinstance(error, aiohttp.ClientConnectorError):  # neither a default nor an address in memory helps anybody
+        said = said.replace(f" ssl:{error.ssl}", "").replace(" ssl:default", "")
     match error:
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout(said, request=request)
@@ -209,9 +236,10 @@ class Http:
         self._headers = httpx.Headers(headers)
         self._timeout = httpx.Timeout(None, connect=connect_timeout_s).as_dict()
         self._urls: dict[str, httpx.URL] = {}  # parsed once: the two endpoints
+        self._room = anyio.Semaphore(MOST_LARGE)
 
     async def send(
-        self, method: str, url: str, content: bytes | None, deadline_s: float, progress: Progress
+        self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Progress
     ) -> Reply | Failure:
         """Send one request and read its whole response.
 
@@ -219,7 +247,7 @@ class Http:
             method: The HTTP method.
             url: Absolute.
             content: The body, or None.
-            deadline_s: From now to the last byte.
+            bounds: How long it may take, and how much may come back.
             progress: Told how far the request got; readable when the caller is cancelled.
         """
         try:
@@ -232,20 +260,30 @@ class Http:
         request = httpx.Request(method, parsed, headers=self._headers, stream=stream, extensions=extensions)
         status: int | None = None
         try:
-            async with asyncio.timeout(deadline_s):
+            async with asyncio.timeout(bounds.deadline_s):
                 response = await self._transport.handle_async_request(request)
                 status, progress.sent = response.status_code, "answered"
-                body = await _read(response)
+                body = await self._read(response, bounds.reply_bytes, progress)
+        except UnreadableError as error:
+            return Failure("unreadable", "answered", str(error), status)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
             return Failure("connect", "never", f"{type(error).__name__}: {error}")
         except (TimeoutError, httpx.TimeoutException) as error:
             # a deadline that ran out while connecting left nothing behind
             kind: Literal["connect", "timeout"] = "connect" if progress.sent == "never" else "timeout"
             return Failure(kind, progress.sent, _said(error), status)
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx.TransportError, BrokenBodyError) as error:
             return Failure("lost", "answered" if status else "maybe", f"{type(error).__name__}: {error}", status)
         headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers.raw}
         return Reply(status, headers, body)
+
+    async def _read(self, response: httpx.Response, most_bytes: int, progress: Progress) -> bytes:
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        coding = response.headers.get("content-encoding", "").strip().lower()
+        try:  # read here and not by httpx, which unpacks without a bound, and as many times as it is told to
+            return await read_body(response.stream, coding, most_bytes, lambda: progress.take(self._room))
+        finally:
+            await response.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -254,23 +292,3 @@ class Http:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._transport.aclose()
-
-
-def _decoded(response: httpx.Response) -> AsyncIterable[bytes]:
-    """The body's bytes; httpx's own iterators cost more than all the rest of a response, and are for encoded ones."""
-    if isinstance(response.stream, httpx.AsyncByteStream) and "content-encoding" not in response.headers:
-        return response.stream
-    return response.aiter_bytes()
-
-
-async def _read(response: httpx.Response) -> bytes:
-    try:
-        chunks, size = [], 0
-        async for chunk in _decoded(response):
-            size += len(chunk)
-            if size > MAX_REPLY_BYTES:
-                raise httpx.ReadError(f"the answer is longer than {MAX_REPLY_BYTES} bytes", request=response.request)
-            chunks.append(chunk)
-        return b"".join(chunks)
-    finally:
-        await response.aclose()

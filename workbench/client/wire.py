@@ -5,13 +5,17 @@ Only what the document and `choices[0]` promise is read; every other field is ke
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from workbench.client.body import LARGE_BYTES
 from workbench.records import Completion, Model, ToolCall, Usage
 
 _MOST_TOKENS = 10**12
+_MOST_VALUES = 200_000  # objects and lists of a long reply: each takes many times its bytes in memory
+_MOST_MENDED_BYTES = 4 * 2**20  # the standard library takes 5 ms a MB, in which nothing else happens
 
 
 def decode(body: bytes) -> Any:
@@ -20,9 +24,13 @@ def decode(body: bytes) -> Any:
     Raises:
         ValueError: The bytes are no JSON.
     """
+    if len(body) > LARGE_BYTES and body.count(b"{") + body.count(b"[") > _MOST_VALUES:
+        raise ValueError("too many values")
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as odd:
+        if len(body) > _MOST_MENDED_BYTES:
+            raise ValueError("not valid JSON") from odd
         try:
             return msgspec.json.decode(_mended(body))
         except RecursionError as error:
@@ -87,17 +95,22 @@ def usage_from(value: Any) -> Usage:
     return usage
 
 
-def models_from(value: Any) -> list[Model] | None:
-    """Read a decoded model list; None when it is none."""
+def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] | None:
+    """Read a decoded model list; None when it is none.
+
+    Args:
+        value: As decoded.
+        redact: Applied to every text that is kept.
+    """
     entries = value.get("data") if isinstance(value, dict) else None
     if not isinstance(entries, list):
         return None
     return [
         Model(
-            id=entry["id"],
-            owned_by=_string(entry.get("owned_by")),
+            id=redact(entry["id"]),
+            owned_by=redact(owned_by) if (owned_by := _string(entry.get("owned_by"))) else None,
             preset=entry.get("preset") is True,
-            raw=msgspec.json.encode(entry).decode(),
+            raw=redact(msgspec.json.encode(entry).decode()),
         )
         for entry in entries
         if isinstance(entry, dict) and isinstance(entry.get("id"), str)

@@ -16,6 +16,7 @@ from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.scorers import score
 
 _ANSWERS_AT_ONCE = 2_000
+_BYTES_AT_ONCE = 2**26  # of answers: so that a few long ones do not fill the memory
 _ANSWERS_A_FILE = 20_000
 
 
@@ -67,13 +68,14 @@ def _after(moments: list[datetime]) -> datetime:
 
 def _scorable_answers(reader: Reader, run_id: str) -> Iterator[Row]:
     for paid in reader.rows("answering_runs", run_id=run_id):
-        for first in range(paid["first_call_no"], paid["last_call_no"] + 1, _ANSWERS_AT_ONCE):
+        at_once = min(_ANSWERS_AT_ONCE, max(1, _BYTES_AT_ONCE // max(1, paid["longest_bytes"])))
+        for first in range(paid["first_call_no"], paid["last_call_no"] + 1, at_once):
             yield from reader.rows(
                 "scorable_answers",
                 run_id=run_id,
                 answer_run_id=paid["answer_run_id"],
                 first_call_no=first,
-                end_call_no=first + _ANSWERS_AT_ONCE,
+                end_call_no=first + at_once,
             )
 
 

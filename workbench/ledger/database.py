@@ -168,6 +168,8 @@ def _make(engine: Engine, path: Path) -> None:
     db.execute("DETACH fresh")
     if path.exists():
         shutil.copymode(path, fresh)
+    else:
+        fresh.chmod(0o600)  # it holds prompts and answers
     log_of(path).unlink(missing_ok=True)  # of a file that is no more; it fits no other
     fresh.replace(path)
 

@@ -26,6 +26,7 @@ MOST_READING_MEMORY_MIB = 4096
 """Where a query does not work with less: texts of hundreds of kilobytes are unpacked thousands at a time."""
 FRUGAL_MEMORY_MIB = 40
 """What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
+_FILES_NEEDED = 16
 _STORAGE_VERSION = "v1.5.0"  # a file that a newer DuckDB makes by default cannot be opened by an older one
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table's name is never a variable of ours
@@ -81,7 +82,9 @@ class Engine:
 
         Raises:
             duckdb.Error: It cannot be opened.
+            OSError: Too many files are open.
         """
+        _require_open_files()
         options = "READ_ONLY" if read_only else f"STORAGE_VERSION '{_STORAGE_VERSION}', RECOVERY_MODE no_wal_writes"
         self.started().execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb, {options})")
 
@@ -163,6 +166,17 @@ def _open(engine: Engine, patience_s: float, path: Path, attach: Callable[[Engin
             raise
         else:
             return
+
+
+def _require_open_files() -> None:
+    """Make sure that files can be opened: DuckDB ends the whole process where it finds out in the wrong place.
+
+    Raises:
+        OSError: Too many are open.
+    """
+    with contextlib.ExitStack() as files:
+        for _ in range(_FILES_NEEDED):
+            files.enter_context(open(os.devnull, "rb"))
 
 
 def machine_memory_mib() -> int:

@@ -3,10 +3,12 @@
 import contextlib
 import fcntl
 import os
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO
 
 import msgspec
 
@@ -15,15 +17,18 @@ from workbench.ledger import duckdb
 from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_of
 from workbench.ledger.entries import journal_columns
-from workbench.ledger.recovery import Unpacked, set_aside, unpack
+from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError
 from workbench.scratch import ScratchFolder
 
 INGEST_PATIENCE_S = 2.0
 """How long an ingest waits for readers before it leaves the journals to the next one."""
 _LEAST_OBJECT_BYTES = 2**20
-_CHECKPOINT_EVERY_BYTES = 64 * 2**20  # of journal lines: what is committed and not in the file yet takes memory
+_CHECKPOINT_EVERY_BYTES = 2**25  # of journal lines: what is committed and not in the file yet takes memory
 _MEMORY_FOR_LINE, _MEMORY_FOR_FILE = 12, 3  # measured: times the longest line, times the file
+_LONG_LINE_BYTES = 2**20
+_PART_BYTES, _LONG_LINES_MIB = 2**25, 48
+_MEMORY_FACTORS = (1, 4, 16)  # of what was measured to be enough, should it not be
 _AS_WRITTEN = (  # every default of the reader that would look at the path or guess from the content
     "format = 'newline_delimited', records = true, auto_detect = false, hive_partitioning = false, "
     "union_by_name = false, filename = false, ignore_errors = false"
@@ -73,16 +78,19 @@ def ingest(
     """
     if not ledger.journals():
         return Ingested()
-    try:
-        with (
-            ledger.locked(exclusive=True, patience_s=patience_s),
-            opened_for_writing(ledger, patience_s, engine) as db,
-        ):
-            return _ingest_all(ledger, db, whole)
-    except WorkbenchError as error:
-        return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
-    except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
-        return Ingested(deferred=f"the ledger cannot be written: {error}")
+    for factor in _MEMORY_FACTORS:
+        try:
+            with (
+                ledger.locked(exclusive=True, patience_s=patience_s),
+                opened_for_writing(ledger, patience_s, engine) as db,
+            ):
+                return _ingest_all(ledger, db, whole, factor)
+        except WorkbenchError as error:
+            return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
+        except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
+            if "memory_limit" not in str(error) or factor == _MEMORY_FACTORS[-1]:  # as all such errors advise
+                return Ingested(deferred=f"the ledger cannot be written: {error}")
+    return Ingested()
 
 
 def make_file(ledger: Ledger, engine: Engine) -> None:
@@ -102,28 +110,33 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
         pass
 
 
-def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[str, Unpacked]) -> Ingested:
+def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[str, Unpacked], factor: int) -> Ingested:
     done = Ingested()
     taken: dict[Path, Unpacked] = {}
     for journal in ledger.journals():
         try:
             if not _is_dead(journal):
                 continue
-            taken[journal] = _ingest_one(journal, db, whole.get(journal.name))
+            taken[journal] = _ingest_one(journal, db, whole.get(journal.name), factor)
+        except duckdb.OutOfMemoryException:
+            raise
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 db.execute("ROLLBACK")
             if not done.deferred:
                 done = msgspec.structs.replace(done, deferred=f"{journal.name} cannot be ingested: {error}")
         if sum(content.size_bytes for content in taken.values()) > _CHECKPOINT_EVERY_BYTES:
-            done = _removed(db, taken, done)
-    return _removed(db, taken, done)
+            done = _removed(db, taken, done, factor)
+    return _removed(db, taken, done, factor)
 
 
-def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: Ingested) -> Ingested:
+def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: Ingested, factor: int) -> Ingested:
     """Remove journals whose rows are committed, once the file holds them for good; `taken` is empty then."""
     if not taken:
         return done
+    longest = max(content.longest_line_bytes for content in taken.values())
+    waiting = Unpacked({}, longest, sum(content.size_bytes for content in taken.values()))
+    db.execute(f"SET memory_limit = '{memory_mib(waiting, INGEST_MEMORY_MIB) * factor}MiB'")
     db.execute("CHECKPOINT")
     torn, damaged = list(done.torn), list(done.damaged)
     for journal, content in taken.items():
@@ -138,49 +151,96 @@ def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: I
     return done
 
 
-def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None) -> Unpacked:
+def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None, factor: int) -> Unpacked:
     """Take one journal in, unless it is in already, and say what it held."""
-    content = _staged(journal, db, known)
-    db.execute("BEGIN")
-    if _is_ingested(db, journal):
-        content = msgspec.structs.replace(content, kinds={})
-    else:
-        db.execute(sql("ingest"))
-        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
-    db.execute("DROP TABLE staged")
-    db.execute("COMMIT")
-    return content
-
-
-def _staged(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None) -> Unpacked:
-    """Load a journal's lines into `staged`; one that is known to be whole DuckDB unpacks itself, and faster."""
     if known is not None:
-        with contextlib.suppress(duckdb.Error, WorkbenchError):  # then it is read as others are
-            stage(db, journal, known, INGEST_MEMORY_MIB)
-            return known
+        try:
+            return _ingest_lines(journal, db, known, factor)
+        except duckdb.OutOfMemoryException:
+            raise
+        except (duckdb.Error, WorkbenchError):  # it is not as its writer left it: then it is read as others are
+            with contextlib.suppress(duckdb.TransactionException):
+                db.execute("ROLLBACK")
+    return _ingest_lines(journal, db, None, factor)
+
+
+def _ingest_lines(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None, factor: int) -> Unpacked:
     with ScratchFolder() as scratch:
-        lines = scratch.path / "lines.jsonl"
-        with lines.open("wb") as stream:
-            content = unpack(journal, stream)
-        stage(db, lines, content, INGEST_MEMORY_MIB)
+        content, parts = _parts(journal, scratch.path, known)
+        if _is_ingested(db, journal):
+            return msgspec.structs.replace(content, kinds={})
+        db.execute("BEGIN")
+        for lines, held in parts:
+            stage(db, lines, held, memory_mib(held, INGEST_MEMORY_MIB) * factor)
+            db.execute(sql("ingest"))
+        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
+        db.execute("DROP TABLE IF EXISTS staged")
+        db.execute("COMMIT")
     return content
 
 
-def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, memory_mib: int) -> None:
+def _parts(journal: Path, folder: Path, known: Unpacked | None) -> tuple[Unpacked, list[tuple[Path, Unpacked]]]:
+    """What a journal holds, and the files to read it from, each small enough for the memory that an ingest may take.
+
+    One that is known to be whole, and has no long lines, DuckDB unpacks itself, and faster.
+    """
+    if known is not None and known.longest_line_bytes <= _LONG_LINE_BYTES and journal.stat().st_size:
+        return known, [(journal, known)]
+    parts = _Parts(folder)
+    torn, damaged = read_frames(journal, parts.take)
+    parts.close()
+    held = [counts.unpacked() for _, counts in parts.files]
+    kinds: Counter[str] = Counter()
+    for part in held:
+        kinds.update(part.kinds)
+    longest = max((part.longest_line_bytes for part in held), default=0)
+    whole = Unpacked(dict(kinds), longest, sum(part.size_bytes for part in held), torn, damaged)
+    return whole, [(Path(stream.name), part) for (stream, _), part in zip(parts.files, held, strict=True)]
+
+
+class _Parts:
+    """Spreads the lines of a journal over files; those of one frame stay together."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.files: list[tuple[IO[bytes], Counts]] = []
+
+    def take(self, content: bytes) -> None:
+        """Add the lines of one frame."""
+        if not self.files or self.files[-1][1].size_bytes + len(content) > _PART_BYTES:
+            self.close()
+            self.files.append(((self._folder / f"{len(self.files)}.jsonl").open("wb"), Counts()))
+        stream, counts = self.files[-1]
+        stream.write(content)
+        counts.add(content)
+
+    def close(self) -> None:
+        """Write what is left to the last file."""
+        if self.files:
+            self.files[-1][0].close()
+
+
+def memory_mib(content: Unpacked, usual_mib: int) -> int:
+    """What DuckDB needs to read lines, in MiB: little more than three times a file of long ones."""
+    if content.longest_line_bytes > _LONG_LINE_BYTES:
+        return _LONG_LINES_MIB + _MEMORY_FOR_FILE * content.size_bytes // 2**20
+    return usual_mib + (_MEMORY_FOR_LINE * content.longest_line_bytes + _MEMORY_FOR_FILE * content.size_bytes) // 2**20
+
+
+def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, most_mib: int) -> None:
     """Load the lines of a journal into the temporary table `staged`.
 
     Args:
         db: Where.
         lines: The file, packed or not.
-        content: What it holds: DuckDB's reader wants to know the longest line, and memory for it.
-        memory_mib: What DuckDB may take beside that.
+        content: What it holds: DuckDB's reader wants to know the longest line.
+        most_mib: What DuckDB may take, in MiB.
 
     Raises:
         WorkbenchError: DuckDB read other records than the journal holds.
     """
     limit = max(content.longest_line_bytes + 1, _LEAST_OBJECT_BYTES)
-    more_mib = (_MEMORY_FOR_LINE * content.longest_line_bytes + _MEMORY_FOR_FILE * content.size_bytes) // 2**20
-    db.execute(f"SET memory_limit = '{memory_mib + more_mib}MiB'")
+    db.execute(f"SET memory_limit = '{most_mib}MiB'")
     db.execute(
         f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json({literal(pattern_of(lines))}, "  # noqa: S608 - quoted
         f"columns = {_STAGE_COLUMNS}, maximum_object_size = {limit}, {_AS_WRITTEN})"

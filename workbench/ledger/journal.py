@@ -16,6 +16,7 @@ import fcntl
 import os
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,12 +25,12 @@ import msgspec
 
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
-from workbench.ledger.recovery import SUFFIX, Unpacked, count_kinds
-from workbench.zstd import CompressionParameter, ZstdCompressor
+from workbench.ledger.packing import Frame, compressor, frame_of
+from workbench.ledger.recovery import SUFFIX, Unpacked
 
-RESERVE_BYTES = 4 * 2**20
+LEAST_RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
-_FRAME_OPTIONS: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
+MOST_RESERVE_BYTES = 256 * 2**20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _GATHER_S = 0.01  # a sync covers what is written meanwhile: at a thousand calls a second, 2 ms cost twice the CPU
 
@@ -43,23 +44,30 @@ class JournalWriter:
 
     Args:
         folder: The ledger's journal folder; made when the first entry comes.
+        in_flight: How many answers may be on their way at once; each needs room when the disk is full.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, in_flight: int = 1) -> None:
         self.folder = folder
+        self._in_flight = in_flight
         self.durable = 0
         """How many of the appended entries are on the disk."""
-        self.no_room = False
-        """Set when the reserve had to be used: nothing more should be sent."""
+        self.trouble = ""
+        """What keeps the disk from taking more, once something did: nothing more should be sent."""
         self._appended = 0
         self._written = 0
         self._lines: list[bytes] = []
+        self._frames: deque[Frame] = deque()  # packed, and not written yet
+        self._unsynced: deque[tuple[int, int, Frame]] = deque()  # written: entries and bytes up to its end, and itself
+        self._synced_end = 0
         self._encoder = msgspec.json.Encoder()
-        self._compressor = ZstdCompressor(options=_FRAME_OPTIONS)
+        self._compressor = compressor()
         self._fd: int | None = None
         self._path: Path | None = None
         self._end = 0
         self._reserve: int | None = None
+        self._reserve_bytes = 0
+        self._longest_frame_bytes = 0
         self.bytes_in_file = 0
         """Uncompressed, in the file that is open: what an ingest of it will read."""
         self._kinds_in_file: dict[str, int] = {}
@@ -78,49 +86,92 @@ class JournalWriter:
         self._appended += 1
         return self._appended
 
+    def append_frame(self, frame: Frame) -> int:
+        """Add entries that `packing.packed` made, and return the number of the last; `flush` hands them to the kernel."""
+        self._pack_lines()
+        self._frames.append(frame)
+        self._appended += frame.entries
+        return self._appended
+
     def flush(self) -> None:
-        """Write everything appended so far as one frame.
+        """Write everything appended so far.
 
         Raises:
             JournalFullError: The disk is full, or cannot be written.
         """
-        if not self._lines:
-            return
-        content = b"\n".join(self._lines) + b"\n"
-        frame = self._compressor.compress(content, mode=ZstdCompressor.FLUSH_FRAME)
+        self._pack_lines()
         if self._failed is not None:
-            raise self._full(self._failed)
-        if self._fd is None:
-            self._open()
-        try:
-            self._write(frame)
-        except OSError as error:
-            if error.errno not in _NO_ROOM:
-                raise self._full(error) from error
+            self._start_anew()
+        while self._frames:
+            frame = self._frames[0]
+            if self._fd is None:
+                self._open()
             try:
-                self._use_reserve(error)
-                self._write(frame)
-            except OSError as again:
-                raise self._full(again) from again
-        self.bytes_in_file += len(content)
-        count_kinds(self._lines, self._kinds_in_file)
-        self._longest_in_file = max(self._longest_in_file, max(map(len, self._lines)))
-        self._lines.clear()
-        self._written = self._appended
+                self._write(frame.content)
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise self._full(error) from error
+                try:
+                    self._use_reserve(error)
+                    self._write(frame.content)
+                except OSError as again:
+                    raise self._full(again) from again
+            self._count(self._frames.popleft())
+
+    def _pack_lines(self) -> None:
+        if self._lines:
+            self._frames.append(frame_of(self._lines, self._compressor))
+            self._lines = []
+
+    def _count(self, frame: Frame) -> None:
+        """Take in that a frame was written."""
+        self.bytes_in_file += frame.size_bytes
+        for kind, count in frame.kinds.items():
+            self._kinds_in_file[kind] = self._kinds_in_file.get(kind, 0) + count
+        self._longest_in_file = max(self._longest_in_file, frame.longest_line_bytes)
+        self._longest_frame_bytes = max(self._longest_frame_bytes, len(frame.content))
+        self._written += frame.entries
+        self._unsynced.append((self._written, self._end, frame))
         self._to_sync.set()
 
+    def _start_anew(self) -> None:
+        """Go on in a new file after a failed sync, with all that was not durable in the old one.
+
+        The kernel forgets what it could not write: a later sync of the same file says nothing about it. What is written
+        again is cut off the old file, so that no entry is there twice.
+        """
+        with self._file_lock:
+            fd, failed = self._fd, self._failed
+            if fd is None or failed is None:
+                return
+            try:
+                os.ftruncate(fd, self._synced_end)
+            except OSError:
+                raise self._full(failed) from failed
+            self._frames.extendleft(frame for _, _, frame in reversed(self._unsynced))
+            self._unsynced.clear()
+            self._written = self.durable
+            os.close(fd)
+            if self._path is not None and not self._synced_end:
+                self._path.unlink(missing_ok=True)
+            self._fd = self._path = self._failed = None
+
     def sync(self) -> None:
-        """Write and wait until everything appended is on the disk.
+        """Write and wait until everything appended is on the disk; a sync that fails is tried once more, in a new file.
 
         Raises:
             JournalFullError: The disk is full, or cannot be written.
         """
-        self.flush()
-        try:
-            with self._file_lock:
-                self._sync()
-        except OSError as error:
-            raise self._full(error) from error
+        for is_last in (False, True):
+            self.flush()
+            try:
+                with self._file_lock:
+                    self._sync()
+            except OSError as error:
+                if is_last:
+                    raise self._full(error) from error
+            else:
+                return
 
     def sync_in_background(self, notify: Callable[[int], None]) -> None:
         """Keep syncing from a thread, and tell `durable` after each sync.
@@ -137,8 +188,8 @@ class JournalWriter:
                 with self._file_lock:
                     try:
                         self._sync()
-                    except OSError:  # the next flush says so
-                        return
+                    except OSError:  # the next flush starts a new file
+                        continue
                 notify(self.durable)
 
         self._thread = threading.Thread(target=keep_syncing, name="journal-sync", daemon=True)
@@ -168,7 +219,7 @@ class JournalWriter:
             self._free_reserve()
 
     def _sync(self) -> None:
-        """Make what is written durable; after a failure nothing ever is, as the kernel forgets what it could not write."""
+        """Make what is written durable; after a failure nothing in this file ever is."""
         if self._failed is not None:
             raise self._failed
         if self._fd is not None and self.durable < self._written:
@@ -176,9 +227,12 @@ class JournalWriter:
             try:
                 os.fdatasync(self._fd)
             except OSError as error:
-                self._failed, self.no_room = error, True
+                self._failed = error
+                self.trouble = f"the disk did not store the journal: {error.strerror or error}"
                 raise
             self.durable = written
+            while self._unsynced and self._unsynced[0][0] <= written:
+                self._synced_end = self._unsynced.popleft()[1]
 
     def _open(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -186,36 +240,55 @@ class JournalWriter:
         path = self.folder / f"{stamp}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
         unlocked = path.with_name(f"{path.name}.new")  # an ingest takes whatever bears the suffix and is not locked
         try:
-            if not self.no_room:
+            if not self.trouble:
                 self._keep_reserve()
-            fd = os.open(unlocked, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            fd = os.open(unlocked, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._full(error) from error
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        os.rename(unlocked, path)
-        folder = os.open(self.folder, os.O_RDONLY)
-        os.fsync(folder)  # the file's name must be as durable as its content
-        os.close(folder)
-        self._fd, self._path, self._end = fd, path, 0
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.rename(unlocked, path)
+            folder = os.open(self.folder, os.O_RDONLY)
+            os.fsync(folder)  # the file's name must be as durable as its content
+            os.close(folder)
+        except OSError as error:  # it holds nothing yet
+            os.close(fd)
+            raise self._full(error) from error
+        self._fd, self._path, self._end, self._synced_end = fd, path, 0, 0
         self.bytes_in_file = self._longest_in_file = 0
         self._kinds_in_file = {}
 
+    def keep_reserve(self) -> None:
+        """Let the room that is kept free grow with the answers seen; in trouble it is in use.
+
+        Raises:
+            JournalFullError: The disk has no room for it.
+        """
+        if self.trouble or self._reserve is None or self._wanted_reserve() <= self._reserve_bytes:
+            return
+        try:
+            self._keep_reserve()
+        except OSError as error:
+            self._free_reserve()
+            raise self._full(error) from error
+
+    def _wanted_reserve(self) -> int:
+        wanted = 2 * self._in_flight * self._longest_frame_bytes
+        return min(max(wanted, LEAST_RESERVE_BYTES), MOST_RESERVE_BYTES)
+
     def _keep_reserve(self) -> None:
         """Take room on the disk through a file without a name: it is freed with this process, however that ends."""
-        if self._reserve is not None:
-            return
-        path = self.folder / f"{secrets.token_hex(8)}.reserve"
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        path.unlink()
+        if self._reserve is None:
+            path = self.folder / f"{secrets.token_hex(8)}.reserve"
+            self._reserve = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            path.unlink()
         try:
-            os.posix_fallocate(fd, 0, RESERVE_BYTES)
+            os.posix_fallocate(self._reserve, 0, self._wanted_reserve())
         except OSError as error:
-            os.close(fd)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise
             # a limit on file sizes, or a file system without fallocate: go on without a reserve
-        else:
-            self._reserve = fd
+        self._reserve_bytes = self._wanted_reserve()
 
     def _free_reserve(self) -> None:
         if self._reserve is not None:
@@ -235,7 +308,7 @@ class JournalWriter:
 
     def _use_reserve(self, error: OSError) -> None:
         """Make room for the answers that are in flight: free the reserve, or go on in another file."""
-        self.no_room = True
+        self.trouble = "the disk is full"
         self._free_reserve()
         if error.errno == errno.EFBIG and self._fd is not None:
             with self._file_lock:
@@ -245,6 +318,6 @@ class JournalWriter:
             self._open()
 
     def _full(self, error: OSError) -> JournalFullError:
-        self.no_room = True
         reason = error.strerror or str(error)
+        self.trouble = self.trouble or reason
         return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; make room and run again")

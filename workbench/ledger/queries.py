@@ -19,7 +19,7 @@ from workbench.ledger.database import (
     sql,
 )
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, READING_MEMORY_MIB, Engine, literal
-from workbench.ledger.ingest import stage
+from workbench.ledger.ingest import memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 from workbench.scratch import ScratchFolder
@@ -215,7 +215,7 @@ def _has_rows(db: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:
     try:
-        stage(db, lines, content, READING_MEMORY_MIB)
+        stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
         db.execute(sql("ingest"))
         insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
     except duckdb.Error as error:

@@ -1,7 +1,7 @@
 """Journals read back: every whole frame, whatever lies between, before or behind it."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -41,6 +41,25 @@ class Unpacked(msgspec.Struct, frozen=True):
         return sum(self.kinds.values())
 
 
+class Counts:
+    """Counts the lines of frames."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, int] = {}
+        self.longest_line_bytes = self.size_bytes = 0
+
+    def add(self, content: bytes) -> None:
+        """Take in the lines of one frame."""
+        lines = content.splitlines()
+        count_kinds(lines, self.kinds)
+        self.longest_line_bytes = max(self.longest_line_bytes, max(map(len, lines)))
+        self.size_bytes += len(content)
+
+    def unpacked(self, torn: Stretch | None = None, damaged: tuple[Stretch, ...] = ()) -> Unpacked:
+        """What was counted so far."""
+        return Unpacked(self.kinds, self.longest_line_bytes, self.size_bytes, torn, damaged)
+
+
 def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
     """Write the lines of a journal's whole frames to a file.
 
@@ -48,8 +67,23 @@ def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
         journal: The file; it may still be growing.
         into: Where the lines go.
     """
-    end = longest = size_bytes = 0
-    kinds: dict[str, int] = {}
+    counts = Counts()
+
+    def take(content: bytes) -> None:
+        into.write(content)
+        counts.add(content)
+
+    return counts.unpacked(*read_frames(journal, take))
+
+
+def read_frames(journal: Path, take: Callable[[bytes], None]) -> tuple[Stretch | None, tuple[Stretch, ...]]:
+    """Hand on the lines of every whole frame of a journal, a frame at a time; what is torn or damaged is returned.
+
+    Args:
+        journal: The file; it may still be growing.
+        take: Called with the lines of each frame.
+    """
+    end = 0
     damaged = []
     with journal.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -57,14 +91,8 @@ def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
             if start > end:
                 damaged.append(Stretch(end, start - end))
             end = frame_end
-            into.write(content)
-            lines = content.splitlines()
-            count_kinds(lines, kinds)
-            size_bytes += len(content)
-            longest = max(longest, max(map(len, lines)))
-    into.flush()
-    torn = Stretch(end, size - end) if size > end else None
-    return Unpacked(kinds, longest, size_bytes, torn, tuple(damaged))
+            take(content)
+    return Stretch(end, size - end) if size > end else None, tuple(damaged)
 
 
 def count_kinds(lines: Iterable[bytes], counts: dict[str, int]) -> None:

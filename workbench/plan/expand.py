@@ -134,6 +134,7 @@ class Plan:
             epoch=number % epochs + 1,
             occurrence=spooled.occurrences[number // epochs % len(self.models)],
             timeout_s=model.timeout_s,
+            max_reply_bytes=model.max_reply_bytes,
         )
         return PlannedItem(request, body_key(body), _tools_asked(fields), spooled.sample)
 

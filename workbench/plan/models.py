@@ -12,6 +12,9 @@ from workbench.records import Model
 GATEWAY_ATTEMPTS = 3
 """The gateway's own first try and its two retries; its time limit was measured to be per attempt."""
 TIMEOUT_MARGIN_S = 15.0
+MAX_REPLY_BYTES = 16 * 2**20
+BYTES_A_TOKEN = 32
+"""More than a token's text takes in JSON, escaped."""
 
 
 class PlannedModel(msgspec.Struct, frozen=True):
@@ -23,6 +26,13 @@ class PlannedModel(msgspec.Struct, frozen=True):
     max_in_flight: int
     timeout_s: float
     """Longer than the gateway's worst case: whoever gives up earlier has paid for an answer and not got it."""
+    max_reply_bytes: int
+    """A longer reply is not kept."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The cap on generated tokens that its requests carry; the higher one where they carry two."""
+        return _max_tokens(self.fields)
 
 
 def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None = None) -> tuple[PlannedModel, ...]:
@@ -50,17 +60,11 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
             )
             faults.append(Fault(f"{job.path}: models", problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}"))
             continue
-        timeout_s = _timeout_s(spec, job, gateway_limit_s)
+        fields = job.request_fields | spec.fields
+        limit = min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight)
+        timeout_s, reply_bytes = _timeout_s(spec, job, gateway_limit_s), _reply_bytes(job, fields)
         for name in matches:
-            planned.setdefault(
-                name,
-                PlannedModel(
-                    name,
-                    job.request_fields | spec.fields,
-                    min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight),
-                    timeout_s,
-                ),
-            )
+            planned.setdefault(name, PlannedModel(name, fields, limit, timeout_s, reply_bytes))
     if faults:
         raise InputError(*faults)
     return tuple(planned.values())
@@ -75,3 +79,18 @@ def longest_timeout_s(job: Job, gateway_limit_s: float | None = None) -> float:
 def _timeout_s(spec: ModelSpec, job: Job, gateway_limit_s: float | None) -> float:
     limit_s = spec.gateway_limit_s or job.run.gateway_limit_s or gateway_limit_s or GATEWAY_LIMIT_S
     return GATEWAY_ATTEMPTS * limit_s + TIMEOUT_MARGIN_S
+
+
+def _reply_bytes(job: Job, fields: dict[str, Any]) -> int:
+    """The longest reply that is kept: what is set, or room enough for all the tokens that are asked for."""
+    wanted = BYTES_A_TOKEN * (_max_tokens(fields) or 0) * max(1, _count(fields.get("n")))
+    return job.run.max_reply_bytes or max(MAX_REPLY_BYTES, wanted)
+
+
+def _max_tokens(fields: dict[str, Any]) -> int | None:
+    caps = [fields[name] for name in ("max_tokens", "max_completion_tokens") if isinstance(fields.get(name), int)]
+    return max(caps, default=None)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 1

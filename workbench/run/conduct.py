@@ -68,7 +68,7 @@ class Conductor:
     ) -> None:
         self._plan, self._client, self._ledger = plan, client, ledger
         self._started, self._visible = started, visible
-        self._journal = JournalWriter(ledger.journal_folder)
+        self._journal = JournalWriter(ledger.journal_folder, plan.job.run.max_in_flight)
         self._engine = Engine()
         self._notes: list[str] = []
         self._calls_to_ingest = 0

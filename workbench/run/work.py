@@ -4,19 +4,22 @@ import signal
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import anyio
+import anyio.to_thread
 import msgspec
 
+from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.outcome import CONSEQUENCES
 from workbench.client.transport import Progress as Sending
 from workbench.errors import WorkbenchError
 from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
+from workbench.ledger.packing import packed
 from workbench.plan.expand import Plan, PlannedItem
-from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome
+from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome, without_texts
 from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
 from workbench.run.guard import Guard
 from workbench.run.pace import Pace
@@ -72,7 +75,8 @@ class Work:
         self._hold_s = [model.timeout_s if ghost_s is None else ghost_s for model in plan.models]
         self._told_of_ghosts = False
         self._guard = Guard(plan.job.budget, plan.job.run)
-        self._caps = [_cap(model.fields) for model in plan.models]
+        self._caps = [model.max_tokens for model in plan.models]
+        self._packing = anyio.CapacityLimiter(1)
         self.given_up: list[str] = []
         """What is to be said of routes that failed to the end, and of requests that had no time left."""
         self.overrun: str | None = None
@@ -124,6 +128,15 @@ class Work:
             self._queue.wake()
 
     async def _worker(self) -> None:
+        try:
+            await self._send_what_is_left()
+        except OSError as error:  # too many open files, for one: what is in flight is waited for all the same
+            self.halt(f"this machine fails: {error.strerror or error}", 3)
+        self._queue.wake()
+        self._write()
+        self._slots.rest()
+
+    async def _send_what_is_left(self) -> None:
         while not self.stop and not self._queue.exhausted:
             if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
                 self._write()
@@ -156,9 +169,6 @@ class Work:
             finally:
                 self._slots.give_back(slot)
                 self._queue.give_back(turn.model)
-        self._queue.wake()
-        self._write()
-        self._slots.rest()
 
     def _is_beyond_budget(self, turn: Turn, request: ChatRequest) -> bool:
         """Whether the budget has no room for a request now; else it is reserved."""
@@ -202,24 +212,39 @@ class Work:
         )
         if not self._write():
             return  # an intent that is not on record must not be sent
-        sending = Sending()
         self._progress.in_flight += 1
-        try:
-            record = await self._client.complete(request, sending)
-        except anyio.get_cancelled_exc_class():
-            if sending.sent != "never":
-                slot.is_ghost = True
-            self._record(call_no, turn, cancelled(request, sending))
-            raise
-        finally:
-            self._progress.in_flight -= 1
-        if record.attempt.sent != "never" and record.attempt.raw is None:
-            slot.is_ghost = True
-        self._record(call_no, turn, record)
+        with Sending() as sending:
+            try:
+                record = await self._client.complete(request, sending)
+            except anyio.get_cancelled_exc_class():
+                if sending.sent != "never":
+                    slot.is_ghost = True
+                self._record(turn, cancelled(request, sending), call_no)
+                raise
+            finally:
+                self._progress.in_flight -= 1
+            slot.is_ghost = record.attempt.goes_on
+            if len(record.attempt.raw or "") > LARGE_BYTES:
+                await self._record_large(turn, record, call_no)
+            else:
+                self._record(turn, record, call_no)
 
-    def _record(self, call_no: int, turn: Turn, record: CallRecord) -> None:
+    def _record(self, turn: Turn, record: CallRecord, call_no: int) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
         number = self._journal.append(answer_entry(self._run_id, call_no, self._generation, record))
+        self._settle(turn, record, number)
+
+    async def _record_large(self, turn: Turn, record: CallRecord, call_no: int) -> None:
+        """The same for a long answer: packed in a thread, written at once, and let go."""
+        entry = answer_entry(self._run_id, call_no, self._generation, record)
+        with anyio.CancelScope(shield=True):  # it has arrived
+            frame = await anyio.to_thread.run_sync(packed, entry, limiter=self._packing)
+        number = self._journal.append_frame(frame)
+        self._settle(turn, without_texts(record), number)
+        self._write()
+
+    def _settle(self, turn: Turn, record: CallRecord, number: int) -> None:
+        """Let everything that watches the run know how a call ended; `number` is its entry's in the journal."""
         if reason := self._pace.ended(record, self._progress.in_flight + 1):
             self._note_pace(reason)
         if too_much := self._guard.settle(record, self._caps[turn.model]):
@@ -296,11 +321,12 @@ class Work:
     def _write(self) -> bool:
         try:
             self._journal.flush()
+            self._journal.keep_reserve()
         except JournalFullError as error:
             self.halt("the journal cannot be written", error.exit_code, error)
             return False
-        if self._journal.no_room:
-            self.halt("the disk is full", 3)
+        if self._journal.trouble:
+            self.halt(self._journal.trouble, 3)
         return True
 
     async def _watch_deadline(self) -> None:
@@ -319,9 +345,3 @@ class Work:
         elif self.signals == 2:
             progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
             self._flying.cancel()
-
-
-def _cap(fields: dict[str, Any]) -> int | None:
-    """The cap on generated tokens that a model's requests carry, the higher one where they carry two."""
-    caps = [fields[name] for name in ("max_tokens", "max_completion_tokens") if isinstance(fields.get(name), int)]
-    return max(caps, default=None)

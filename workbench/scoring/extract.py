@@ -12,17 +12,21 @@ _NUMBER = (
 )
 _DECIMAL_COMMA = r"[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+)"
 _FINAL = r"(?i)(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|:)?)"
+_SAID = r"(?i:answer|choice|option)\s{0,9}(?:(?i:is|:|=)\s{0,9}){0,4}[*_\"'(\[]{0,9}"
+# Every repetition has a bound: what backtracks over a megabyte of blanks or brackets takes hours.
 _CHOICE_SAID = (
-    r"\\boxed\{\s*\(?([A-Za-z])\)?\s*\}",
-    r"(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([A-Z])\b",
-    r"(?m)(?i:answer|choice|option)\s*(?i:is|:|=)*\s*[*_\"'(\[]*([a-z])(?=[*_\"')\].,;:]|\s*$)",
-    r"(?m)^\s*[*_\"'(\[]*([A-Z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)",  # not the article A
-    r"(?m)^\s*[*_\"'(\[]*([a-z])(?:[*_\"')\].:]+(?=\s|$)|[^\S\n]*$)",
-    r"[*_(\[]+([A-Z])[*_)\]]+",
+    r"\\boxed\{\s{0,9}\(?([A-Za-z])\)?\s{0,9}\}",
+    rf"{_SAID}([A-Z])\b",
+    rf"(?m){_SAID}([a-z])(?=[*_\"')\].,;:]|[^\S\n]{{0,99}}$)",
+    r"(?m)^[^\S\n]{0,99}[*_\"'(\[]{0,9}([A-Z])(?:[*_\"')\].:]{1,9}(?=\s|$)|[^\S\n]{0,99}$)",  # not the article A
+    r"(?m)^[^\S\n]{0,99}[*_\"'(\[]{0,9}([a-z])(?:[*_\"')\].:]{1,9}(?=\s|$)|[^\S\n]{0,99}$)",
+    r"[*_(\[]([A-Z])[*_)\]]",
     r"\(([a-z])\)",
     r"\b([B-HJ-Z])\b(?!['’])",
     r"^\s*([A-Z])(?=\s)",
 )
+_LONG_CHARS = 1_000
+_MARKS = r"(\p{M}{30})\p{M}+"  # the longest run in any language is shorter (UAX 15, stream-safe text)
 
 
 def last_number(text: str) -> float | None:
@@ -76,6 +80,10 @@ def chosen_letter(text: str, letters: str) -> str | None:
 
 def folded(text: str, *, ignore_case: bool, ignore_punctuation: bool = False) -> str:
     """A text for comparison: canonical characters (NFKC), single spaces, and no case or punctuation where asked."""
+    if len(text) > _LONG_CHARS and not text.isascii():  # normalising takes the square of a run of marks
+        import regex  # takes 10 ms, and few answers are so long
+
+        text = regex.sub(_MARKS, r"\1", text)
     text = unicodedata.normalize("NFKC", text)
     if ignore_punctuation:
         text = text.translate(str.maketrans("", "", string.punctuation))

@@ -1,0 +1,128 @@
+"""A reply of any size, plain or packed, stops neither the run nor the machine it runs on."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job
+from tests.end_to_end.hostile_server import KEY, REPLIES, hostile
+from workbench.client.chat import ChatClient
+from workbench.client.transport import Http, Progress
+from workbench.ledger.entries import answer_entry
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.packing import packed
+from workbench.records import ChatRequest, Outcome
+from workbench.settings import Endpoint
+
+EXPECTED = {
+    "plain": Outcome.OK, "packed": Outcome.OK, "members": Outcome.OK, "cut": Outcome.CONNECTION_LOST,
+    "twice": Outcome.MALFORMED_BODY, "deflate": Outcome.MALFORMED_BODY, "bomb": Outcome.MALFORMED_BODY,
+    "quota": Outcome.BAD_REQUEST, "quotas": Outcome.RATE_LIMITED, "page": Outcome.GATEWAY_UNREACHABLE,
+    "letters": Outcome.OK, "wide": Outcome.OK, "quotes": Outcome.OK, "values": Outcome.MALFORMED_BODY,
+    "numbers": Outcome.MALFORMED_BODY, "broken": Outcome.MALFORMED_BODY, "endless": Outcome.MALFORMED_BODY,
+}  # fmt: skip
+LONGEST_STALL_S = 0.1
+MORE_MEMORY_MIB = 200
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with hostile() as base_url:
+        yield base_url
+
+
+@pytest.fixture
+def bench(tmp_path: Path, server: str) -> Workbench:
+    bench = Workbench(tmp_path, None)
+    bench.environment |= {"WORKBENCH_BASE_URL": server, "WORKBENCH_API_KEY": KEY}
+    return bench
+
+
+def prompts(bench: Workbench, *words: str, limit: int = 8) -> None:
+    bench.write("d.jsonl", "".join(json.dumps({"input": word, "target": 4}) + "\n" for word in words))
+    bench.write("job.toml", job("m", dataset="d.jsonl", limit=limit))
+
+
+def peak_mib(bench: Workbench, code: int) -> float:
+    """The largest memory of a run, in MiB."""
+    with bench.start("run", "job.toml", "--no-report", "--fixed") as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.stderr is not None
+        assert process.returncode == code, process.stderr.read()
+    return used.ru_maxrss / 1024
+
+
+def test_memory_does_not_depend_on_what_replies_claim(bench: Workbench) -> None:
+    prompts(bench, *(f"plain {n}" for n in range(8)))
+    usual = peak_mib(bench, 0)
+    for word in ("twice", "bomb", "endless"):
+        prompts(bench, *(f"{word} {n}" for n in range(8)))
+        grown = peak_mib(bench, 3) - usual
+        assert grown < MORE_MEMORY_MIB, f"{word}: {grown:.0f} MiB more"
+
+
+def test_every_reply_is_recorded_as_what_it_is(bench: Workbench) -> None:
+    prompts(bench, *EXPECTED)
+    bench("run", "job.toml", "--no-report", code=3)
+    run_id = bench.json("runs")[0]["run_id"]
+    calls = {call["sample_id"]: call["outcome"] for call in bench.lines("show", run_id, "--calls")}
+    assert {word: calls[str(number)] for number, word in enumerate(EXPECTED, 1)} == EXPECTED
+    assert bench.json("ledger", "check")["sound"]
+
+
+@pytest.mark.parametrize("word", [*REPLIES, "endless"])
+def test_the_event_loop_goes_on(server: str, word: str, tmp_path: Path) -> None:
+    stall_s = min(longest_stall_s(server, word, tmp_path / str(n)) for n in range(3))  # the machine has other work, too
+    assert stall_s < LONGEST_STALL_S
+
+
+def longest_stall_s(server: str, word: str, folder: Path) -> float:
+    """How long nothing else happened while a reply was read, judged and recorded."""
+
+    async def measure() -> float:
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": word}]}).encode()
+        request = ChatRequest("k", body, "m", "s", "sk", 1, 0, 60.0, 2**24)
+        headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        worst, journal = 0.0, JournalWriter(folder)
+
+        async def beat() -> None:
+            nonlocal worst
+            while True:
+                before = time.perf_counter()
+                await asyncio.sleep(0.001)
+                worst = max(worst, time.perf_counter() - before)
+
+        async with Http(headers) as http:
+            client = ChatClient(http, Endpoint(server, KEY, server))
+            heart = asyncio.create_task(beat())
+            with Progress() as progress:
+                record = await client.complete(request, progress)
+                entry = answer_entry("r", 1, "base", record)
+                journal.append_frame(await asyncio.to_thread(packed, entry))
+                journal.flush()
+            await asyncio.sleep(0.01)
+            heart.cancel()
+        journal.close()
+        return worst
+
+    return asyncio.run(measure())
+
+
+def test_ctrl_c_is_heeded_whatever_comes_back(bench: Workbench) -> None:
+    prompts(bench, *(f"quotas {n}" for n in range(20)), *(f"bomb {n}" for n in range(20)), "slow 1", "slow 2", limit=4)
+    process = bench.start("run", "job.toml", "--no-report")
+    time.sleep(1.5)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode in (130, 3)
+    assert time.monotonic() - began < 10

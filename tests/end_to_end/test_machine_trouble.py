@@ -1,0 +1,58 @@
+"""What fails on this machine stops the sending, and nothing that was paid for is dropped."""
+
+import contextlib
+import errno
+import json
+import os
+import pty
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job, quick, sums
+from workbench.cli.main import _terminal_is_gone
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import ThreadedServer
+
+
+def test_too_many_open_files_end_a_run_with_what_it_has(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 400)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(60))
+        bench.write("job.toml", job(limit=8))
+        process = bench.start("run", "job.toml", "--no-report", "--json", "--fixed")
+        while sum(server.platform.statistics.requests.values()) < 17:  # DuckDB has made its file by then
+            time.sleep(0.01)
+        most = max(int(name) for name in os.listdir(f"/proc/{process.pid}/fd")) + 1
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most - 2, most - 2))
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 3, err
+        assert "nothing was sent" not in err
+        assert "Too many open files" in err + out
+        result = json.loads(out)
+        sent = sum(server.platform.statistics.requests.values())
+        assert 8 <= result["completed"] == sent < 60
+        assert bench.json("run", "job.toml", "--no-report")["reused"] == sent
+
+
+def test_an_error_of_the_disk_is_not_a_closed_terminal() -> None:
+    assert not _terminal_is_gone(OSError(errno.EIO, "Input/output error"))
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_closed_terminal_is_one(stream: int) -> None:
+    ours, theirs = pty.openpty()
+    child = os.fork()
+    if child == 0:
+        os.dup2(theirs, stream)
+        os.close(ours)
+        with contextlib.suppress(OSError):
+            os.read(theirs, 1)  # until nobody holds the other end
+        os.close(theirs)
+        os._exit(0 if _terminal_is_gone(OSError(errno.EIO, "Input/output error")) else 1)
+    os.close(theirs)
+    os.close(ours)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

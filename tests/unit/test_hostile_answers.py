@@ -1,0 +1,101 @@
+"""Answers of a megabyte that were made to be slow: every scorer is done with each of them in a moment."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
+from workbench.records import Sample, ToolCall
+from workbench.scoring.scorers import score
+
+BYTES = 1_000_000
+SLOWEST_S = 2.5
+CHOICES = ("one", "two", "three", "four")
+TEXTS = {
+    "newlines": "\n",
+    "spaces": " ",
+    "blank lines": " \n",
+    "tabs": "\t\n",
+    "answer and blanks": "answer" + " " * 5_000,
+    "answer:": "answer: ",
+    "answer is is": "answer" + " is" * 5_000,
+    "stars": "*",
+    "brackets": "(",
+    "letters in brackets": "(A",
+    "final": "final " + " " * 2_000,
+    "hashes": "#### ",
+    "boxed": "\\boxed{",
+    "boxed blanks": "\\boxed{" + " " * 3_000,
+    "digits": "1",
+    "groups": "1,111",
+    "commas": ",111",
+    "dots and commas": "1.111,",
+    "signs": "-",
+    "currency": "$ ",
+    "slashes": "1/",
+    "exponents": "1e",
+    "equals": "answer = 1 = ",
+    "braces": "{",
+    "objects": '{"a": 1}',
+    "open strings": '{"a": "',
+    "nested": '{"a": {"a": ',
+    "quotes": '"',
+    "backslashes": "\\",
+    "letters": "A ",
+    "words": "the answer is B. ",
+    "marks": "\u0301\u0323",
+    "mark": "a" + "\u0301" * 40,
+    "ligatures": "\ufdfa",
+    "full width": "\uff11",
+    "emoji": "\U0001f600",
+}
+ANSWERS = {name: (text * (BYTES // len(text.encode()) + 1))[:BYTES] for name, text in TEXTS.items()}
+SCORERS: dict[str, tuple[ScorerTable, Any]] = {
+    "exact": (Exact(ignore_case=True, ignore_punctuation=True), "four"),
+    "includes": (Includes(), "a" * 500 + "b"),
+    "numeric": (Numeric(tolerance=0.1), 4),
+    "choice": (Choice(), "A"),
+    "choice text": (Choice(), "two"),
+    "json": (JsonFields(), {"a": "b", "c": [1, 2]}),
+    "pattern": (Pattern(r"(\s+)+x"), "x"),
+    "nested pattern": (Pattern(r"^(([a-z])+.)+[A-Z]([a-z])+$"), "x"),
+}
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_a_long_answer_is_scored_in_a_moment(scorer: str) -> None:
+    table, target = SCORERS[scorer]
+    sample = Sample("1", "q", target=target, choices=CHOICES if "choice" in scorer else ())
+    slow = {}
+    for name, answer in ANSWERS.items():
+        began = time.perf_counter()
+        score(table, answer, sample)
+        took_s = time.perf_counter() - began
+        if took_s > SLOWEST_S:
+            slow[name] = round(took_s, 1)
+    assert not slow
+
+
+def test_a_long_tool_call_is_scored_in_a_moment() -> None:
+    sample = Sample("1", "q", target={"name": "f", "arguments": {"a": "b"}})
+    for answer in ANSWERS.values():
+        began = time.perf_counter()
+        for arguments in (answer, json.dumps({"a": answer})):
+            score(CalledTool(), None, sample, [ToolCall("c", "f", arguments)])
+        assert time.perf_counter() - began < SLOWEST_S
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "right"),
+    [
+        ("the answer\n\n  is \n\n 12", 12, 1.0),
+        ("e\u0301" + "\u0301" * 20, "e\u0301" + "\u0301" * 20, 1.0),
+        ("\uff11\uff12", "12", 1.0),
+        ("x" * 300_000 + " four", "four", 0.0),
+    ],
+)
+def test_what_is_not_hostile_is_read_as_before(answer: str, target: Any, right: float) -> None:
+    scorer: ScorerTable = Numeric() if isinstance(target, int) else Exact()
+    assert score(scorer, answer, Sample("1", "q", target=target)).value == right

@@ -1,0 +1,54 @@
+"""The API key kept out of everything recorded, whoever echoes it and however it is spelled."""
+
+import re
+
+REDACTED = "sk-[redacted]"
+_LEAST_KEY_CHARS = 12
+_WINDOW_CHARS = 2**16  # in one search of a long text nothing else would happen meanwhile
+
+
+class Redactor:
+    """Replaces one key in texts.
+
+    Args:
+        key: One of fewer than 12 characters is left in: it would be found by chance in answers that have nothing to do
+            with it.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key if len(key) >= _LEAST_KEY_CHARS else None
+        self._spelled = re.compile(r"\x00*".join(map(_spellings, key)))
+        self._longest = 12 * len(key)
+
+    def __call__(self, text: str) -> str:
+        """The text without the key: plain, in the escapes of JSON, or between the zero bytes of UTF-16 and UTF-32."""
+        if self._key is None:
+            return text
+        if "\x00" not in text and "\\u00" not in text and not ("/" in self._key and "\\/" in text):
+            return text.replace(self._key, REDACTED) if self._key in text else text
+        parts, end = [], 0
+        for found in self._found(text):
+            parts += [text[end : found.start()], REDACTED]
+            end = found.end()
+        return "".join([*parts, text[end:]])
+
+    def optional(self, text: str | None) -> str | None:
+        """The same, where there may be no text."""
+        return None if text is None else self(text)
+
+    def _found(self, text: str) -> "list[re.Match[str]]":
+        found, start = [], 0
+        while start < len(text):
+            end = start + _WINDOW_CHARS
+            here = self._spelled.search(text, start, end + self._longest)
+            if here is not None and here.start() < end:
+                found.append(here)
+                start = here.end()
+            else:
+                start = end
+        return found
+
+
+def _spellings(character: str) -> str:
+    slash = r"\\?" if character == "/" else ""
+    return rf"(?:{slash}{re.escape(character)}|\\u(?i:{ord(character):04x}))"
