@@ -103,6 +103,8 @@ class RunTable(Table, frozen=True):
     """After so long a run sends nothing more, and waits for what is in flight."""
     request_deadline_s: Seconds | None = None
     """A request is not sent again later than so long after it was first sent."""
+    patience_s: Seconds | None = None
+    """How long a run waits when nothing but paused routes is left; by default 90 s, 900 s for an occasion."""
     max_reply_bytes: Annotated[int, msgspec.Meta(ge=2**16)] | None = None
     """A longer reply is not kept; by default 16 MiB, or 32 bytes for each of `max_tokens` where that is more."""
     max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None

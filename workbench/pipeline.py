@@ -23,7 +23,7 @@ from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
 from workbench.run.signals import SkippedError, heeded, skippable
 from workbench.run.slots import Slots
-from workbench.run.work import Rules
+from workbench.run.work import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
 
 BASE_GENERATION = "base"
@@ -134,7 +134,9 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
                 slots_folder(where, session.endpoint) as folder,
                 Slots(folder, job.run.max_in_flight, job.name) as slots,
             ):
-                ending = await conductor.run(Rules(slots, options.fixed), show_progress=options.show_progress)
+                by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
+                rules = Rules(slots, options.fixed, job.run.patience_s or by_clock)
+                ending = await conductor.run(rules, show_progress=options.show_progress)
             return _finished(ledger, job, run_id, ending, options.reports, heeds)
 
 

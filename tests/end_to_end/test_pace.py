@@ -33,7 +33,7 @@ def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
     assert allowed[-1] == 16 == most
     assert [row["reason"] for row in rows][:2] == ["start", "growth"]
     assert rows[-1]["reason"] == "end"
-    assert "How many calls were let into flight?" in page
+    assert "How many calls were in flight?" in page
 
 
 def test_a_run_without_an_answer_draws_it_too(tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ def test_a_run_without_an_answer_draws_it_too(tmp_path: Path) -> None:
         result = bench.json("run", "job.toml", code=3)
     assert result["completed"] == 0
     page = Path(result["report"]).read_text("utf-8")
-    assert "How many calls were let into flight?" in page
-    assert "rate_limited" in page.split("How many calls were let into flight?")[-1].split("</details>")[0]
+    assert "How many calls were in flight?" in page
+    assert "rate_limited" in page.split("How many calls were in flight?")[-1].split("</details>")[0]
     assert "Did the answers slow down" not in page
 
 

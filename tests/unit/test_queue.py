@@ -12,6 +12,9 @@ from workbench.dataset.spool import Spool
 from workbench.job import parse_job
 from workbench.plan.expand import Plan
 from workbench.plan.models import PlannedModel
+from workbench.records import Outcome
+from workbench.run.breaker import IN_A_ROW
+from workbench.run.pace import Pace
 from workbench.run.queue import Queue
 
 MakePlan = Callable[..., Plan]
@@ -33,6 +36,10 @@ def plan_of(tmp_path: Path) -> Iterator[MakePlan]:
         yield make
 
 
+def queue_of(plan: Plan, patience_s: float = 90.0) -> Queue:
+    return Queue(plan, Pace([model.max_in_flight for model in plan.models], 63, fixed=True), patience_s)
+
+
 def taken(queue: Queue) -> tuple[int, int, int] | None:
     """Model, item and attempt of the next turn."""
     turn = queue.take()
@@ -40,13 +47,13 @@ def taken(queue: Queue) -> tuple[int, int, int] | None:
 
 
 def test_models_take_turns(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(3, 8, 8, 8))
+    queue = queue_of(plan_of(3, 8, 8, 8))
     turns = [taken(queue) for _ in range(6)]
     assert turns == [(0, 0, 1), (1, 1, 1), (2, 2, 1), (0, 3, 1), (1, 4, 1), (2, 5, 1)]
 
 
 def test_a_slow_model_never_starves_a_fast_one(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(100, 8, 8))
+    queue = queue_of(plan_of(100, 8, 8))
     flying = [queue.take() for _ in range(8)]
     assert sum(1 for item in flying if item and item[0] == 0) == 4
     for _ in range(50):  # only model 1 answers
@@ -57,7 +64,7 @@ def test_a_slow_model_never_starves_a_fast_one(plan_of: MakePlan) -> None:
 
 
 def test_a_models_own_limit_holds_and_the_rest_goes_on(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(5, 1, 8))
+    queue = queue_of(plan_of(5, 1, 8))
     assert [item[0] for item in (queue.take() for _ in range(6)) if item] == [0, 1, 1, 1, 1, 1]
     assert queue.take() is None
     assert not queue.exhausted
@@ -66,7 +73,7 @@ def test_a_models_own_limit_holds_and_the_rest_goes_on(plan_of: MakePlan) -> Non
 
 
 def test_everything_is_handed_out_once(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(7, 3, 2, 9))
+    queue = queue_of(plan_of(7, 3, 2, 9))
     seen = []
     while not queue.exhausted:
         taken = queue.take()
@@ -77,7 +84,7 @@ def test_everything_is_handed_out_once(plan_of: MakePlan) -> None:
 
 
 def test_what_is_sent_again_follows_what_was_never_sent_and_waits(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(2, 8))
+    queue = queue_of(plan_of(2, 8))
     first = queue.take()
     assert first is not None
     queue.again(first, 0.05)
@@ -94,7 +101,7 @@ def test_what_is_sent_again_follows_what_was_never_sent_and_waits(plan_of: MakeP
 
 
 def test_a_queue_is_not_exhausted_while_a_call_may_come_back(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(1, 8))
+    queue = queue_of(plan_of(1, 8))
     turn = queue.take()
     assert turn is not None
     assert not queue.exhausted
@@ -104,7 +111,7 @@ def test_a_queue_is_not_exhausted_while_a_call_may_come_back(plan_of: MakePlan) 
 
 
 def test_a_moment_that_passes_between_two_looks_is_not_missed(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(1, 8))
+    queue = queue_of(plan_of(1, 8))
     turn = queue.take()
     assert turn is not None
     queue.again(turn, 0.02)
@@ -117,12 +124,53 @@ def test_a_moment_that_passes_between_two_looks_is_not_missed(plan_of: MakePlan)
 
 
 def test_what_is_postponed_is_next_and_wakes_nobody(plan_of: MakePlan) -> None:
-    queue = Queue(plan_of(3, 8))
+    queue = queue_of(plan_of(3, 8))
     turn = queue.take()
     assert turn is not None
     queue.postpone(turn)
-    assert queue.take() == turn
+    assert taken(queue) == turn[:3]
     assert taken(queue) == (0, 1, 1)
+
+
+def fail(queue: Queue, times: int, *, asked_s: float | None = None) -> None:
+    for _ in range(times):
+        turn = queue.take()
+        assert turn is not None
+        queue.ended(turn, Outcome.ROUTE_DOWN, asks_for_time=asked_s is not None)
+        if asked_s is not None:
+            queue.hold(turn.model, asked_s)
+        queue.give_back(turn.model)
+
+
+def test_when_nothing_but_paused_routes_is_left_a_run_waits_for_so_long(plan_of: MakePlan) -> None:
+    patient, hasty = (queue_of(plan_of(9, 8), patience_s) for patience_s in (40, 20))
+    for queue in (patient, hasty):
+        fail(queue, IN_A_ROW)  # the next trial is in 30 s, or sooner on the embedded platform
+        queue.hold(0, 30)
+        assert not queue.is_ready()
+    assert patient.given_up_waiting() == []
+    assert hasty.given_up_waiting() == [0]
+    assert hasty.exhausted
+    assert not patient.exhausted
+
+
+def test_a_run_waits_as_long_as_a_healthy_route_has_work(plan_of: MakePlan) -> None:
+    queue = queue_of(plan_of(9, 8, 8), 1)
+    queue.hold(0, 500)
+    assert queue.given_up_waiting() == []
+    while turn := queue.take():
+        assert turn.model == 1
+        assert queue.given_up_waiting() == []
+        queue.give_back(1)
+    assert queue.given_up_waiting() == [0]
+
+
+def test_a_retry_after_within_the_patience_is_waited_for(plan_of: MakePlan) -> None:
+    queue = queue_of(plan_of(9, 8), 60)
+    fail(queue, 1, asked_s=50)
+    assert queue.given_up_waiting() == []
+    queue.hold(0, 90)
+    assert queue.given_up_waiting() == [0]
 
 
 @contextmanager

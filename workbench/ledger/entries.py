@@ -156,12 +156,16 @@ class Answer(Entry, frozen=True, tag="answer"):
 
 
 class PaceChanged(Entry, frozen=True, tag="pace"):
-    """From now on a run lets so many requests into flight."""
+    """From now on a run may have so many requests in flight."""
 
     run_id: str
     recorded_at: datetime
     allowed: int
     reason: str
+    model: str | None = None
+    """The route whose limit changed; None: all of them."""
+    limit_allowed: int | None = None
+    """What that limit is now."""
 
 
 class Scored(Entry, frozen=True, tag="score"):

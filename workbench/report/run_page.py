@@ -323,8 +323,11 @@ def _course(figures: RunFigures, course: Result, flights: tuple[Result, Result],
         drawing = charts.course_chart(course.rows, far, colours)
         found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:
-        keys, why = ("seconds", "allowed", "reason"), Column("reason", "why", "text")
-        steps = Table("run_pace", pace, keys, (seconds, Column("allowed", "allowed"), why))
+        columns = (
+            seconds, Column("allowed", "allowed in all"), Column("reason", "why", "text"),
+            Column("model", "limit of", "text"), Column("limit_allowed", "which is now"),
+        )  # fmt: skip
+        steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), columns)
         drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance["max_in_flight"], far)
-        found.append(drawn("pace", "How many calls were let into flight?", drawing, steps))
+        found.append(drawn("pace", "How many calls were in flight?", drawing, steps))
     return found

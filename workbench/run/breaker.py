@@ -1,14 +1,16 @@
-"""A route that fails the same way again and again is paused while others go on, and tried with one call at a time.
+"""A route that fails the same way again and again is paused while others continue, and tried with one call at a time.
 
 One that says when to come again (`Retry-After`) is left alone until then, and then tried with one call at a time as well.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from workbench.records import Outcome
 
 IN_A_ROW = 5
-"""Equal failures after which a route is paused."""
+"""Equal failures after which a route is paused; also how many it may have in flight before its first answer, once one
+failed.
+"""
 MOST_TRIALS = 3
 """Failed trials after which it is given up for the run."""
 MOST_HOLDS, LONGEST_HELD_S = 3, 900.0
@@ -21,9 +23,24 @@ _BREAKING = frozenset(
         Outcome.ROUTE_UNAUTHORISED, Outcome.ROUTE_DOWN, Outcome.ROUTE_COOLING, Outcome.GATEWAY_UNREACHABLE,
         Outcome.GATEWAY_TIMEOUT, Outcome.NULL_BODY, Outcome.HTML_BODY, Outcome.MALFORMED_BODY, Outcome.KEY_NOT_ALLOWED,
         Outcome.MODEL_NOT_VISIBLE, Outcome.CONNECT_FAILED, Outcome.CONNECTION_LOST, Outcome.CLIENT_TIMEOUT, Outcome.UNKNOWN,
+        Outcome.RATE_LIMITED,
     }
 )  # fmt: skip
-_SAYS_NOTHING = frozenset({Outcome.RATE_LIMITED, Outcome.CANCELLED, Outcome.ALLOWANCE_SUSPECTED, Outcome.KEY_REJECTED})
+_SAYS_NOTHING = frozenset({Outcome.CANCELLED, Outcome.ALLOWANCE_SUSPECTED, Outcome.KEY_REJECTED})
+
+
+class End(NamedTuple):
+    """How a call of a route ended."""
+
+    outcome: Outcome
+    now: float
+    """On any steady clock, in s."""
+    sent_at: float
+    """On the same clock."""
+    flying: int = 1
+    """The route's calls in flight when it ended, itself among them."""
+    asks_for_time: bool = False
+    """Whether the route said when to come again."""
 
 
 class Breaker:
@@ -49,8 +66,31 @@ class Breaker:
         self._longest_held_s = _LOCAL_HELD_S if local else LONGEST_HELD_S
         self._holds = 0
         self._in_a_row = 0
+        self._enough_in_a_row = IN_A_ROW
+        self._failed_at = float("-inf")
+        self._has_answered = False
         self._trials = 0
         self._on_trial = False
+
+    @property
+    def failures(self) -> int:
+        """How many equal failures in a row it opened for, or has seen so far."""
+        return self._in_a_row
+
+    @property
+    def failed_trials(self) -> int:
+        """How many trials failed since it opened."""
+        return self._trials
+
+    @property
+    def is_sick(self) -> bool:
+        """Whether the route is paused, or asked to be left alone and has not answered since."""
+        return self.state != "closed" or self.held_since is not None
+
+    @property
+    def next_trial_at(self) -> float:
+        """When a paused route may be asked again, on the clock of the caller."""
+        return max(self.again_at if self.state == "open" else 0.0, self.held_until)
 
     def lets_through(self, flying: int, now: float) -> bool:
         """Whether a request may be sent: one at a time, after a rest, while the route is paused.
@@ -61,7 +101,9 @@ class Breaker:
         """
         if now < self.held_until or (self.held_since is not None and flying):
             return False
-        return self.state == "closed" or (self.state == "open" and not flying and now >= self.again_at)
+        if self.state == "closed":
+            return self._has_answered or not self._in_a_row or flying < IN_A_ROW
+        return self.state == "open" and not flying and now >= self.again_at
 
     def hold(self, wait_s: float, now: float) -> bool:
         """Leave the route alone for some s, or for good; whether there is something new to be said of that."""
@@ -70,6 +112,8 @@ class Breaker:
         is_first = self.held_since is None
         self._holds += self.held_until <= now  # what was in flight says the same again
         self.held_until = max(self.held_until, now + wait_s)
+        if self.state == "open":
+            self.again_at = self.held_until  # it knows better than we do
         if self.held_since is None:
             self.held_since = now
         elif self._holds > MOST_HOLDS and now - self.held_since > self._longest_held_s:
@@ -85,27 +129,46 @@ class Breaker:
         """A request was sent; while the route is paused that is a trial, and the only one in flight."""
         self._on_trial = self.state == "open"
 
-    def ended(self, outcome: Outcome, now: float) -> bool:
-        """Take in how a call ended; whether the state changed by it."""
+    def ended(self, end: End) -> bool:
+        """Take in how a call ended; whether there is something new to be said: another state, or a trial that failed."""
         on_trial, self._on_trial = self._on_trial, False
-        if outcome in _SAYS_NOTHING:
+        if end.outcome in _SAYS_NOTHING or self.state == "given up":
             return False
-        before = self.state
-        if self.state == "given up":
-            return False
-        self.held_since, self._holds = None, 0
-        if outcome not in _BREAKING:
-            self.state, self._in_a_row, self._trials, self.failing_since = "closed", 0, 0, None
-            return before != self.state
+        if end.outcome not in _BREAKING:
+            return self._answered(end, on_trial=on_trial)
+        if not end.asks_for_time:
+            self.held_since, self._holds = None, 0
+        self._failed_at = end.now
         if self.state == "closed":
-            if outcome is not self.outcome or not self._in_a_row:
-                self.outcome, self._in_a_row, self.failing_since = outcome, 0, now
-            self._in_a_row += 1
-            if self._in_a_row >= IN_A_ROW:
-                self.state, self.again_at = "open", now + self._pause_s
-        elif self.state == "open" and on_trial:  # not one that was in flight when it opened
-            self._trials += 1
-            self.again_at = now + self._pause_s * 2.0**self._trials
-            if self._trials >= MOST_TRIALS:
-                self.state = "given up"
+            return self._failed(end)
+        if (
+            not on_trial or end.asks_for_time
+        ):  # in flight when it opened, or a route that says itself when to come again
+            return False
+        self._trials += 1
+        self.again_at = end.now + self._pause_s * 2.0**self._trials
+        if self._trials >= MOST_TRIALS:
+            self.state = "given up"
+        return True
+
+    def _answered(self, end: End, *, on_trial: bool) -> bool:
+        """A route that is paused is well again by a trial, or a call sent after its last failure; not by one that was
+        sent before.
+        """
+        before = self.state
+        if before == "open" and not on_trial and end.sent_at <= self._failed_at:
+            return False
+        self.held_since, self._holds, self._has_answered = None, 0, True
+        self.state, self._in_a_row, self._trials, self.failing_since = "closed", 0, 0, None
         return before != self.state
+
+    def _failed(self, end: End) -> bool:
+        if end.outcome is not self.outcome or not self._in_a_row:
+            self.outcome, self._in_a_row, self.failing_since = end.outcome, 0, end.now
+            # refusals come at once, and the answers that were let through later: these are waited for
+            self._enough_in_a_row = max(IN_A_ROW, end.flying + 1) if end.outcome is Outcome.RATE_LIMITED else IN_A_ROW
+        self._in_a_row += 1
+        if self._in_a_row < self._enough_in_a_row:
+            return False
+        self.state, self.again_at = "open", max(end.now + self._pause_s, self.held_until)
+        return True

@@ -32,6 +32,7 @@ _ITEMS_A_FRAME = 1000
 _SIGNALLED = 128
 """Exit codes above it are of signals."""
 _STOPPED = 7
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Conductor:
             status, code = "incomplete", stop.exit_code or 3
         else:
             status, code = "complete", 0
-        said = [work.overrun] if status == "complete" else [stop.reason, *work.given_up, work.overrun]
+        said = [work.overrun] if status == "complete" else [stop.reason, *_few(work.given_up), work.overrun]
         reason = "; ".join(filter(None, said))
         if status == "incomplete" and not reason:
             reason = f"a rerun asks again what failed: {work.mendable} of {tally.planned} requests"
@@ -192,6 +193,11 @@ class Conductor:
         self._notes += done.asides()
         if done.deferred:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
+
+
+def _few(given_up: list[str]) -> list[str]:
+    """What is said of routes in a line; of many only how many, as each was reported on its own."""
+    return given_up if len(given_up) <= _MOST_NAMED else [f"{len(given_up)} routes failed, each listed above"]
 
 
 def _run_ended(run_id: str, ending: Ending) -> RunEnded:

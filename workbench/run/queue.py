@@ -9,7 +9,8 @@ import anyio
 
 from workbench.plan.expand import Plan
 from workbench.records import LOCAL, Outcome
-from workbench.run.breaker import Breaker
+from workbench.run.breaker import Breaker, End
+from workbench.run.pace import Pace
 
 
 class Turn(NamedTuple):
@@ -21,6 +22,8 @@ class Turn(NamedTuple):
     """1, or more in a later pass."""
     first_at: float
     """When it was sent for the first time, in s of the steady clock."""
+    sent_at: float
+    """When it is sent now, on the same clock."""
 
 
 class Queue:
@@ -28,12 +31,18 @@ class Queue:
 
     The next item is of the model with the fewest requests in flight among those that have items left and are below
     their own limit; among equals, of the one that waited longest. What is to be sent again follows what was never sent.
+
+    Args:
+        plan: What there is to send.
+        pace: How many each route may have in flight.
+        patience_s: How long to wait when nothing but paused routes is left.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, pace: Pace, patience_s: float) -> None:
         models = range(len(plan.models))
+        self._pace, self._patience_s = pace, patience_s
+        self._waiting_since: float | None = None
         self._items = [plan.to_send(number) for number in models]
-        self._limits = [model.max_in_flight for model in plan.models]
         self._flying = [0 for _ in models]
         self._last_turn = [0 for _ in models]
         self._turn = 0
@@ -81,12 +90,12 @@ class Queue:
 
     def _next(self, model: int) -> Turn:
         if self._front[model]:
-            return self._front[model].pop()
+            return self._front[model].pop()._replace(sent_at=self._looked_at)
         item = self._ahead[model]
         if item is None:
-            return heapq.heappop(self._again[model])[1]
+            return heapq.heappop(self._again[model])[1]._replace(sent_at=self._looked_at)
         self._ahead[model] = next(self._items[model], None)
-        return Turn(model, item, 1, self._looked_at)
+        return Turn(model, item, 1, self._looked_at, self._looked_at)
 
     def again(self, turn: Turn, wait_s: float) -> None:
         """Let a request be sent once more, after a wait that holds no slot."""
@@ -104,10 +113,32 @@ class Queue:
         self._flying[model] -= 1
         self.wake()
 
-    def ended(self, model: int, outcome: Outcome) -> Breaker | None:
-        """Take in how a model's call ended; its breaker, where that was opened, closed or given up by it."""
-        breaker = self._breakers[model]
-        return breaker if breaker.ended(outcome, time.monotonic()) else None
+    def flying(self, model: int) -> int:
+        """How many requests of a model are in flight."""
+        return self._flying[model]
+
+    def ended(self, turn: Turn, outcome: Outcome, *, asks_for_time: bool) -> Breaker | None:
+        """Take in how a call ended; its model's breaker, where there is something new to be said of that."""
+        breaker = self._breakers[turn.model]
+        end = End(outcome, time.monotonic(), turn.sent_at, self._flying[turn.model], asks_for_time)
+        return breaker if breaker.ended(end) else None
+
+    def given_up_waiting(self) -> list[int]:
+        """The models that are given up now, as nothing but paused ones is left and none can be tried in time."""
+        left = [model for model in range(len(self._ahead)) if self._has_more(model)]
+        if not left or any(self._flying) or not all(self._breakers[model].is_sick for model in left):
+            self._waiting_since = None
+            return []
+        if self._waiting_since is None:
+            self._waiting_since = self._looked_at
+        until = self._waiting_since + self._patience_s
+        if any(self._breakers[model].next_trial_at <= until for model in left):
+            return []
+        return [model for model in left if self._breakers[model].give_up()]
+
+    def breaker(self, model: int) -> Breaker:
+        """A model's breaker."""
+        return self._breakers[model]
 
     def hold(self, model: int, wait_s: float) -> Breaker | None:
         """Send a model nothing for some s, as it asked; its breaker, where there is something new to be said of that."""
@@ -169,9 +200,8 @@ class Queue:
 
     def _may_go(self, model: int) -> bool:
         now = self._looked_at
-        if self._flying[model] >= self._limits[model] or not self._breakers[model].lets_through(
-            self._flying[model], now
-        ):
+        flying = self._flying[model]
+        if not self._pace.allows(model, flying) or not self._breakers[model].lets_through(flying, now):
             return False
         if self._ahead[model] is not None or self._front[model]:
             return True

@@ -20,15 +20,19 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
 from workbench.plan.expand import Plan, PlannedItem
 from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome, without_texts
-from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker
+from workbench.run.breaker import Breaker
 from workbench.run.guard import Guard
-from workbench.run.pace import Pace
+from workbench.run.pace import Change, Pace
 from workbench.run.passes import LONGEST_WAIT_S, Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
 from workbench.run.signals import SIGNALS
 from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
+
+PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
+"""`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
+_CUTS_TOLD_EVERY_S = 60.0
 
 
 class Stop(msgspec.Struct):
@@ -48,6 +52,8 @@ class Rules(NamedTuple):
     slots: Slots
     fixed: bool = False
     """Send as many at a time as are allowed, from the start."""
+    patience_s: float = PATIENCE_S
+    """How long to wait when nothing but paused routes is left."""
 
 
 class Work:
@@ -68,7 +74,10 @@ class Work:
         self.stop = Stop()
         self._plan, self._client, self._journal = plan, client, journal
         self._run_id, self._generation, self._slots = run_id, generation, rules.slots
-        self._pace = Pace(plan.job.run.max_in_flight, fixed=rules.fixed)
+        limits = [model.max_in_flight for model in plan.models]
+        self._pace = Pace(limits, plan.job.run.max_in_flight, fixed=rules.fixed)
+        self._cut_told_at: dict[int | None, float] = {}
+        self._patience_s = rules.patience_s
         ghost_s = plan.job.run.ghost_s
         if ghost_s is None and plan.identity == LOCAL:
             ghost_s = 0.0  # it ends with us, or soon after
@@ -81,7 +90,7 @@ class Work:
         """What is to be said of routes that failed to the end, and of requests that had no time left."""
         self.overrun: str | None = None
         """By how much the budget was overrun, if it was."""
-        self._queue = Queue(plan)
+        self._queue = Queue(plan, self._pace, rules.patience_s)
         self._passes = Passes(plan.job.run, local=plan.identity == LOCAL)
         self._flying = anyio.CancelScope()
         self.calls = 0
@@ -102,7 +111,7 @@ class Work:
         """
         limit = self._plan.job.run.max_in_flight
         self._progress, self._after_call = progress, after_call
-        self._note_pace("start")
+        self._record_pace(Change("start", None, 0, self._pace.allowed))
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_deadline)
             with self._flying:
@@ -114,7 +123,9 @@ class Work:
         self._write()
         self.ended += self._queue.late
         self.mendable += self._queue.late
-        self.given_up += [self._failing(model, breaker, "is paused") for model, breaker in self._queue.paused()]
+        for model, breaker in self._queue.paused():
+            self.given_up.append(self._failing(model, breaker, "is paused"))
+            self._progress.note(self.given_up[-1])
         if late := self._queue.late:
             self.given_up.append(
                 f"{late} request{'s' * (late != 1)} waited for another pass beyond run.request_deadline_s"
@@ -141,6 +152,7 @@ class Work:
             if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
                 self._write()
                 self._slots.rest()
+                self._give_up_waiting()
                 if not self._progress.in_flight and (used_up := self._guard.used_up()):
                     self.halt(used_up, 7)  # what waits for its next pass would wait for nothing
                     break
@@ -245,8 +257,9 @@ class Work:
 
     def _settle(self, turn: Turn, record: CallRecord, number: int) -> None:
         """Let everything that watches the run know how a call ended; `number` is its entry's in the journal."""
-        if reason := self._pace.ended(record, self._progress.in_flight + 1):
-            self._note_pace(reason)
+        flying, now = self._queue.flying(turn.model), time.monotonic()
+        if change := self._pace.ended(turn.model, record, flying, self._progress.in_flight + 1, now):
+            self._record_pace(change)
         if too_much := self._guard.settle(record, self._caps[turn.model]):
             self.halt(too_much, 7)
         tried_s = time.monotonic() - turn.first_at
@@ -257,32 +270,54 @@ class Work:
         elif record.attempt.outcome is not Outcome.CANCELLED:
             self.ended += 1
             self.mendable += record.attempt.rerun and not record.attempt.accepted
-        if breaker := self._queue.ended(turn.model, record.attempt.outcome):
-            self._tell_of_route(turn.model, breaker)
-        if record.attempt.retry_after_s and CONSEQUENCES[record.attempt.outcome].next_pass:
-            self._leave_alone(turn.model, record.attempt.retry_after_s)
+        asked_s = record.attempt.retry_after_s if CONSEQUENCES[record.attempt.outcome].next_pass else None
+        breaker = self._queue.ended(turn, record.attempt.outcome, asks_for_time=bool(asked_s))
+        if asked_s:
+            self._leave_alone(turn.model, asked_s)
+        if breaker:
+            self._report_route(turn.model, breaker)
         if record.attempt.outcome is Outcome.KEY_REJECTED:
             self.halt("the platform does not accept the API key any more", 4)
         self._after_call()
 
-    def _note_pace(self, reason: str) -> None:
-        self._journal.append(PaceChanged(self._run_id, datetime.now(UTC), self._pace.allowed, reason))
+    def _record_pace(self, change: Change) -> None:
+        """Journal a limit that changed; cuts are reported, and not too often."""
+        model = None if change.route is None else self._plan.models[change.route].id
+        now = datetime.now(UTC)
+        self._journal.append(PaceChanged(self._run_id, now, self._pace.allowed, change.reason, model, change.allowed))
+        told_at = self._cut_told_at.get(change.route, float("-inf"))
+        if change.is_cut and time.monotonic() - told_at >= _CUTS_TOLD_EVERY_S:
+            self._cut_told_at[change.route] = time.monotonic()
+            self._progress.note(
+                f"{model or 'all routes'}: at most {change.allowed} in flight instead of {change.before} ({change.reason})"
+            )
 
-    def _tell_of_route(self, model: int, breaker: Breaker) -> None:
+    def _report_route(self, model: int, breaker: Breaker) -> None:
         name = self._plan.models[model].id
         if breaker.state == "closed":
-            self._progress.note(f"{name}: it answers again")
+            self._progress.note(f"{name}: answers again")
         elif breaker.state == "open":
-            self._progress.note(f"{name}: paused after {IN_A_ROW} times {breaker.outcome} in a row; others go on")
+            failed = f"paused after {breaker.failures} times {breaker.outcome} in a row"
+            if breaker.failed_trials:
+                failed = f"still {breaker.outcome}"
+            again = self._utc(breaker.next_trial_at)
+            self._progress.note(f"{name}: {failed}, next trial at {again}; other models continue")
         else:
             self.given_up.append(self._failing(model, breaker, "was given up"))
             self._progress.note(self.given_up[-1])
 
+    def _give_up_waiting(self) -> None:
+        """Give up paused routes when nothing else is left, and none of them can be tried in time."""
+        for model in self._queue.given_up_waiting():
+            waited = f"was given up after {self._patience_s:g} s with nothing else to send (run.patience_s)"
+            self.given_up.append(self._failing(model, self._queue.breaker(model), waited))
+            self._progress.note(self.given_up[-1])
+
     def _failing(self, model: int, breaker: Breaker, became: str) -> str:
-        trials = f" and in {MOST_TRIALS} trials" if breaker.state == "given up" else ""
+        trials = f" and in {breaker.failed_trials} trials" if breaker.failed_trials else ""
         return (
             f"{self._plan.models[model].id} has failed since {self._utc(breaker.failing_since)} and {became}: "
-            f"{breaker.outcome} {IN_A_ROW} times in a row{trials}"
+            f"{breaker.outcome} {breaker.failures} times in a row{trials}"
         )
 
     @staticmethod

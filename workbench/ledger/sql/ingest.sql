@@ -65,4 +65,4 @@ INSERT INTO scores BY NAME
 SELECT run_id, request_key, scorer, scorer_config, recorded_at, value, reason, extracted FROM staged WHERE kind = 'score';
 
 INSERT INTO paces BY NAME
-SELECT run_id, recorded_at, allowed, reason FROM staged WHERE kind = 'pace';
+SELECT run_id, recorded_at, allowed, reason, model, limit_allowed FROM staged WHERE kind = 'pace';
