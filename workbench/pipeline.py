@@ -22,9 +22,8 @@ from workbench.plan.models import planned_models
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
 from workbench.run.signals import SkippedError, heeded, skippable
-from workbench.run.slots import Slots
 from workbench.run.work import OCCASION_PATIENCE_S, PATIENCE_S, Rules
-from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_folder
+from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_of
 
 BASE_GENERATION = "base"
 
@@ -130,12 +129,10 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
             started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
             conductor = Conductor(plan, session.client, ledger, started, session.models)
-            with (
-                slots_folder(where, session.endpoint) as folder,
-                Slots(folder, job.run.max_in_flight, job.name) as slots,
-            ):
+            with slots_of(where, session.endpoint, job.run.max_in_flight, job.name) as slots:
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
-                rules = Rules(slots, options.fixed, job.run.patience_s or by_clock)
+                patience_s = job.run.patience_s or by_clock
+                rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger))
                 ending = await conductor.run(rules, show_progress=options.show_progress)
             return _finished(ledger, job, run_id, ending, options.reports, heeds)
 
@@ -187,6 +184,15 @@ def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str 
         with reading(ledger) as reader:
             refuse_mixing(reader, ledger, simulated=simulated)
             plan.take_answers(reader, generation)
+
+
+def _newest_latencies(plan: Plan, ledger: Ledger) -> dict[str, list[float]]:
+    if not ledger.exists:
+        return {}
+    with reading(ledger, frugal=True) as reader:
+        models = [model.id for model in plan.models]
+        rows = reader.rows("newest_latencies", models=models, most=1_000)
+    return {row["model"]: row["latencies_ms"] for row in rows}
 
 
 def _is_simulated(session: Session, plan: Plan) -> bool:

@@ -1,8 +1,6 @@
 """The only wiring: settings become an endpoint, a client and a ledger."""
 
 import contextlib
-import hashlib
-import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -18,8 +16,17 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.loading import lean_imports
 from workbench.records import LOCAL, Model
+from workbench.run.slots import Slots
 from workbench.scratch import ScratchFolder
-from workbench.settings import Endpoint, find_endpoint, is_loopback, load_settings, read_environment, state_folder
+from workbench.settings import (
+    Endpoint,
+    find_endpoint,
+    is_loopback,
+    load_settings,
+    read_environment,
+    slots_name,
+    state_folder,
+)
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
@@ -151,16 +158,26 @@ def ledger_to_read(where: Where) -> Ledger:
 
 
 @contextmanager
-def slots_folder(where: Where, endpoint: Endpoint) -> Iterator[Path]:
-    """Where the slots of an endpoint are kept for all of this machine, whatever the key; an embedded platform is asked
-    by nobody else.
+def slots_of(where: Where, endpoint: Endpoint, limit: int, job: str) -> Iterator[Slots]:
+    """The slots of an endpoint, kept for all of this machine, whatever the key; an embedded platform is asked by nobody
+    else.
+
+    Raises:
+        InputError: Their folder cannot be used.
     """
     if where.local:
-        with ScratchFolder() as scratch:
-            yield scratch.path
+        with ScratchFolder() as scratch, Slots(scratch.path, limit, job) as slots:
+            yield slots
         return
-    name = re.sub(r"[^a-z0-9]+", "-", endpoint.base_url.split("://")[-1])[:40]
-    yield state_folder() / "slots" / f"{name}-{hashlib.sha256(endpoint.base_url.encode()).hexdigest()[:8]}"
+    folder, shared = slots_root(where)
+    with Slots(folder / slots_name(endpoint.base_url), limit, job, shared=shared) as slots:
+        yield slots
+
+
+def slots_root(where: Where) -> tuple[Path, bool]:
+    """Where the slots of all endpoints are kept, and whether other users of this machine share them."""
+    named = load_settings(where.folder).slots_folder
+    return (state_folder() / "slots", False) if named is None else (Path(named).expanduser(), True)
 
 
 def pages_folder(where: Where, ledger: Ledger) -> Path:

@@ -8,18 +8,21 @@ key_env = "LAB_API_KEY"                    # the name of a variable, in the envi
 # key_file = "~/.config/lab.key"           # or a file that holds the key alone
 # gateway_limit_s = 300
 
+# slots_folder = "/var/lib/workbench/slots"  # shared by all users of this machine, who make it writable for each other
+
 [allowance]
 signature = "allowance .* used up"         # regular expression: what an exhausted allowance says
 """
 
 import hashlib
 import os
+import posixpath
 import re
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -56,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profiles: dict[str, Profile] = {}
     default_profile: str | None = None
     allowance: AllowanceSettings = AllowanceSettings()
+    slots_folder: str | None = None
+    """Where the slots of all users of this machine are kept; by default each user's own are in the state folder."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -199,9 +204,20 @@ def normalised_url(url: str) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{shown_port}{path}"
 
 
+def slots_name(base_url: str) -> str:
+    """The folder name of an endpoint's slots: one for every way to write the URL of one platform."""
+    parts = urlsplit(base_url)
+    host = "localhost" if is_loopback(base_url) else parts.hostname or ""
+    path = posixpath.normpath(unquote(parts.path)).strip("/.") if parts.path else ""
+    identity = f"{host}:{parts.port or _PORTS[parts.scheme]}/{path}"
+    readable = re.sub(r"[^a-z0-9]+", "-", identity.lower())[:40].strip("-")
+    return f"{readable}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
+
+
 def is_loopback(url: str) -> bool:
     """Whether a base URL names this machine by a loopback address."""
-    return (urlsplit(url).hostname or "") in ("127.0.0.1", "localhost", "::1")
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host == "::1" or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
 
 
 def _profile_key(name: str, profile: Profile, environment: Mapping[str, str]) -> str:

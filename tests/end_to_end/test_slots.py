@@ -23,7 +23,8 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.errors import InputError
 from workbench.local_platform.server import ThreadedServer
-from workbench.run.slots import Slots, slots_in
+from workbench.run.slot_files import slots_in
+from workbench.run.slots import Slots
 
 ANSWER = msgspec.json.encode(
     {
@@ -34,16 +35,29 @@ ANSWER = msgspec.json.encode(
 )  # fmt: skip
 
 
+PROXY_PAGES = ((502, "<html>Bad Gateway"), (504, "<html>Gateway Time-out"), (524, "error code: 524"))
+
+
 class Stubborn:
     """A platform that works on to the end, whoever left, and counts what it is at work on."""
 
     def __init__(self, latency_s: float) -> None:
         self.latency_s = latency_s
+        self.proxy_limit_s: float | None = None
+        """After so long a proxy in front gives up, and the platform works on."""
         self.busy = self.most = self.requests = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     async def _complete(self, request: web.Request) -> web.Response:
+        work = asyncio.ensure_future(self._work())
+        await asyncio.wait([work], timeout=self.proxy_limit_s)
+        if work.done():
+            return web.Response(body=ANSWER, content_type="application/json")
+        status, body = PROXY_PAGES[self.requests % len(PROXY_PAGES)]
+        return web.Response(status=status, text=body, content_type="text/html")
+
+    async def _work(self) -> None:
         self.busy += 1
         self.requests += 1
         self.most = max(self.most, self.busy)
@@ -51,7 +65,6 @@ class Stubborn:
             await asyncio.sleep(self.latency_s)
         finally:
             self.busy -= 1
-        return web.Response(body=ANSWER, content_type="application/json")
 
     async def _models(self, request: web.Request) -> web.Response:
         return web.json_response({"data": [{"id": "sim/instant", "object": "model", "owned_by": "tests"}]})
@@ -154,9 +167,32 @@ def test_a_killed_run_leaves_ghosts_that_the_next_waits_for(tmp_path: Path, stub
     states = [(row["state"], row["job"], row["model"]) for row in bench.json("slots")]
     assert states == [("ghost", "ghosts", "sim/instant")] * 2
     done = bench("run", file, "--no-report")
-    assert "waiting until" in done.stderr
+    assert "2 of 2 slots are kept until" in done.stderr
+    assert "workbench slots release" in done.stderr
     assert stubborn.most == 2
     assert stubborn.requests == 8
+
+
+def test_a_call_that_a_proxy_gave_up_on_keeps_its_slot(tmp_path: Path, stubborn: Stubborn) -> None:
+    stubborn.latency_s, stubborn.proxy_limit_s = 1.0, 0.1
+    bench = bench_for(tmp_path, stubborn)
+    file = write_job(bench, "proxied", 20, 4, ghost_s=1.2)
+    text = (bench.folder / file).read_text()
+    bench.write(file, text.replace("[run]", "[run]\npatience_s = 1"))
+    done = bench("run", file, "--no-report", "--fixed", code=3)
+    assert stubborn.most <= 4, "the gateway is at work on more than the limit"
+    assert stubborn.requests >= 5
+    assert "of 4 slots are kept until" in done.stderr
+    assert "was given up after 1 s with nothing else to send (run.patience_s)" in done.stderr
+
+
+def test_ghosts_can_be_freed(tmp_path: Path, stubborn: Stubborn) -> None:
+    stubborn.latency_s, stubborn.proxy_limit_s = 0.4, 0.1
+    bench = bench_for(tmp_path, stubborn)
+    bench("run", write_job(bench, "freed", 2, 2, ghost_s=60), "--no-report", "--fixed", code=3)
+    assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
+    assert bench("slots", "release").stdout == "2 slots freed\n"
+    assert bench.json("slots") == []
 
 
 def test_a_call_that_was_given_up_keeps_its_slot_beyond_the_process(tmp_path: Path, stubborn: Stubborn) -> None:
@@ -348,9 +384,9 @@ def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int
 def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     file = write_job(bench, "full", 20, 3, ghost_s=1)
-    broken = "import workbench.run.slots as s\nreal, count = s._write, [0]\n"
+    broken = "import workbench.run.slots as s\nreal, count = s.write, [0]\n"
     broken += "def write(fd, holding):\n    count[0] += 1\n    if count[0] > 14: raise OSError(28, 'No space left')\n    real(fd, holding)\n"
-    broken += "s._write = write\nfrom workbench.cli.main import main\nmain()\n"
+    broken += "s.write = write\nfrom workbench.cli.main import main\nmain()\n"
     done = subprocess.run(
         [sys.executable, "-c", broken, "run", file, "--no-report"],
         cwd=bench.folder, env=bench.environment, capture_output=True, text=True, timeout=60, check=False,

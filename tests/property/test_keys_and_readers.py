@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from workbench.client import wire
 from workbench.dataset.samples import selected_samples
+from workbench.display import visible
 from workbench.job import parse_job
 from workbench.prompt import canonical, request_key
 from workbench.records import Sample
-from workbench.report.figures import visible
 from workbench.scoring.extract import last_number
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60)

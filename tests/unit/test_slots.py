@@ -2,13 +2,17 @@
 
 import errno
 import os
+import shutil
+import stat
 import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from workbench.run.slots import Holding, Slots, slots_in
+from workbench.run.slot_files import Holding, release_ghosts, slots_in
+from workbench.run.slots import Slots
+from workbench.settings import slots_name
 
 
 def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Path) -> None:
@@ -21,8 +25,7 @@ def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Pat
     assert row["busy_until"] == pytest.approx(time.time() + 0.5, abs=0.2)
     with Slots(tmp_path, 2, "job") as slots:
         assert slots.take() is None
-        until = slots.waits_for_ghosts_until()
-        assert until == pytest.approx(time.time() + 0.5, abs=0.2)
+        assert slots.ghosts() == [pytest.approx(time.time() + 0.5, abs=0.2)] * 2
         time.sleep(0.6)
         assert [slots.take() is not None for _ in range(2)] == [True, True]
 
@@ -40,3 +43,81 @@ def test_what_cannot_be_said_to_others_stops_nothing(tmp_path: Path, monkeypatch
             assert one.take() is not None
             one.give_back(first)
             one.rest()
+
+
+def test_a_jump_of_the_clock_neither_frees_a_ghost_nor_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Slots(tmp_path, 1, "job") as slots:
+        slot = slots.take()
+        assert slot is not None
+        slot.begin("m", 100)
+        slot.keep(100)
+        slots.give_back(slot)
+        now = time.time()
+        for jump_s in (-86_400, 0, 86_400):
+            monkeypatch.setattr(time, "time", lambda jump_s=jump_s: now + jump_s)
+            (row,) = slots_in(tmp_path)
+            assert row["state"] == "ghost"
+            assert row["busy_until"] == pytest.approx(now + jump_s + 100, abs=5)
+        assert slots.take() is None
+
+
+def test_names_that_take_much_room_are_cut_and_the_slot_stays_taken(tmp_path: Path) -> None:
+    with Slots(tmp_path, 1, "\x01" * 900) as slots:
+        slot = slots.take()
+        assert slot is not None
+        slot.begin("\U0001f600" * 900, 100)
+        slot.keep(100)
+        slots.give_back(slot)
+        (row,) = slots_in(tmp_path)
+        assert row["state"] == "ghost"
+
+
+def test_a_removed_folder_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "slots"
+    with Slots(folder, 1, "job") as slots:
+        assert slots.take() is not None
+        shutil.rmtree(folder)
+        time.sleep(0.1)
+        with pytest.raises(FileNotFoundError, match="were removed"):
+            slots.take()
+
+
+def test_ghosts_are_freed_and_calls_in_flight_are_not(tmp_path: Path) -> None:
+    with Slots(tmp_path, 2, "job") as slots:
+        ghost, busy = slots.take(), slots.take()
+        assert ghost is not None
+        assert busy is not None
+        for slot in (ghost, busy):
+            slot.begin("m", 100)
+        ghost.keep(100)
+        slots.give_back(ghost)
+        assert release_ghosts(tmp_path) == 1
+        assert [row["state"] for row in slots_in(tmp_path)] in (["free", "in flight"], ["in flight", "free"])
+        assert release_ghosts(tmp_path) == 0
+
+
+def test_a_shared_folder_lets_other_users_write(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with Slots(tmp_path / "all", 1, "job", shared=True), Slots(tmp_path / "own", 1, "job"):
+            assert stat.S_IMODE((tmp_path / "all").stat().st_mode) == 0o1777
+            assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "all").iterdir()} == {0o666}
+            assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "own").iterdir()} == {0o600}
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    ["http://localhost:80", "http://127.0.0.1", "http://[::1]", "http://127.1.2.3", "http://localhost/a/..", "http://localhost/./", "http://localhost/%2e"],
+)  # fmt: skip
+def test_one_platform_has_one_set_of_slots(spelled: str) -> None:
+    assert slots_name(spelled) == slots_name("http://localhost")
+    assert slots_name("http://localhost:8080") != slots_name("http://localhost")
+    assert (
+        slots_name("http://localhost/a%20b")
+        == slots_name("http://localhost/x/../a b")
+        != slots_name("http://localhost")
+    )

@@ -13,9 +13,9 @@ import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import print_json
+from workbench.display import visible
 from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
-from workbench.report.figures import visible
 from workbench.run.provenance import package_versions
 from workbench.session import Where, connected, ledger_to_write
 

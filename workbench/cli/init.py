@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from workbench.cli.output import say
+from workbench.cli.output import echo, say
 from workbench.errors import Fault, InputError
 
 _FILES = {
@@ -35,7 +35,7 @@ def init(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-        click.echo(path)
+        echo(str(path))
     go = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     say(f"next: {go}workbench lint jobs/first.toml --local && workbench run jobs/first.toml --local")
 

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from workbench.cli import options
-from workbench.cli.output import print_json, say
+from workbench.cli.output import echo, print_json, say
 from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
@@ -43,7 +43,7 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
         print_json([{"where": finding.where, "text": finding.text} for finding in planned.findings])
         return
     for finding in planned.findings:
-        click.echo(f"{finding.where}: {finding.text}")
+        echo(f"{finding.where}: {finding.text}")
     say(f"{job}: no fault, {len(planned.findings)} finding{'s' * (len(planned.findings) != 1)}")
 
 
@@ -59,15 +59,15 @@ def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(described)
         return
-    click.echo(
+    echo(
         f"{described['planned']} requests: {described['samples']} samples × {len(described['models'])} models × "
         f"{described['epochs']} epochs; {described['reused']} answered already, {described['to_send']} to send "
         f"in at most {described['most_attempts']} attempts"
     )
     for model in described["models"]:
         limits = f"at most {model['max_in_flight']} in flight, up to {model['timeout_s']:g} s a call"
-        click.echo(f"  {model['model']}: {model['to_send']} to send, {limits}")
-    click.echo(
+        echo(f"  {model['model']}: {model['to_send']} to send, {limits}")
+    echo(
         f"dataset {described['dataset_hash'][:12]}, ledger {described['ledger']}{', simulated' if planned.simulated else ''}"
     )
 
@@ -200,14 +200,14 @@ def _print_result(finished: Finished, continuation: str) -> None:
     )
     tokens = result["usage"]["total_tokens"]
     cost = "no token was reported" if tokens is None else f"{tokens} tokens"
-    click.echo(f"run {result['run_id']} {result['status']}{f': {finished.reason}' if finished.reason else ''}")
+    echo(f"run {result['run_id']} {result['status']}{f': {finished.reason}' if finished.reason else ''}")
     outcomes = ", ".join(f"{count} {name}" for name, count in result["outcomes"].items())
-    click.echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
-    click.echo(balance)
+    echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
+    echo(balance)
     if finished.exit_code:
-        click.echo(f"continue with: {continuation}")
+        echo(f"continue with: {continuation}")
     if result["report"]:
-        click.echo(f"report: {result['report']}")
+        echo(f"report: {result['report']}")
 
 
 def _continuation(where: Where, job: Job, finished: Finished, chosen: RunOptions) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from workbench.cli import options
-from workbench.cli.output import print_json, say
+from workbench.cli.output import echo, print_json, say
 from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
 from workbench.ledger.upkeep import compact_ledger
@@ -28,7 +28,7 @@ def path(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json({"ledger": str(found.path), "exists": found.path.exists(), "journals": journals})
     else:
-        click.echo("\n".join([str(found.path), *journals]))
+        echo("\n".join([str(found.path), *journals]))
 
 
 @ledger.command()
@@ -41,7 +41,7 @@ def check(as_json: bool, **given: Any) -> None:
         print_json(found)
     else:
         for name, value in found.items():
-            click.echo(f"{name.replace('_', ' ')}: {value}")
+            echo(f"{name.replace('_', ' ')}: {value}")
     sys.exit(0 if found["sound"] else 1)
 
 
@@ -54,7 +54,7 @@ def recover(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(done)
     else:
-        click.echo(f"{done.records} records from {done.journals} journals")
+        echo(f"{done.records} records from {done.journals} journals")
         for aside in done.asides():
             say(aside)
     if done.deferred:
@@ -71,4 +71,4 @@ def compact(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json({"before_bytes": before, "after_bytes": after})
     else:
-        click.echo(f"{before:,} bytes before, {after:,} after")
+        echo(f"{before:,} bytes before, {after:,} after")

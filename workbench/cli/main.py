@@ -149,7 +149,7 @@ def _explained(error: BaseException) -> int:
         error.show()
         return 2
     if isinstance(error, WorkbenchError):
-        from workbench.report.figures import visible  # what a server said must not act on the terminal
+        from workbench.display import visible  # what a server said must not act on the terminal
 
         for line in str(error).splitlines() or [type(error).__name__]:
             click.echo(f"error: {visible(line)}", err=True)

@@ -10,10 +10,15 @@ from typing import Any
 import click
 import msgspec
 
-from workbench.report.figures import visible
+from workbench.display import visible
 
 _LEAST_WIDTH = 8
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
+
+
+def echo(text: str = "") -> None:
+    """A line for people, on standard output; what a server or a file said does not act on the terminal."""
+    click.echo(visible(text))
 
 
 def say(text: str) -> None:
@@ -65,7 +70,7 @@ def print_table(rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whol
             text.rjust(width) if right else _cut(text, width).ljust(width)
             for text, width, right in zip(line, widths, numeric, strict=True)
         ]
-        click.echo("  ".join(aligned).rstrip())
+        echo("  ".join(aligned).rstrip())
 
 
 def _narrowed(widths: list[int], fixed: list[bool], room: int) -> list[int]:

@@ -9,7 +9,7 @@ import click
 from tqdm import tqdm
 
 from workbench.cli import options
-from workbench.cli.output import print_json, print_json_lines, print_table, say
+from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures, run_object
 from workbench.evaluation.run_samples import run_samples
@@ -83,21 +83,21 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
         print_json(result | {"scores": [row for row, _ in figures.scores]})
         return
     because = f": {visible(result['reason'])}" if result["reason"] else ""
-    click.echo(f"{result['run_id']}  {result['job']}  {result['status']}{because}")
-    click.echo(
+    echo(f"{result['run_id']}  {result['job']}  {result['status']}{because}")
+    echo(
         f"{result['planned']} planned = {result['reused']} reused + {result['completed']} completed + {result['failed']} "
         f"failed + {result['pending']} pending\n"
     )
     print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
     if figures.scores:
-        click.echo()
+        echo()
         scores = [
             row | {"low": interval.low if interval else None, "high": interval.high if interval else None}
             for row, interval in figures.scores
         ]
         names = ("model", "scorer", "mean", "low", "high", "scored", "unscored")
         print_table(scores, {name: name for name in names})
-    click.echo()
+    echo()
     tokens = {
         "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
         "total_tokens": "tokens", "calls_without_usage": "no usage",
@@ -163,7 +163,7 @@ def report(run: str | None, every: bool, reports: Path | None, as_json: bool, **
             {"run_id": run or (wanted[0] if wanted else None), "report": str(opened), "pages": list(map(str, paths))}
         )
     else:
-        click.echo(opened)
+        echo(str(opened))
 
 
 def _call_value(name: str, value: Any) -> Any:

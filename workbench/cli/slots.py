@@ -1,24 +1,27 @@
 """`workbench slots`: who on this machine has requests in flight."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
 from workbench.cli import options
-from workbench.cli.output import print_json, print_table, say
-from workbench.run.slots import slots_in
-from workbench.settings import state_folder
+from workbench.cli.output import echo, print_json, print_table, say
+from workbench.run.slot_files import release_ghosts, slots_in
+from workbench.session import Where, slots_root
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--all", "every", is_flag=True, help="Free slots as well.")
 @options.as_json
-def slots(every: bool, as_json: bool) -> None:
-    """Say who on this machine has requests in flight, and which slots calls without an answer still keep."""
-    folder = state_folder() / "slots"
+@click.pass_context
+def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
+    """List who on this machine has requests in flight, and which slots are kept by calls that nobody waits for."""
+    if ctx.invoked_subcommand is not None:
+        return
     rows = [
         {"endpoint": entry.name} | row
-        for entry in sorted(folder.iterdir() if folder.is_dir() else ())
+        for entry in _endpoints()
         for row in slots_in(entry)
         if every or row["state"] != "free"
     ]
@@ -37,3 +40,19 @@ def slots(every: bool, as_json: bool) -> None:
         print_table(rows, {name: name.replace("_", " ") for name in names})
     else:
         say("no request of this machine is in flight")
+
+
+@slots.command()
+@options.as_json
+def release(as_json: bool) -> None:
+    """Free the slots kept by calls that were killed or given up; the platform may still be working on these."""
+    released = {entry.name: release_ghosts(entry) for entry in _endpoints()}
+    if as_json:
+        print_json(released)
+    else:
+        echo(f"{sum(released.values())} slots freed")
+
+
+def _endpoints() -> list[Path]:
+    folder, _ = slots_root(Where(Path.cwd()))
+    return sorted(folder.iterdir()) if folder.is_dir() else []

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from workbench.display import visible
 from workbench.run.tally import Ended, Tally
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Write a line for people above the bar."""
+        text = visible(text)
         with self._on_screen():
             if self._bar is None:
                 print(text, file=sys.stderr, flush=True)

@@ -13,44 +13,25 @@ one that no other can use.
 
 import bisect
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
 import struct
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import anyio
-import msgspec
 
 from workbench.errors import Fault, InputError
+from workbench.run.slot_files import Holding, boot, locked, looked_into, opened, read, steady, write
 
 _POLL_S = 0.02
 _LOOK_EVERY_S = 0.05
 _YIELD_S = 3 * _POLL_S  # long enough for one who polls to see a slot free
-_RECORD_BYTES = 1024
 _STALE_S = 1.0
-_CLOCK_STEP_S = 5.0
 _ROW = struct.Struct("<?HHd")
-
-
-class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a slot's file says."""
-
-    busy_until: float = 0.0
-    """Unix time until which the platform may still be at work on the call; 0 when it answered."""
-    since: float = 0.0
-    pid: int = 0
-    job: str = ""
-    model: str = ""
-
-    def seen_at(self, now: float) -> Self:
-        """The same, unless a clock wrote it that has been put back: then as if the call had begun now."""
-        if self.since <= now + _CLOCK_STEP_S:
-            return self
-        return msgspec.structs.replace(self, busy_until=now + self.busy_until - self.since, since=now)
 
 
 class Rival(NamedTuple):
@@ -69,21 +50,32 @@ class Slot:
 
     def __init__(self, number: int, fd: int, job: str) -> None:
         self.number = number
-        self._fd, self._job = fd, job
+        self._fd, self._job, self._model = fd, job, ""
         self.is_ghost = False
         """Whether the last call ended without an answer, so that the platform may go on with it."""
 
     def begin(self, model: str, hold_s: float) -> None:
         """Say, before a request is sent, for how long the platform may be at work on it should we die."""
-        now = time.time()
         self.is_ghost = False
-        _write(self._fd, Holding(now + hold_s, now, os.getpid(), self._job[:100], model[:100]))
+        self._model = model
+        self._say_busy(hold_s)
+
+    def keep(self, hold_s: float) -> None:
+        """Say that the call ended for us and may go on for so long at the platform."""
+        self.is_ghost = True
+        with contextlib.suppress(OSError):  # then it is as `begin` said
+            self._say_busy(hold_s)
+
+    def _say_busy(self, hold_s: float) -> None:
+        now, this_boot = time.time(), boot()
+        steady_until = steady() + hold_s if this_boot else 0.0
+        write(self._fd, Holding(now + hold_s, now, os.getpid(), self._job, self._model, this_boot, steady_until))
 
     def release(self) -> None:
         """Free the file for others; a ghost keeps its time."""
         with contextlib.suppress(OSError):  # what cannot be freed in the file is free when its time is over
             if not self.is_ghost:
-                _write(self._fd, Holding())
+                write(self._fd, Holding())
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
 
@@ -94,12 +86,13 @@ class Slots:
         folder: Of the endpoint; made if it is not there.
         limit: How many this run may take.
         job: Named in the files.
+        shared: Whether other users of this machine may use the folder too.
 
     Raises:
         InputError: The folder cannot be used.
     """
 
-    def __init__(self, folder: Path, limit: int, job: str) -> None:
+    def __init__(self, folder: Path, limit: int, job: str, *, shared: bool = False) -> None:
         self._folder, self._limit, self._job = folder, limit, job
         self._free = list(range(limit))  # from its end: high numbers, which a run with a lower limit cannot take
         self._kept: list[Slot] = []  # given back, and still locked for the call that follows at once
@@ -113,13 +106,16 @@ class Slots:
         self._none_until = self._yield_until = 0.0
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if shared:
+                with contextlib.suppress(PermissionError):  # another user made it
+                    folder.chmod(0o1777)
             self._own_path = folder / f"{os.getpid()}-{secrets.token_hex(3)}.process"
             fresh = self._own_path.with_suffix(".new")
-            self._own = _opened(fresh)
+            self._own = opened(fresh, shared=shared)
             fcntl.flock(self._own, fcntl.LOCK_EX)
             os.pwrite(self._own, _ROW.pack(False, 0, limit, time.monotonic()), 0)
             fresh.rename(self._own_path)  # seen by others once it is locked, not before
-            self._files = [_opened(folder / f"{number:02}.slot") for number in range(limit)]
+            self._files = [opened(folder / f"{number:02}.slot", shared=shared) for number in range(limit)]
         except OSError as error:
             problem = f"{error.filename or folder}: {error.strerror}"
             raise InputError(Fault("slots", problem, "XDG_STATE_HOME names another folder for them")) from error
@@ -150,14 +146,14 @@ class Slots:
             if self._leaves(number):
                 continue
             fd = self._files[number]
-            if not _locked(fd):
+            if not locked(fd):
                 continue
-            holding = _read(fd)
+            holding = read(fd)
             seen = holding.seen_at(now)
             if seen.busy_until > now:
                 if seen is not holding:
                     with contextlib.suppress(OSError):
-                        _write(fd, seen)
+                        write(fd, seen)
                 fcntl.flock(fd, fcntl.LOCK_UN)
                 continue
             del self._free[place]
@@ -203,18 +199,15 @@ class Slots:
         finally:
             self._waiters -= 1
 
-    def waits_for_ghosts_until(self) -> float | None:
-        """The Unix time at which the first ghost expires, where nothing but ghosts is in the way."""
+    def ghosts(self) -> list[float]:
+        """The Unix times until which calls that nobody waits for keep slots of this run."""
         self.rest()
-        if self._held:
-            return None
-        ghosts, now = [], time.time()
-        for number in range(self._limit):
-            if not _locked(self._files[number]):
-                return None
-            ghosts.append(_read(self._files[number]).seen_at(now).busy_until)
-            fcntl.flock(self._files[number], fcntl.LOCK_UN)
-        return min(ghosts) if min(ghosts) > now else None
+        found, now = [], time.time()
+        for number in self._free:
+            if locked(self._files[number]):
+                found.append(read(self._files[number]).seen_at(now).busy_until)
+                fcntl.flock(self._files[number], fcntl.LOCK_UN)
+        return [busy_until for busy_until in found if busy_until > now]
 
     def _leaves(self, number: int) -> bool:
         """Whether a slot is another's to take: it waits, may take it and has fewer, or nothing and did not get a turn."""
@@ -228,13 +221,15 @@ class Slots:
             return
         self._looked_at, self._others = now, 0
         self._rivals.clear()
+        if not self._own_path.exists():  # others would count from 0 in a new one
+            raise FileNotFoundError(errno.ENOENT, f"the slots in {self._folder} were removed")
         for path in self._folder.glob("*.process"):
             if path == self._own_path:
                 continue
-            with _looked_into(path) as fd:
+            with looked_into(path) as fd:
                 if fd is None:
                     continue
-                if _locked(fd):  # its process is dead
+                if locked(fd):  # its process is dead
                     with contextlib.suppress(OSError):
                         path.unlink()
                     continue
@@ -252,53 +247,3 @@ class Slots:
             self._waits = waits
             with contextlib.suppress(OSError):  # others share less fairly then, and no call is lost for it
                 os.pwrite(self._own, _ROW.pack(waits, self._held, self._limit, time.monotonic()), 0)
-
-
-def slots_in(folder: Path) -> list[dict[str, object]]:
-    """What every slot of an endpoint is at: `in flight`, a `ghost`, or `free`."""
-    found: list[dict[str, object]] = []
-    now = time.time()
-    for path in sorted(folder.glob("*.slot")):
-        with _looked_into(path) as fd:
-            if fd is None:
-                continue
-            holding, free = _read(fd).seen_at(now), _locked(fd)
-        state = "in flight" if not free else "ghost" if holding.busy_until > now else "free"
-        found.append({"slot": int(path.stem), "state": state, **msgspec.structs.asdict(holding)})
-    return found
-
-
-@contextlib.contextmanager
-def _looked_into(path: Path) -> Iterator[int | None]:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        yield None
-        return
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-
-def _locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _write(fd: int, holding: Holding) -> None:
-    os.pwrite(fd, msgspec.json.encode(holding).ljust(_RECORD_BYTES)[:_RECORD_BYTES], 0)
-
-
-def _read(fd: int) -> Holding:
-    try:
-        return msgspec.json.decode(os.pread(fd, _RECORD_BYTES, 0) or b"{}", type=Holding)
-    except msgspec.DecodeError:  # cut, by a full disk for one
-        return Holding()

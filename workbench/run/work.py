@@ -2,8 +2,9 @@
 
 import signal
 import time
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 import anyio
@@ -20,8 +21,9 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
 from workbench.plan.expand import Plan, PlannedItem
 from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome, without_texts
-from workbench.run.breaker import Breaker
+from workbench.run.ghosts import Ghosts
 from workbench.run.guard import Guard
+from workbench.run.notices import Notices
 from workbench.run.pace import Change, Pace
 from workbench.run.passes import LONGEST_WAIT_S, Passes
 from workbench.run.progress import Progress
@@ -32,7 +34,6 @@ from workbench.run.tally import Ended
 
 PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
 """`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
-_CUTS_TOLD_EVERY_S = 60.0
 
 
 class Stop(msgspec.Struct):
@@ -54,6 +55,8 @@ class Rules(NamedTuple):
     """Send as many at a time as are allowed, from the start."""
     patience_s: float = PATIENCE_S
     """How long to wait when nothing but paused routes is left."""
+    latencies_ms: Mapping[str, Sequence[float]] = MappingProxyType({})
+    """How long the newest answers of each model took, oldest first."""
 
 
 class Work:
@@ -76,18 +79,15 @@ class Work:
         self._run_id, self._generation, self._slots = run_id, generation, rules.slots
         limits = [model.max_in_flight for model in plan.models]
         self._pace = Pace(limits, plan.job.run.max_in_flight, fixed=rules.fixed)
-        self._cut_told_at: dict[int | None, float] = {}
-        self._patience_s = rules.patience_s
         ghost_s = plan.job.run.ghost_s
         if ghost_s is None and plan.identity == LOCAL:
             ghost_s = 0.0  # it ends with us, or soon after
-        self._hold_s = [model.timeout_s if ghost_s is None else ghost_s for model in plan.models]
-        self._told_of_ghosts = False
+        latencies = [rules.latencies_ms.get(model.id, ()) for model in plan.models]
+        self._ghosts = Ghosts(plan.models, latencies, ghost_s)
+        self._patience_s = rules.patience_s
         self._guard = Guard(plan.job.budget, plan.job.run)
         self._caps = [model.max_tokens for model in plan.models]
         self._packing = anyio.CapacityLimiter(1)
-        self.given_up: list[str] = []
-        """What is to be said of routes that failed to the end, and of requests that had no time left."""
         self.overrun: str | None = None
         """By how much the budget was overrun, if it was."""
         self._queue = Queue(plan, self._pace, rules.patience_s)
@@ -111,6 +111,7 @@ class Work:
         """
         limit = self._plan.job.run.max_in_flight
         self._progress, self._after_call = progress, after_call
+        self._notices = Notices(self._plan, progress.note, self._patience_s)
         self._record_pace(Change("start", None, 0, self._pace.allowed))
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_deadline)
@@ -124,13 +125,14 @@ class Work:
         self.ended += self._queue.late
         self.mendable += self._queue.late
         for model, breaker in self._queue.paused():
-            self.given_up.append(self._failing(model, breaker, "is paused"))
-            self._progress.note(self.given_up[-1])
-        if late := self._queue.late:
-            self.given_up.append(
-                f"{late} request{'s' * (late != 1)} waited for another pass beyond run.request_deadline_s"
-            )
+            self._notices.paused(model, breaker)
+        self._notices.late(self._queue.late)
         self.overrun = self._guard.overrun()
+
+    @property
+    def given_up(self) -> list[str]:
+        """What is to be said of routes that failed to the end, and of requests that had no time left."""
+        return self._notices.given_up
 
     def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
         """Send nothing more; what is in flight is waited for. The first reason stays."""
@@ -161,7 +163,7 @@ class Work:
             slot = self._slots.take()
             if slot is None:
                 self._write()
-                self._tell_of_ghosts()
+                self._notices.ghosts(self._slots)
                 await self._slots.changed()
                 continue
             turn = self._queue.take()
@@ -196,7 +198,7 @@ class Work:
         sample = self._plan.sample_of(turn.item)
         request = item.request
         try:
-            slot.begin(request.model, self._hold_s[turn.model])
+            slot.begin(request.model, self._ghosts.killed_s(turn.model))
         except OSError as error:
             self.halt(f"the slots of this machine cannot be written: {error.strerror or error}", 3)
             return
@@ -229,17 +231,24 @@ class Work:
             try:
                 record = await self._client.complete(request, sending)
             except anyio.get_cancelled_exc_class():
-                if sending.sent != "never":
-                    slot.is_ghost = True
-                self._record(turn, cancelled(request, sending), call_no)
+                record = cancelled(request, sending)
+                self._keep_slot(slot, turn, record)
+                self._record(turn, record, call_no)
                 raise
             finally:
                 self._progress.in_flight -= 1
-            slot.is_ghost = record.attempt.goes_on
+            self._keep_slot(slot, turn, record)
             if len(record.attempt.raw or "") > LARGE_BYTES:
                 await self._record_large(turn, record, call_no)
             else:
                 self._record(turn, record, call_no)
+
+    def _keep_slot(self, slot: Slot, turn: Turn, record: CallRecord) -> None:
+        """Keep the slot of a call that may go on at the platform."""
+        if record.attempt.goes_on:
+            slot.keep(self._ghosts.kept_s(turn.model, record))
+        elif record.attempt.accepted:
+            self._ghosts.answered(turn.model, record.attempt.latency_ms)
 
     def _record(self, turn: Turn, record: CallRecord, call_no: int) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
@@ -275,83 +284,30 @@ class Work:
         if asked_s:
             self._leave_alone(turn.model, asked_s)
         if breaker:
-            self._report_route(turn.model, breaker)
+            self._notices.route(turn.model, breaker)
         if record.attempt.outcome is Outcome.KEY_REJECTED:
             self.halt("the platform does not accept the API key any more", 4)
         self._after_call()
 
     def _record_pace(self, change: Change) -> None:
-        """Journal a limit that changed; cuts are reported, and not too often."""
+        """Journal a limit that changed, and report cuts."""
         model = None if change.route is None else self._plan.models[change.route].id
         now = datetime.now(UTC)
         self._journal.append(PaceChanged(self._run_id, now, self._pace.allowed, change.reason, model, change.allowed))
-        told_at = self._cut_told_at.get(change.route, float("-inf"))
-        if change.is_cut and time.monotonic() - told_at >= _CUTS_TOLD_EVERY_S:
-            self._cut_told_at[change.route] = time.monotonic()
-            self._progress.note(
-                f"{model or 'all routes'}: at most {change.allowed} in flight instead of {change.before} ({change.reason})"
-            )
-
-    def _report_route(self, model: int, breaker: Breaker) -> None:
-        name = self._plan.models[model].id
-        if breaker.state == "closed":
-            self._progress.note(f"{name}: answers again")
-        elif breaker.state == "open":
-            failed = f"paused after {breaker.failures} times {breaker.outcome} in a row"
-            if breaker.failed_trials:
-                failed = f"still {breaker.outcome}"
-            again = self._utc(breaker.next_trial_at)
-            self._progress.note(f"{name}: {failed}, next trial at {again}; other models continue")
-        else:
-            self.given_up.append(self._failing(model, breaker, "was given up"))
-            self._progress.note(self.given_up[-1])
+        self._notices.cut(model, change)
 
     def _give_up_waiting(self) -> None:
         """Give up paused routes when nothing else is left, and none of them can be tried in time."""
         for model in self._queue.given_up_waiting():
-            waited = f"was given up after {self._patience_s:g} s with nothing else to send (run.patience_s)"
-            self.given_up.append(self._failing(model, self._queue.breaker(model), waited))
-            self._progress.note(self.given_up[-1])
-
-    def _failing(self, model: int, breaker: Breaker, became: str) -> str:
-        trials = f" and in {breaker.failed_trials} trials" if breaker.failed_trials else ""
-        return (
-            f"{self._plan.models[model].id} has failed since {self._utc(breaker.failing_since)} and {became}: "
-            f"{breaker.outcome} {breaker.failures} times in a row{trials}"
-        )
-
-    @staticmethod
-    def _utc(moment: float | None) -> str:
-        """A time of the steady clock as people read it; None is now."""
-        ago_s = 0.0 if moment is None else time.monotonic() - moment
-        return f"{datetime.now(UTC) - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"
+            self._notices.out_of_patience(model, self._queue.breaker(model))
 
     def _leave_alone(self, model: int, asked_s: float) -> None:
         """Send a route nothing before the time it named, or nothing more, where that is longer than a run waits."""
-        name = self._plan.models[model].id
         if asked_s <= LONGEST_WAIT_S:
-            breaker = self._queue.hold(model, asked_s)
-            if breaker and breaker.state == "given up":
-                since = self._utc(breaker.held_since)
-                self.given_up.append(f"{name} has asked to be left alone since {since} (Retry-After), again and again")
-                self._progress.note(f"{self.given_up[-1]}: given up")
-            elif breaker:
-                self._progress.note(f"{name}: asks to be left alone for {asked_s:.3g} s (Retry-After)")
+            if breaker := self._queue.hold(model, asked_s):
+                self._notices.held(model, breaker, asked_s)
         elif self._queue.give_up(model):
-            when = datetime.now(UTC) + timedelta(seconds=asked_s)
-            self.given_up.append(f"{name} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)")
-            self._progress.note(self.given_up[-1])
-
-    def _tell_of_ghosts(self) -> None:
-        """Say once that calls which nobody answered are still in the way."""
-        until = None if self._told_of_ghosts else self._slots.waits_for_ghosts_until()
-        if until is not None:
-            self._told_of_ghosts = True
-            when = datetime.fromtimestamp(until, UTC)
-            self._progress.note(
-                f"waiting until {when:%H:%M:%S} UTC: every slot is kept by a call that was given up or killed, and that "
-                "the platform may still be at work on (run.ghost_s)"
-            )
+            self._notices.held_too_long(model, asked_s)
 
     def _write(self) -> bool:
         try:

@@ -1,0 +1,60 @@
+"""How long a call that nobody waits for any more keeps its slot, as the platform may still be at work on it."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from workbench.plan.models import PlannedModel
+from workbench.records import CallRecord, Outcome
+
+_NEWEST = 1_000
+"""So many of a route's newest answers say how long one takes."""
+_ENOUGH = 50
+"""Fewer answers say nothing of the longest."""
+_LEAST_S = 30.0
+
+
+class Ghosts:
+    """Knows the longest of each route's newest answers.
+
+    Args:
+        models: The routes, with the gateway's worst case of each.
+        latencies_ms: Of each route's answers so far, oldest first.
+        fixed_s: What the job says instead (`run.ghost_s`).
+    """
+
+    def __init__(
+        self, models: Sequence[PlannedModel], latencies_ms: Iterable[Iterable[float]], fixed_s: float | None
+    ) -> None:
+        self._worst_s = [model.timeout_s if fixed_s is None else fixed_s for model in models]
+        self._fixed_s = fixed_s
+        self._newest = [deque(known, maxlen=_NEWEST) for known in latencies_ms]
+        self._longest = [max(known, default=0.0) for known in self._newest]
+
+    def answered(self, model: int, latency_ms: float) -> None:
+        """Take in how long an answer took."""
+        newest = self._newest[model]
+        leaves = newest[0] if len(newest) == _NEWEST else 0.0
+        newest.append(latency_ms)
+        if latency_ms >= self._longest[model]:
+            self._longest[model] = latency_ms
+        elif leaves >= self._longest[model]:
+            self._longest[model] = max(newest)
+
+    def killed_s(self, model: int) -> float:
+        """For how long a call may go on from when it is sent, should this process be killed or the call cancelled: twice
+        the longest of the route's newest answers, at least 30 s; with few answers the gateway's worst case.
+        """
+        if self._fixed_s is not None or len(self._newest[model]) < _ENOUGH:
+            return self._worst_s[model]
+        return min(max(_LEAST_S, 2 * self._longest[model] / 1000), self._worst_s[model])
+
+    def kept_s(self, model: int, record: CallRecord) -> float:
+        """For how much longer a call may go on that ended without the gateway's word: the gateway's worst case, from now
+        where we waited for longer than that, and else from when it was sent.
+        """
+        attempt = record.attempt
+        if attempt.outcome is Outcome.CLIENT_TIMEOUT or self._fixed_s is not None:
+            return self._worst_s[model]
+        if attempt.outcome is Outcome.CANCELLED:
+            return max(0.0, self.killed_s(model) - attempt.latency_ms / 1000)
+        return max(0.0, self._worst_s[model] - attempt.latency_ms / 1000)

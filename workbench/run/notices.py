@@ -1,0 +1,113 @@
+"""What a run says of its routes and limits while it goes on, and what of that belongs to its last line."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from workbench.plan.expand import Plan
+from workbench.run.breaker import Breaker
+from workbench.run.pace import Change
+from workbench.run.slots import Slots
+
+_CUTS_SAID_EVERY_S = 60.0
+
+
+class Notices:
+    """Writes lines for people, each once.
+
+    Args:
+        plan: Names the routes.
+        note: Writes a line.
+        patience_s: How long the run waits when nothing but paused routes is left.
+    """
+
+    def __init__(self, plan: Plan, note: Callable[[str], None], patience_s: float) -> None:
+        self._plan, self._note, self._patience_s = plan, note, patience_s
+        self.given_up: list[str] = []
+        """What is to be said at the end."""
+        self._cut_said_at: dict[str | None, float] = {}
+        self._ghosts_said = False
+
+    def route(self, model: int, breaker: Breaker) -> None:
+        """A route was paused, failed a trial, answers again or is given up."""
+        if breaker.state == "closed":
+            self._note(f"{self._name(model)}: answers again")
+        elif breaker.state == "open":
+            failed = f"paused after {breaker.failures} times {breaker.outcome} in a row"
+            if breaker.failed_trials:
+                failed = f"still {breaker.outcome}"
+            again = _utc(breaker.next_trial_at)
+            self._note(f"{self._name(model)}: {failed}, next trial at {again}; other models continue")
+        else:
+            self._give_up(self._failing(model, breaker, "was given up"))
+
+    def out_of_patience(self, model: int, breaker: Breaker) -> None:
+        """A paused route is given up, as nothing else is left."""
+        waited = f"was given up after {self._patience_s:g} s with nothing else to send (run.patience_s)"
+        self._give_up(self._failing(model, breaker, waited))
+
+    def paused(self, model: int, breaker: Breaker) -> None:
+        """A route is paused at the end of the run."""
+        self._give_up(self._failing(model, breaker, "is paused"))
+
+    def held(self, model: int, breaker: Breaker, asked_s: float) -> None:
+        """A route asked to be left alone for a while."""
+        if breaker.state == "given up":
+            since = _utc(breaker.held_since)
+            self._give_up(
+                f"{self._name(model)} has asked to be left alone since {since} (Retry-After), again and again"
+            )
+        else:
+            self._note(f"{self._name(model)}: asks to be left alone for {asked_s:.3g} s (Retry-After)")
+
+    def held_too_long(self, model: int, asked_s: float) -> None:
+        """A route asked to be left alone for longer than a run waits."""
+        when = datetime.now(UTC) + timedelta(seconds=asked_s)
+        self._give_up(f"{self._name(model)} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)")
+
+    def late(self, requests: int) -> None:
+        """Requests had no time left for another pass."""
+        if requests:
+            plural = "s" * (requests != 1)
+            self.given_up.append(f"{requests} request{plural} waited for another pass beyond run.request_deadline_s")
+
+    def cut(self, model: str | None, change: Change) -> None:
+        """A limit became another; cuts are said, at most once a minute for each route."""
+        said_at = self._cut_said_at.get(model, float("-inf"))
+        if change.is_cut and time.monotonic() - said_at >= _CUTS_SAID_EVERY_S:
+            self._cut_said_at[model] = time.monotonic()
+            limits = f"at most {change.allowed} in flight instead of {change.before}"
+            self._note(f"{model or 'all models'}: {limits} ({change.reason})")
+
+    def ghosts(self, slots: Slots) -> None:
+        """Calls that nobody waits for any more keep slots of this run."""
+        busy_until = [] if self._ghosts_said else slots.ghosts()
+        if not busy_until:
+            return
+        self._ghosts_said = True
+        times = (f"{datetime.fromtimestamp(moment, UTC):%H:%M:%S}" for moment in (min(busy_until), max(busy_until)))
+        until = " to ".join(dict.fromkeys(times))
+        self._note(
+            f"{len(busy_until)} of {self._plan.job.run.max_in_flight} slots are kept until {until} UTC by calls that were "
+            "killed or given up, and that the platform may still be working on; free them: workbench slots release"
+        )
+
+    def _give_up(self, text: str) -> None:
+        self.given_up.append(text)
+        self._note(text)
+
+    def _failing(self, model: int, breaker: Breaker, became: str) -> str:
+        trials = f" and in {breaker.failed_trials} trials" if breaker.failed_trials else ""
+        return (
+            f"{self._name(model)} has failed since {_utc(breaker.failing_since)} and {became}: "
+            f"{breaker.outcome} {breaker.failures} times in a row{trials}"
+        )
+
+    def _name(self, model: int) -> str:
+        return self._plan.models[model].id
+
+
+def _utc(moment: float | None) -> str:
+    """A time of the steady clock as people read it; None is now."""
+    ago_s = 0.0 if moment is None else time.monotonic() - moment
+    return f"{datetime.now(UTC) - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"

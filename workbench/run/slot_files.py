@@ -1,0 +1,138 @@
+"""What the slot files say, read and written."""
+
+import contextlib
+import fcntl
+import functools
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+_RECORD_BYTES = 1024
+_NAME_CHARS = 256
+_CLOCK_STEP_S = 5.0
+
+
+class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a slot's file says."""
+
+    busy_until: float = 0.0
+    """Unix time until which the platform may still be at work on the call; 0 when it answered."""
+    since: float = 0.0
+    pid: int = 0
+    job: str = ""
+    model: str = ""
+    boot: str = ""
+    """Names the machine's start since which `steady_until` counts."""
+    steady_until: float = 0.0
+    """The same as `busy_until` by the clock that counts from there, also while the machine sleeps, and never jumps."""
+
+    def seen_at(self, now: float) -> Self:
+        """The same by today's clock: in the same boot by the steady one; else, where a clock wrote it that has been put
+        back since, as if the call had begun now.
+        """
+        if self.busy_until and self.boot and self.boot == boot():
+            return msgspec.structs.replace(self, busy_until=now + self.steady_until - steady())
+        if self.since <= now + _CLOCK_STEP_S:
+            return self
+        return msgspec.structs.replace(self, busy_until=now + self.busy_until - self.since, since=now)
+
+
+@functools.cache
+def boot() -> str:
+    """Which start of the machine this is; empty where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() if hasattr(time, "CLOCK_BOOTTIME") else ""
+    except OSError:
+        return ""
+
+
+def steady() -> float:
+    """Seconds since the machine started, also while it slept."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def release_ghosts(folder: Path) -> int:
+    """Free every slot of an endpoint that a call keeps which nobody waits for; how many there were."""
+    released = 0
+    for path in sorted(folder.glob("*.slot")):
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if locked(fd) and read(fd).seen_at(time.time()).busy_until > time.time():
+                write(fd, Holding())
+                released += 1
+        finally:
+            os.close(fd)
+    return released
+
+
+def slots_in(folder: Path) -> list[dict[str, object]]:
+    """What every slot of an endpoint is at: `in flight`, a `ghost`, or `free`."""
+    found: list[dict[str, object]] = []
+    now = time.time()
+    for path in sorted(folder.glob("*.slot")):
+        with looked_into(path) as fd:
+            if fd is None:
+                continue
+            holding, free = read(fd).seen_at(now), locked(fd)
+        state = "in flight" if not free else "ghost" if holding.busy_until > now else "free"
+        found.append({"slot": int(path.stem), "state": state, **msgspec.structs.asdict(holding)})
+    return found
+
+
+@contextlib.contextmanager
+def looked_into(path: Path) -> Iterator[int | None]:
+    """A file's descriptor for reading; None where it cannot be opened, as when it was just removed."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def opened(path: Path, *, shared: bool = False) -> int:
+    """A file's descriptor for reading and writing; the file is made where it is not there, for all users if it is shared."""
+    flags = os.O_RDWR | os.O_CLOEXEC
+    try:  # not with O_CREAT at once: Linux may refuse that for another user's file (fs.protected_regular)
+        return os.open(path, flags)
+    except FileNotFoundError:
+        fd = os.open(path, flags | os.O_CREAT, 0o644)
+    if shared:
+        os.fchmod(fd, 0o666)
+    return fd
+
+
+def locked(fd: int) -> bool:
+    """Lock a file, unless another process holds its lock; whether that worked."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def write(fd: int, holding: Holding) -> None:
+    """Say what a slot is at, in one block."""
+    record = msgspec.json.encode(holding)
+    chars = _NAME_CHARS
+    while len(record) > _RECORD_BYTES:  # cut, it would be read as a free slot
+        record = msgspec.json.encode(
+            msgspec.structs.replace(holding, job=holding.job[:chars], model=holding.model[:chars])
+        )
+        chars //= 2
+    os.pwrite(fd, record.ljust(_RECORD_BYTES), 0)
+
+
+def read(fd: int) -> Holding:
+    """What a slot's file says; nothing where it is cut."""
+    try:
+        return msgspec.json.decode(os.pread(fd, _RECORD_BYTES, 0) or b"{}", type=Holding)
+    except msgspec.DecodeError:  # cut, by a full disk for one
+        return Holding()
