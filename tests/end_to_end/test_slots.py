@@ -45,12 +45,14 @@ class Stubborn:
         self.latency_s = latency_s
         self.proxy_limit_s: float | None = None
         """After so long a proxy in front gives up, and the platform works on."""
+        self._at_work: set[asyncio.Future[None]] = set()
         self.busy = self.most = self.requests = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     async def _complete(self, request: web.Request) -> web.Response:
         work = asyncio.ensure_future(self._work())
+        self._at_work.add(work)
         await asyncio.wait([work], timeout=self.proxy_limit_s)
         if work.done():
             return web.Response(body=ANSWER, content_type="application/json")
@@ -83,8 +85,14 @@ class Stubborn:
         self.base_url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
         return self
 
+    async def _stop(self) -> None:
+        await self._runner.cleanup()
+        for work in self._at_work:
+            work.cancel()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
+
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()

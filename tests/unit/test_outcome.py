@@ -228,3 +228,19 @@ def test_an_exhausted_allowance_is_recognised_at_the_beginning_of_a_long_text(pa
 def test_what_gives_up_in_front_of_the_gateway_leaves_it_at_work(status: int, body: bytes, goes_on: bool) -> None:
     headers = {"content-type": "text/html" if body[:1] == b"<" else "text/plain"}
     assert outcome.of_reply(Reply(status, headers, body), SIGNATURE).goes_on is goes_on
+
+
+@pytest.mark.parametrize(
+    ("usage", "total"),
+    [
+        ({"prompt_tokens": 50, "completion_tokens": 70, "total_tokens": 0}, 120),
+        ({"prompt_tokens": 50, "completion_tokens": 70, "total_tokens": 70}, 120),
+        ({"prompt_tokens": 50, "completion_tokens": 70, "total_tokens": 150}, 150),
+        ({"prompt_tokens": 50, "total_tokens": 20}, 50),
+        ({"total_tokens": 20}, 20),
+    ],
+)
+def test_a_total_smaller_than_its_parts_is_not_believed(usage: Any, total: int) -> None:
+    completion = judged(200, answer(content="x", usage=usage)).completion
+    assert completion is not None
+    assert completion.usage.total_tokens == total

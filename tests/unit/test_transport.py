@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import socket
 import ssl
+import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -269,3 +271,44 @@ async def test_a_certificate_nobody_signed_was_never_sent(tmp_path_factory: pyte
         failure = await send(url.replace("http:", "https:"))
     assert isinstance(failure, Failure)
     assert failure.sent == "never"
+
+
+def stand_still(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+async def test_what_arrived_while_the_process_stood_still_is_read() -> None:
+    """As after Ctrl-Z: the time is over when the process goes on, and the answer waits in the socket."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer_once() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            sent.set()
+            time.sleep(0.2)
+            connection.sendall(HEAD + b"1234567890")
+
+    sent = threading.Event()
+    server = threading.Thread(target=answer_once)
+    server.start()
+    with listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        async with Http({}) as http:
+            task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.8, 2**20), Progress()))
+            await asyncio.to_thread(sent.wait)
+            stand_still(2.5)
+            reply = await task
+    server.join()
+    assert isinstance(reply, Reply)
+    assert reply.body == b"1234567890"
+
+
+async def test_a_stall_delays_a_time_out_only_once() -> None:
+    async with serving(hang) as url, Http({}) as http:
+        task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.2, 2**20), Progress()))
+        await asyncio.sleep(0.05)
+        stand_still(1.5)
+        failure = await asyncio.wait_for(task, 8)
+    assert isinstance(failure, Failure)
+    assert failure.kind == "timeout"

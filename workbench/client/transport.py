@@ -15,6 +15,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -33,6 +34,7 @@ KEEP_ALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
 READ_BYTES = 2**16
 """asyncio reads 256 KiB at a time, for which glibc maps memory and gives it back with every answer: an eighth of a call."""
+_STOOD_STILL_S, _TO_CATCH_UP_S = 1.0, 5.0
 _LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
 _Transport = getattr(asyncio.selector_events, "_SelectorTransport", None)  # asyncio has no setting for it
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
@@ -198,6 +200,29 @@ def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) ->
             return httpx.ReadError(said, request=request)
 
 
+@asynccontextmanager
+async def _timeout(delay_s: float) -> AsyncIterator[None]:
+    """Raise TimeoutError after some s; later where the process stood still meanwhile, as with Ctrl-Z or while a laptop
+    slept: what waits in the sockets by then is read first.
+    """
+    loop = asyncio.get_running_loop()
+
+    def expire(due_at: float) -> None:
+        if loop.time() - due_at > _STOOD_STILL_S:
+            due_at = loop.time() + _TO_CATCH_UP_S
+            timers.append(loop.call_at(due_at, expire, due_at))
+        else:
+            scope.reschedule(loop.time())
+
+    due_at = loop.time() + delay_s
+    timers = [loop.call_at(due_at, expire, due_at)]
+    try:
+        async with asyncio.timeout(None) as scope:
+            yield
+    finally:
+        timers[-1].cancel()
+
+
 def _said(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
@@ -260,7 +285,7 @@ class Http:
         request = httpx.Request(method, parsed, headers=self._headers, stream=stream, extensions=extensions)
         status: int | None = None
         try:
-            async with asyncio.timeout(bounds.deadline_s):
+            async with _timeout(bounds.deadline_s):
                 response = await self._transport.handle_async_request(request)
                 status, progress.sent = response.status_code, "answered"
                 body = await self._read(response, bounds.reply_bytes, progress)

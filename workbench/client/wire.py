@@ -90,8 +90,10 @@ def usage_from(value: Any) -> Usage:
     )
     if not (usage.prompt_tokens or usage.completion_tokens or usage.total_tokens):
         return Usage()
-    if usage.total_tokens is None and usage.prompt_tokens is not None and usage.completion_tokens is not None:
-        return msgspec.structs.replace(usage, total_tokens=usage.prompt_tokens + usage.completion_tokens)
+    parts = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+    is_complete = usage.prompt_tokens is not None and usage.completion_tokens is not None
+    if is_complete if usage.total_tokens is None else usage.total_tokens < parts:
+        return msgspec.structs.replace(usage, total_tokens=parts)  # what is less than its parts is a mistake
     return usage
 
 

@@ -1,5 +1,6 @@
 """What stops a run before its end: a budget, a deadline, too many failures, or an allowance that seems to be used up."""
 
+import math
 import re
 
 from workbench.job_file import BudgetTable, RunTable
@@ -25,6 +26,8 @@ class Guard:
         self._most_failed = rules.max_failed_share
         self._sent = self._ended = self._failed = 0
         self._drawn = self._reserved = 0
+        self._held: dict[str, int] = {}  # what is reserved, by request key
+        self._overrun = 1.0  # the largest share of its reserve that a call used
         self._answering: set[str] = set()
         self._refusal = ""
         self._refused: list[str] = []  # by which models, in a row, with the same words
@@ -32,7 +35,8 @@ class Guard:
     def reserve(self, request: ChatRequest, max_tokens: int | None) -> str | None:
         """Reserve for one request about to be sent; why it may not be, where the budget has no room for it.
 
-        The reserve is an upper bound: a token of the prompt is at least one byte, and an answer is capped.
+        The reserve is an upper bound: a token of the prompt is at least one byte, and an answer is capped. Where a route
+        uses more all the same, later reserves are larger by the largest such overrun.
 
         Args:
             request: Which.
@@ -40,12 +44,13 @@ class Guard:
         """
         if used_up := self.used_up():
             return used_up
-        needed = reserve_of(request, max_tokens)
+        needed = math.ceil(reserve_of(request, max_tokens) * self._overrun)
         if self._tokens is not None and self._drawn + self._reserved + needed > self._tokens:
             held = f", {self._reserved} reserved" if self._reserved else ""
             return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} drawn{held})"
         self._sent += 1
         self._reserved += needed
+        self._held[request.request_key] = needed
         return None
 
     def used_up(self) -> str | None:
@@ -62,11 +67,12 @@ class Guard:
     def settle(self, record: CallRecord, max_tokens: int | None) -> str | None:
         """Take in how a call ended; why the run should stop, where it should."""
         attempt = record.attempt
-        needed = reserve_of(record.request, max_tokens)
+        needed = self._held.pop(record.request.request_key)
         self._reserved -= needed
         usage = record.completion.usage if record.completion else Usage()
         if usage.total_tokens is not None:
             self._drawn += usage.total_tokens
+            self._overrun = max(self._overrun, usage.total_tokens / reserve_of(record.request, max_tokens))
         elif attempt.drew != "no":  # nobody said how much: the reserve stands for it
             self._drawn += needed
         self._ended += 1

@@ -1,0 +1,39 @@
+from datetime import UTC, datetime
+
+from workbench.job_file import BudgetTable, RunTable
+from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Outcome, Usage
+from workbench.run.guard import Guard, reserve_of
+
+BODY, CAP = b"x" * 90, 10
+
+
+def request(number: int) -> ChatRequest:
+    return ChatRequest(f"k{number}", BODY, "m", "s", "sk", 1, 0, 1.0, 2**20)
+
+
+def answered(number: int, total_tokens: int) -> CallRecord:
+    now = datetime.now(UTC)
+    attempt = Attempt(Outcome.OK, True, False, True, "yes", "", "answered", now, now, 1.0)
+    usage = Usage(total_tokens=total_tokens)
+    return CallRecord(request(number), attempt, Completion("a", None, (), "stop", "m", usage))
+
+
+def test_a_route_that_uses_more_than_its_cap_is_learnt_from() -> None:
+    budget, used, sent = 5_000, 0, 0
+    guard = Guard(BudgetTable(total_tokens=budget), RunTable())
+    assert reserve_of(request(0), CAP) == 100
+    while guard.reserve(request(sent), CAP) is None:
+        guard.settle(answered(sent, 900), CAP)
+        sent, used = sent + 1, used + 900
+    assert sent == 5
+    assert used <= budget, "nine times the reserve is known after one answer"
+
+
+def test_what_was_reserved_is_what_is_freed() -> None:
+    guard = Guard(BudgetTable(total_tokens=10_000), RunTable())
+    for number in range(4):
+        assert guard.reserve(request(number), CAP) is None
+    for number in range(4):
+        guard.settle(answered(number, 300), CAP)
+    assert not guard.has_reserves
+    assert guard.overrun() is None
