@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from workbench.display import visible
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
@@ -20,6 +21,8 @@ from workbench.run.slots import Slots
 from workbench.scratch import ScratchFolder
 from workbench.settings import (
     Endpoint,
+    Settings,
+    environment_without_keys,
     find_endpoint,
     is_loopback,
     load_settings,
@@ -31,6 +34,7 @@ from workbench.settings import (
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
 
+_TO_STOP_S = 10.0
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
 
 
@@ -59,6 +63,11 @@ class Session:
         return all(model.simulated for model in self.models)
 
 
+def _warn(text: str) -> None:
+    with contextlib.suppress(OSError):  # a closed terminal stops nothing
+        print(f"warning: {visible(text)}", file=sys.stderr, flush=True)
+
+
 @asynccontextmanager
 async def connected(where: Where) -> AsyncIterator[Session]:
     """Find the platform, start the embedded one if that is meant, and ask for its models.
@@ -70,7 +79,7 @@ async def connected(where: Where) -> AsyncIterator[Session]:
     """
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
-        process = stack.enter_context(_embedded_platform()) if where.local else None
+        process = stack.enter_context(_embedded_platform(settings)) if where.local else None
         with lean_imports():  # while the embedded platform starts
             from workbench.client.chat import ChatClient
             from workbench.client.transport import Http
@@ -80,6 +89,8 @@ async def connected(where: Where) -> AsyncIterator[Session]:
         else:
             environment = read_environment(where.folder)
             endpoint = find_endpoint(settings, environment, base_url=where.base_url, profile=where.profile)
+            if endpoint.base_url.startswith("http://") and not is_loopback(endpoint.base_url):
+                _warn(f"the API key goes to {endpoint.base_url} unencrypted; use https:// if the platform speaks it")
         headers = {
             "Authorization": f"Bearer {endpoint.key}",
             "Content-Type": "application/json",
@@ -99,15 +110,20 @@ async def connected(where: Where) -> AsyncIterator[Session]:
 
 
 @contextmanager
-def _embedded_platform() -> Iterator[subprocess.Popen[bytes]]:
+def _embedded_platform(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
     """Serve the embedded platform from a process of its own, for as long as this one lives."""
     command = [sys.executable, "-P", "-m", "workbench.local_platform"]  # -P: not from the working folder
     # a group of its own: a terminal's Ctrl-C is for this process, which has calls in flight there
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0) as process:
+    environment, pipe = environment_without_keys(settings), subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, process_group=0, env=environment) as process:
         try:
             yield process
         finally:
             process.terminate()  # its standard input closes too, which stops it should this process be killed
+            try:
+                process.wait(_TO_STOP_S)
+            except subprocess.TimeoutExpired:  # it is stopped, or hangs: nothing in it is worth waiting for
+                process.kill()
 
 
 def _announced(process: subprocess.Popen[bytes]) -> Endpoint:

@@ -132,6 +132,12 @@ def read_environment(folder: Path, *, of_shell: bool = True) -> dict[str, str]:
     return from_file | own
 
 
+def environment_without_keys(settings: Settings) -> dict[str, str]:
+    """This process's environment for another one that needs no API key."""
+    names = {key for _, key in _PAIRS} | {profile.key_env for profile in settings.profiles.values()}
+    return {name: value for name, value in os.environ.items() if name not in names}
+
+
 def find_endpoint(
     settings: Settings,
     environment: Mapping[str, str],

@@ -9,6 +9,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from workbench.dataset import files
+from workbench.dataset.files import opened
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import InputError
@@ -262,3 +264,18 @@ def test_the_spool_reads_back_what_was_put_in() -> None:
             spool.append(record)
         spool.seal()
         assert [spool[number] for number in range(len(spool))] == [b"a", b"", b"xyz" * 1000]
+
+
+@pytest.mark.parametrize("pack", [PACKINGS[".gz"], PACKINGS[".zst"]], ids=["gzip", "zstd"])
+def test_a_line_that_unpacks_to_more_than_memory_allows_is_refused(
+    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_MOST_LINE_BYTES", 2**22)
+    whole = b'{"input": "' + b"a" * 2**21 + b'"}\n'
+    path = tmp_path / "d.jsonl"
+    path.write_bytes(pack(whole * 3))
+    with opened(path) as stream:
+        assert len(list(stream)) == 3
+    path.write_bytes(pack(whole + b'{"input": "' + b"a" * 2**26))
+    with pytest.raises(InputError, match="a line unpacks to more than"), opened(path) as stream:
+        list(stream)

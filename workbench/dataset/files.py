@@ -15,6 +15,7 @@ from workbench.zstd import ZstdError, ZstdFile
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 65_536
+_MOST_LINE_BYTES = 2**30
 _GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 
 
@@ -69,15 +70,38 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             head = raw.read(4)
             raw.seek(0)
             if head[:2] == _GZIP:
-                yield io.BufferedReader(gzip.GzipFile(fileobj=raw))
+                yield io.BufferedReader(_Bounded(gzip.GzipFile(fileobj=raw), path))
             elif head == _ZSTD:
-                yield io.BufferedReader(ZstdFile(raw))
+                yield io.BufferedReader(_Bounded(ZstdFile(raw), path))
             else:
                 yield raw
     except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as error:
         raise InputError(Fault(str(path), f"its compression is broken or cut: {error}")) from error
     except OSError as error:
         raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}")) from error
+
+
+class _Bounded(io.RawIOBase):
+    """An unpacked stream whose lines are not longer than memory allows: a few megabytes may unpack to many gigabytes."""
+
+    def __init__(self, unpacked: gzip.GzipFile | ZstdFile, path: Path) -> None:
+        self._unpacked, self._path = unpacked, path
+        self._since_line_end = 0
+
+    def readable(self) -> bool:
+        """As every stream that is read says."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
+        """Read the next bytes; a line that is too long is refused."""
+        data = self._unpacked.read(len(buffer))
+        buffer[: len(data)] = data
+        place = data.rfind(b"\n")
+        self._since_line_end = self._since_line_end + len(data) if place < 0 else len(data) - place - 1
+        if self._since_line_end > _MOST_LINE_BYTES:
+            problem = f"a line unpacks to more than {_MOST_LINE_BYTES // 2**30} GiB"
+            raise InputError(Fault(str(self._path), problem, "one sample a line"))
+        return len(data)
 
 
 def format_of(path: Path) -> Format:

@@ -1,5 +1,6 @@
 """Pages as files: templates filled, the script and the charts' program put in, whole or not at all."""
 
+import secrets
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -74,6 +75,7 @@ def render(frame: Frame, *, has_charts: bool, **content: Any) -> str:
         css=Markup(_source("report.css")),
         scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
         vega=vega_bundle() if has_charts else "",
+        nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
         rendered_at=datetime.now(UTC),
         **content,
     )

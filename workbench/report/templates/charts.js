@@ -4,11 +4,12 @@
   const packed = document.getElementById("vega");
   if (!packed) return;
   const NARROW = 560, WIDEST = 880, BESIDE = 110;
+  const { nonce } = document.currentScript; // what this script adds may run, and nothing else
   let loading;
 
   function load() {
     loading ??= workbench.unpack(packed.textContent).then((program) => {
-      document.head.append(workbench.make("script", {}, program));
+      document.head.append(workbench.make("script", { nonce }, program));
     });
     return loading;
   }

@@ -1,0 +1,95 @@
+"""Who gets the key, what a page may run, and what acts on a terminal."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.local_platform.server import ThreadedServer
+
+KEY = "sk-0123456789abcdef0123456789abcdef"
+
+
+def test_the_embedded_platform_does_not_get_the_accounts_key(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.environment |= {"WORKBENCH_API_KEY": KEY, "OPENAI_API_KEY": KEY, "LAB_KEY": KEY}
+    bench.write("workbench.toml", '[profiles.lab]\nbase_url = "http://localhost:1"\nkey_env = "LAB_KEY"\n')
+    bench.write("sums.jsonl", sums(2000))
+    bench.write("job.toml", job())
+    process = bench.start("run", "job.toml", "--local", "--no-report")
+    while not (children := psutil.Process(process.pid).children()):
+        time.sleep(0.01)
+    for _ in range(200):  # between fork and exec the environment is the parent's
+        environment = Path(f"/proc/{children[0].pid}/environ").read_bytes()
+        if b"-m\0workbench.local_platform" in Path(f"/proc/{children[0].pid}/cmdline").read_bytes():
+            break
+        time.sleep(0.01)
+    environment = Path(f"/proc/{children[0].pid}/environ").read_bytes()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert environment
+    assert KEY.encode() not in environment
+
+
+def test_an_embedded_platform_that_is_frozen_holds_nothing_up(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(20_000))
+    bench.write("job.toml", job(limit=2))
+    process = bench.start("run", "job.toml", "--local", "--no-report")
+    while not list(tmp_path.glob("*.journal/*.zst")):
+        time.sleep(0.01)
+    (child,) = psutil.Process(process.pid).children()
+    child.suspend()
+    began = time.monotonic()
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    process.communicate(timeout=40)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 30
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_key_over_plain_http_is_warned_about(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.environment |= {"WORKBENCH_BASE_URL": "http://no-such-host.invalid", "WORKBENCH_API_KEY": KEY}
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job())
+    assert "the API key goes to http://no-such-host.invalid unencrypted" in bench("run", "job.toml", code=6).stderr
+    bench.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:1"
+    assert "unencrypted" not in bench("run", "job.toml", code=6).stderr
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "lint"])
+def test_what_a_model_is_called_does_not_act_on_the_terminal(tmp_path: Path, command: str) -> None:
+    name = "evil\x1b]0;title\x07\x1b[2J\u202e"
+    config = platform_of({"id": name, "faults": [{"status": 502}]}, limits={"retries": 0})
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(9))
+        bench.write("job.toml", job(name, name=f"job {name}").replace(name, json.dumps(name)[1:-1]))
+        done = bench(command, "job.toml", code=None)
+    for shown in (done.stdout, done.stderr):
+        assert not set(shown) & {"\x1b", "\x07", "\u202e"}
+    assert "evil␛" in done.stdout + done.stderr or command == "lint"
+
+
+def test_journals_and_ledgers_are_their_owners_own(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", job("m"))
+        subprocess.run(["chmod", "755", str(tmp_path)], check=True)
+        before = os.umask(0o022)
+        try:
+            bench("run", "job.toml", "--no-report")
+        finally:
+            os.umask(before)
+    assert (tmp_path / "ledger.duckdb").stat().st_mode & 0o077 == 0
