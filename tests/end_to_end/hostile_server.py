@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import random
 import subprocess
 import sys
 import zlib
@@ -68,7 +69,10 @@ async def models(_: web.Request) -> web.Response:
 
 
 async def complete(request: web.Request) -> web.StreamResponse:
-    word = (await request.json())["messages"][-1]["content"].split()[0]
+    prompt = (await request.json())["messages"][-1]["content"]
+    word = prompt.split()[0]
+    if word == "text":
+        return web.Response(body=answer(random.Random(prompt).randbytes(75_000).hex()), content_type="application/json")
     if word == "endless":
         return web.Response(body=endless(), content_type="application/json")
     if word == "slow":

@@ -1,5 +1,6 @@
 """Files that are not as an ingest leaves them: a log of another program, another program's file, a stranger's ledger."""
 
+import io
 import random
 import subprocess
 import sys
@@ -7,15 +8,17 @@ import time
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
 from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.engine import Engine, literal
-from workbench.ledger.ingest import ingest
+from workbench.ledger.ingest import ingest, stage
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
+from workbench.ledger.recovery import unpack
 from workbench.ledger.store import Ledger, log_of
 from workbench.ledger.upkeep import compact_ledger
 
@@ -138,3 +141,40 @@ def read_everything(ledger: Ledger) -> None:
         reader.rows("runs", most=5, run_ids=None)
         reader.rows("calls", run_id=None)
         reader.rows("sample_texts", keys=["sample1"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("UPDATE requests SET epoch = 7 WHERE call_no = 2", "r1 call 2"),
+        ("UPDATE requests SET model = 'other'", "3 requests ask another model than is recorded"),
+        (
+            "UPDATE requests SET occurrence = 1",
+            "have a key that is not that of their body, endpoint, epoch and occurrence",
+        ),
+        ("UPDATE runs SET identity = 'http://elsewhere'", "have a key that is not that of their body"),
+        ("UPDATE request_bodies SET body = replace(body, 'user', 'system')", "have another body than was sent"),
+        ("DELETE FROM request_bodies", "3 requests have no body"),
+        ("DELETE FROM runs", "belong to a run whose beginning is not recorded"),
+        ("UPDATE attempts SET accepted = false", "3 contradicting attempts"),
+        ("UPDATE attempts SET outcome = 'empty' WHERE call_no = 1", "1 contradicting attempts"),
+        ("UPDATE attempts SET generation = 'x' WHERE call_no = 1", "1 contradicting attempts"),
+        ("DELETE FROM attempts WHERE call_no = 1", "2 rows of 3 journal entries of the kind 'answer'"),
+    ],
+)
+def test_a_check_names_what_does_not_fit(ledger: Ledger, damage: str, problem: str) -> None:
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    assert check_ledger(ledger)["problems"] == []
+    with duckdb.connect(ledger.path) as db:
+        db.execute(damage)
+    found = check_ledger(ledger)
+    assert not found["sound"]
+    assert any(problem in text for text in found["problems"]), found["problems"]
+
+
+def test_what_duckdb_reads_otherwise_is_not_taken_in(ledger: Ledger) -> None:
+    journal = write_run(ledger.journal_folder, "r1", 3)
+    whole = unpack(journal, io.BytesIO())
+    with pytest.raises(WorkbenchError, match=r"DuckDB reads .* where the journal holds"), duckdb.connect() as db:
+        stage(db, journal, msgspec.structs.replace(whole, kinds=whole.kinds | {"intent": 4}), 256)

@@ -312,3 +312,39 @@ async def test_a_stall_delays_a_time_out_only_once() -> None:
         failure = await asyncio.wait_for(task, 8)
     assert isinstance(failure, Failure)
     assert failure.kind == "timeout"
+
+
+async def test_connections_to_a_server_that_closes_them_silently_are_kept_no_longer() -> None:
+    async def answer_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await received(reader)
+        writer.write(HEAD + b"1234567890")
+        await writer.drain()
+
+    async with serving(answer_and_close) as url, Http({}) as http:
+
+        async def ask(times: int) -> list[Reply | Failure]:
+            return [await http.send("POST", url, b"{}", Bounds(5, 2**20), Progress()) for _ in range(times)]
+
+        replies = [reply for found in await asyncio.gather(*(ask(50) for _ in range(8))) for reply in found]
+    lost = [reply for reply in replies if isinstance(reply, Failure)]
+    assert len(lost) <= 2 + 8, f"{len(lost)} of {len(replies)} were lost"
+
+
+async def test_connections_to_a_server_that_keeps_them_are_kept() -> None:
+    connections = 0
+
+    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        while True:
+            try:
+                await received(reader)
+            except asyncio.IncompleteReadError:
+                return
+            writer.write(HEAD + b"1234567890")
+            await writer.drain()
+
+    async with serving(keep) as url, Http({}) as http:
+        for _ in range(50):
+            assert isinstance(await http.send("POST", url, b"{}", Bounds(5, 2**20), Progress()), Reply)
+    assert connections == 1

@@ -6,7 +6,8 @@ What rests on it is knowing whether a request may have reached the platform, bec
     maybe     RemoteProtocolError, ReadError, ReadTimeout          sent, and no answer came
     answered  the same errors, raised while the body is read       the status line had arrived
 
-The boundary between never and maybe is aiohttp's signal that the head is about to be written: the careful side.
+The boundary between never and maybe is aiohttp's signal that the head is about to be written, the careful side; where
+nothing of the body reached the kernel, as on a connection that the server had closed, it is never after all.
 """
 
 import asyncio
@@ -15,7 +16,6 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -27,6 +27,7 @@ import httpx
 import msgspec
 
 from workbench.client.body import MOST_LARGE, BrokenBodyError, UnreadableError, read_body
+from workbench.client.deadline import deadline
 from workbench.loading import tls_context
 from workbench.records import Sent
 
@@ -34,7 +35,7 @@ KEEP_ALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
 READ_BYTES = 2**16
 """asyncio reads 256 KiB at a time, for which glibc maps memory and gives it back with every answer: an eighth of a call."""
-_STOOD_STILL_S, _TO_CATCH_UP_S = 1.0, 5.0
+_MOST_LOST, _MOST_LOST_SHARE = 2, 0.05
 _LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
 _Transport = getattr(asyncio.selector_events, "_SelectorTransport", None)  # asyncio has no setting for it
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
@@ -55,13 +56,15 @@ class Progress:
     A context: what a long reply holds is let go at its end, when the reply is recorded.
     """
 
-    __slots__ = ("_room", "ended", "sent", "sent_at", "started")
+    __slots__ = ("_room", "ended", "reused", "sent", "sent_at", "started")
 
     def __init__(self) -> None:
         self.sent: Sent = "never"
         self.sent_at = datetime.now(UTC)
         self.started = time.perf_counter()
         self.ended: float | None = None
+        self.reused = False
+        """Whether the connection had carried a request before."""
         self._room: anyio.Semaphore | None = None
 
     async def take(self, room: anyio.Semaphore) -> None:
@@ -111,21 +114,33 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             _Transport.max_size = READ_BYTES
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
+        trace.on_connection_reuseconn.append(_note_reused)
         self._proxy, self._verify = proxy, verify
         self._proxy_scheme = urlsplit(proxy or "").scheme
-        self._session = aiohttp.ClientSession(
+        self._trace = trace
+        self._sessions = [self._made_session(keep=True)]
+
+    def _made_session(self, *, keep: bool) -> aiohttp.ClientSession:
+        reuse: dict[str, Any] = {"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}
+        session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # who may be in flight is decided above, never by a queue in here
-                keepalive_timeout=KEEP_ALIVE_S,
                 socket_factory=_kept_alive_socket,
+                **reuse,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,  # `read_body` unpacks
             trust_env=False,
             skip_auto_headers=_NO_AUTO_HEADERS,
-            trace_configs=[trace],
+            trace_configs=[self._trace],
         )
-        self._session._retry_connection = False  # aiohttp would silently send a GET again on a stale connection
+        session._retry_connection = False  # aiohttp would silently send a GET again on a stale connection
+        return session
+
+    def keep_no_connections(self) -> None:
+        """From now on use a new connection for each request."""
+        if len(self._sessions) == 1:
+            self._sessions.append(self._made_session(keep=False))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request and return its response with an unread body.
@@ -134,9 +149,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             httpx.TransportError: As the module's table says.
         """
         timeout = request.extensions.get("timeout", {})
+        progress = request.extensions.get("progress")
         content = await request.aread()
+        upload = aiohttp.UploadTracker()
         try:
-            response = await self._session.request(
+            response = await self._sessions[-1].request(
                 request.method,
                 str(request.url),
                 data=content if len(content) < _LARGE_BODY_BYTES else aiohttp.BytesIOPayload(io.BytesIO(content)),
@@ -147,9 +164,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
                 ),
-                trace_request_ctx=request.extensions.get("progress"),
+                trace_request_ctx=progress,
+                upload_tracker=upload,
             )
         except (aiohttp.ClientError, OSError) as error:
+            if progress is not None and content and not upload.bytes_written:
+                progress.sent = "never"  # the head waits for the body, and nothing of it got as far as the kernel
             raise _translated(error, request) from error
         return httpx.Response(
             response.status, headers=response.raw_headers, stream=_Body(response, request), request=request
@@ -162,7 +182,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the session and its connections."""
-        await self._session.close()
+        for session in self._sessions:
+            await session.close()
 
 
 class _Body(httpx.AsyncByteStream):
@@ -200,29 +221,6 @@ def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) ->
             return httpx.ReadError(said, request=request)
 
 
-@asynccontextmanager
-async def _timeout(delay_s: float) -> AsyncIterator[None]:
-    """Raise TimeoutError after some s; later where the process stood still meanwhile, as with Ctrl-Z or while a laptop
-    slept: what waits in the sockets by then is read first.
-    """
-    loop = asyncio.get_running_loop()
-
-    def expire(due_at: float) -> None:
-        if loop.time() - due_at > _STOOD_STILL_S:
-            due_at = loop.time() + _TO_CATCH_UP_S
-            timers.append(loop.call_at(due_at, expire, due_at))
-        else:
-            scope.reschedule(loop.time())
-
-    due_at = loop.time() + delay_s
-    timers = [loop.call_at(due_at, expire, due_at)]
-    try:
-        async with asyncio.timeout(None) as scope:
-            yield
-    finally:
-        timers[-1].cancel()
-
-
 def _said(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
@@ -231,6 +229,12 @@ async def _note_sent(session: Any, context: Any, params: Any) -> None:
     progress = context.trace_request_ctx
     if progress is not None:
         progress.sent = "maybe"
+
+
+async def _note_reused(session: Any, context: Any, params: Any) -> None:
+    progress = context.trace_request_ctx
+    if progress is not None:
+        progress.reused = True
 
 
 def _kept_alive_socket(address: Any) -> socket.socket:
@@ -262,6 +266,7 @@ class Http:
         self._timeout = httpx.Timeout(None, connect=connect_timeout_s).as_dict()
         self._urls: dict[str, httpx.URL] = {}  # parsed once: the two endpoints
         self._room = anyio.Semaphore(MOST_LARGE)
+        self._reused = self._lost_on_reuse = 0
 
     async def send(
         self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Progress
@@ -284,8 +289,9 @@ class Http:
         stream = httpx.ByteStream(content or b"")
         request = httpx.Request(method, parsed, headers=self._headers, stream=stream, extensions=extensions)
         status: int | None = None
+        kind: Literal["connect", "lost", "timeout"]
         try:
-            async with _timeout(bounds.deadline_s):
+            async with deadline(bounds.deadline_s):
                 response = await self._transport.handle_async_request(request)
                 status, progress.sent = response.status_code, "answered"
                 body = await self._read(response, bounds.reply_bytes, progress)
@@ -295,12 +301,24 @@ class Http:
             return Failure("connect", "never", f"{type(error).__name__}: {error}")
         except (TimeoutError, httpx.TimeoutException) as error:
             # a deadline that ran out while connecting left nothing behind
-            kind: Literal["connect", "timeout"] = "connect" if progress.sent == "never" else "timeout"
+            kind = "connect" if progress.sent == "never" else "timeout"
             return Failure(kind, progress.sent, _said(error), status)
         except (httpx.TransportError, BrokenBodyError) as error:
-            return Failure("lost", "answered" if status else "maybe", f"{type(error).__name__}: {error}", status)
+            self._count_reuse(progress, lost=status is None)
+            kind = "connect" if progress.sent == "never" else "lost"
+            return Failure(kind, progress.sent, f"{type(error).__name__}: {error}", status)
+        self._count_reuse(progress, lost=False)
         headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers.raw}
         return Reply(status, headers, body)
+
+    def _count_reuse(self, progress: Progress, *, lost: bool) -> None:
+        """Stop keeping connections to a server that closes them after each reply without saying so: a request that meets
+        the closing is lost, and nobody can tell whether it was read.
+        """
+        self._reused += progress.reused
+        self._lost_on_reuse += progress.reused and lost
+        if self._lost_on_reuse >= _MOST_LOST and self._lost_on_reuse > _MOST_LOST_SHARE * self._reused:
+            self._transport.keep_no_connections()
 
     async def _read(self, response: httpx.Response, most_bytes: int, progress: Progress) -> bytes:
         assert isinstance(response.stream, httpx.AsyncByteStream)
