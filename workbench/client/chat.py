@@ -14,7 +14,7 @@ from workbench.client.body import LARGE_BYTES
 from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Progress, Reply
 from workbench.errors import KeyRejectedError, UnreachableError
-from workbench.records import Attempt, CallRecord, ChatRequest, Model, Outcome, ToolCall
+from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, Outcome, ToolCall
 from workbench.settings import Endpoint
 
 LIST_DEADLINE_S = 30.0
@@ -126,22 +126,25 @@ class ChatClient:
     def _redacted(self, verdict: outcome.Verdict) -> outcome.Verdict:
         """The same without the key, which decoding may have put together from parts or another encoding."""
         evidence, error_text = self._redact(verdict.evidence), self._redact.optional(verdict.error_text)
+        if evidence != verdict.evidence or error_text != verdict.error_text:
+            verdict = verdict._replace(evidence=evidence, error_text=error_text)
         completion = verdict.completion
-        if completion is not None:
-            optional = self._redact.optional
-            completion = msgspec.structs.replace(
-                completion,
-                answer=optional(completion.answer),
-                reasoning=optional(completion.reasoning),
-                tool_calls=tuple(
-                    ToolCall(optional(call.id), self._redact(call.name), self._redact(call.arguments))
-                    for call in completion.tool_calls
-                ),
-                finish_reason=optional(completion.finish_reason),
-                served_model=optional(completion.served_model),
-                response_id=optional(completion.response_id),
-            )
-        return verdict._replace(evidence=evidence, error_text=error_text, completion=completion)
+        if completion is None or not self._redact.finds("\n".join(filter(None, _texts(completion)))):
+            return verdict
+        optional = self._redact.optional
+        completion = msgspec.structs.replace(
+            completion,
+            answer=optional(completion.answer),
+            reasoning=optional(completion.reasoning),
+            tool_calls=tuple(
+                ToolCall(optional(call.id), self._redact(call.name), self._redact(call.arguments))
+                for call in completion.tool_calls
+            ),
+            finish_reason=optional(completion.finish_reason),
+            served_model=optional(completion.served_model),
+            response_id=optional(completion.response_id),
+        )
+        return verdict._replace(completion=completion)
 
     async def _key_is_good(self) -> bool:
         """Ask the platform whether it takes the key; once for all calls that make one doubt at the same time.
@@ -158,6 +161,14 @@ class ChatClient:
                     self._key_was_good = isinstance(reply, Reply) and reply.status == 200
                     self._looked_into_at = time.monotonic()
         return self._key_was_good
+
+
+def _texts(said: Completion) -> list[str | None]:
+    """Everything in a completion that a model or a server wrote, decoded."""
+    texts = [said.answer, said.reasoning, said.served_model, said.response_id, said.finish_reason]
+    for call in said.tool_calls:
+        texts += (call.id, call.name, call.arguments)
+    return texts
 
 
 def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:

@@ -32,6 +32,10 @@ class Redactor:
             end = found.end()
         return "".join([*parts, text[end:]])
 
+    def finds(self, text: str) -> bool:
+        """Whether the key is in a text as it is."""
+        return self._key is not None and self._key in text
+
     def optional(self, text: str | None) -> str | None:
         """The same, where there may be no text."""
         return None if text is None else self(text)

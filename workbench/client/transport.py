@@ -7,7 +7,7 @@ What rests on it is knowing whether a request may have reached the platform, bec
     answered  the same errors, raised while the body is read       the status line had arrived
 
 The boundary between never and maybe is aiohttp's signal that the head is about to be written, the careful side; where
-nothing of the body reached the kernel, as on a connection that the server had closed, it is never after all.
+the body could not be written to its end, as on a connection that the server had closed, it is never after all.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ import httpx
 import msgspec
 
 from workbench.client.body import MOST_LARGE, BrokenBodyError, UnreadableError, read_body
-from workbench.client.deadline import deadline
+from workbench.client.deadline import Deadline
 from workbench.loading import tls_context
 from workbench.records import Sent
 
@@ -63,7 +63,7 @@ class Progress:
         self.sent_at = datetime.now(UTC)
         self.started = time.perf_counter()
         self.ended: float | None = None
-        self.reused = False
+        self.reused = True
         """Whether the connection had carried a request before."""
         self._room: anyio.Semaphore | None = None
 
@@ -114,7 +114,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             _Transport.max_size = READ_BYTES
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
-        trace.on_connection_reuseconn.append(_note_reused)
+        trace.on_connection_create_start.append(_note_connecting)
         self._proxy, self._verify = proxy, verify
         self._proxy_scheme = urlsplit(proxy or "").scheme
         self._trace = trace
@@ -151,7 +151,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         timeout = request.extensions.get("timeout", {})
         progress = request.extensions.get("progress")
         content = await request.aread()
-        upload = aiohttp.UploadTracker()
         try:
             response = await self._sessions[-1].request(
                 request.method,
@@ -165,11 +164,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                     total=None, sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
                 ),
                 trace_request_ctx=progress,
-                upload_tracker=upload,
             )
         except (aiohttp.ClientError, OSError) as error:
-            if progress is not None and content and not upload.bytes_written:
-                progress.sent = "never"  # the head waits for the body, and nothing of it got as far as the kernel
+            if progress is not None and content and isinstance(error.__cause__, aiohttp.ClientConnectionResetError):
+                progress.sent = "never"  # the connection was closed before the whole body was written
             raise _translated(error, request) from error
         return httpx.Response(
             response.status, headers=response.raw_headers, stream=_Body(response, request), request=request
@@ -231,10 +229,10 @@ async def _note_sent(session: Any, context: Any, params: Any) -> None:
         progress.sent = "maybe"
 
 
-async def _note_reused(session: Any, context: Any, params: Any) -> None:
+async def _note_connecting(session: Any, context: Any, params: Any) -> None:
     progress = context.trace_request_ctx
     if progress is not None:
-        progress.reused = True
+        progress.reused = False
 
 
 def _kept_alive_socket(address: Any) -> socket.socket:
@@ -291,10 +289,13 @@ class Http:
         status: int | None = None
         kind: Literal["connect", "lost", "timeout"]
         try:
-            async with deadline(bounds.deadline_s):
+            async with Deadline(bounds.deadline_s):
                 response = await self._transport.handle_async_request(request)
                 status, progress.sent = response.status_code, "answered"
-                body = await self._read(response, bounds.reply_bytes, progress)
+                headers = {
+                    name.lower().decode("latin-1"): text.decode("latin-1") for name, text in response.headers.raw
+                }
+                body = await self._read(response, headers.get("content-encoding", ""), bounds.reply_bytes, progress)
         except UnreadableError as error:
             return Failure("unreadable", "answered", str(error), status)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
@@ -308,7 +309,6 @@ class Http:
             kind = "connect" if progress.sent == "never" else "lost"
             return Failure(kind, progress.sent, f"{type(error).__name__}: {error}", status)
         self._count_reuse(progress, lost=False)
-        headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers.raw}
         return Reply(status, headers, body)
 
     def _count_reuse(self, progress: Progress, *, lost: bool) -> None:
@@ -320,9 +320,9 @@ class Http:
         if self._lost_on_reuse >= _MOST_LOST and self._lost_on_reuse > _MOST_LOST_SHARE * self._reused:
             self._transport.keep_no_connections()
 
-    async def _read(self, response: httpx.Response, most_bytes: int, progress: Progress) -> bytes:
+    async def _read(self, response: httpx.Response, coding: str, most_bytes: int, progress: Progress) -> bytes:
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        coding = response.headers.get("content-encoding", "").strip().lower()
+        coding = coding.strip().lower()
         try:  # read here and not by httpx, which unpacks without a bound, and as many times as it is told to
             return await read_body(response.stream, coding, most_bytes, lambda: progress.take(self._room))
         finally:

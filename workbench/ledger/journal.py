@@ -26,7 +26,7 @@ import msgspec
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
 from workbench.ledger.packing import Frame, compressor, frame_of
-from workbench.ledger.recovery import SUFFIX, Unpacked
+from workbench.ledger.recovery import SUFFIX, Unpacked, named
 
 LEAST_RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
@@ -68,9 +68,10 @@ class JournalWriter:
         self._reserve: int | None = None
         self._reserve_bytes = 0
         self._longest_frame_bytes = 0
+        self._reserve_is_due = False
         self.bytes_in_file = 0
         """Uncompressed, in the file that is open: what an ingest of it will read."""
-        self._kinds_in_file: dict[str, int] = {}
+        self._kinds_in_file: dict[bytes, int] = {}
         self._longest_in_file = 0
         self.whole: dict[str, Unpacked] = {}
         """What the files hold that were closed, by name: nobody need walk through them to know that they are whole."""
@@ -129,7 +130,9 @@ class JournalWriter:
         for kind, count in frame.kinds.items():
             self._kinds_in_file[kind] = self._kinds_in_file.get(kind, 0) + count
         self._longest_in_file = max(self._longest_in_file, frame.longest_line_bytes)
-        self._longest_frame_bytes = max(self._longest_frame_bytes, len(frame.content))
+        if len(frame.content) > self._longest_frame_bytes:
+            self._longest_frame_bytes = len(frame.content)
+            self._reserve_is_due = True
         self._written += frame.entries
         self._unsynced.append((self._written, self._end, frame))
         self._to_sync.set()
@@ -202,7 +205,7 @@ class JournalWriter:
             path, fd = self._path, self._fd
             self._path = self._fd = None
         if path is not None:
-            self.whole[path.name] = Unpacked(self._kinds_in_file, self._longest_in_file, self.bytes_in_file)
+            self.whole[path.name] = Unpacked(named(self._kinds_in_file), self._longest_in_file, self.bytes_in_file)
         if fd is not None:
             os.close(fd)  # which also frees the lock
         return path
@@ -264,6 +267,9 @@ class JournalWriter:
         Raises:
             JournalFullError: The disk has no room for it.
         """
+        if not self._reserve_is_due:
+            return
+        self._reserve_is_due = False
         if self.trouble or self._reserve is None or self._wanted_reserve() <= self._reserve_bytes:
             return
         try:

@@ -18,7 +18,7 @@ class Frame(msgspec.Struct, frozen=True):
     entries: int
     content: bytes
     """Compressed."""
-    kinds: dict[str, int]
+    kinds: dict[bytes, int]
     size_bytes: int
     """Not compressed."""
     longest_line_bytes: int
@@ -41,7 +41,7 @@ def packed(entry: Entry) -> Frame:
 def frame_of(lines: list[bytes], by: ZstdCompressor) -> Frame:
     """Journal lines as one frame."""
     content = b"\n".join(lines) + b"\n"
-    kinds: dict[str, int] = {}
+    kinds: dict[bytes, int] = {}
     count_kinds(lines, kinds)
     compressed = by.compress(content, mode=ZstdCompressor.FLUSH_FRAME)
     return Frame(len(lines), compressed, kinds, len(content), max(map(len, lines)))

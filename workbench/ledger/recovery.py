@@ -45,7 +45,7 @@ class Counts:
     """Counts the lines of frames."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, int] = {}
+        self.kinds: dict[bytes, int] = {}
         self.longest_line_bytes = self.size_bytes = 0
 
     def add(self, content: bytes) -> None:
@@ -57,7 +57,7 @@ class Counts:
 
     def unpacked(self, torn: Stretch | None = None, damaged: tuple[Stretch, ...] = ()) -> Unpacked:
         """What was counted so far."""
-        return Unpacked(self.kinds, self.longest_line_bytes, self.size_bytes, torn, damaged)
+        return Unpacked(named(self.kinds), self.longest_line_bytes, self.size_bytes, torn, damaged)
 
 
 def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
@@ -95,7 +95,7 @@ def read_frames(journal: Path, take: Callable[[bytes], None]) -> tuple[Stretch |
     return Stretch(end, size - end) if size > end else None, tuple(damaged)
 
 
-def count_kinds(lines: Iterable[bytes], counts: dict[str, int]) -> None:
+def count_kinds(lines: Iterable[bytes], counts: dict[bytes, int]) -> None:
     """Count journal lines by kind, which each begins with: `{"kind":"intent",…`.
 
     Args:
@@ -103,8 +103,13 @@ def count_kinds(lines: Iterable[bytes], counts: dict[str, int]) -> None:
         counts: Added to.
     """
     for line in lines:
-        kind = line[_KIND_STARTS : line.find(b'"', _KIND_STARTS)].decode("utf-8", "replace")
+        kind = line[_KIND_STARTS : line.find(b'"', _KIND_STARTS)]
         counts[kind] = counts.get(kind, 0) + 1
+
+
+def named(counts: dict[bytes, int]) -> dict[str, int]:
+    """The same counts with texts for kinds."""
+    return {kind.decode("utf-8", "replace"): count for kind, count in counts.items()}
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[bytes, int, int]]:

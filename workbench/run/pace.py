@@ -61,6 +61,11 @@ class Pace:
         """How many may be in flight now, over all routes."""
         return min(self._run.allowed, sum(route.allowed for route in self._routes))
 
+    @property
+    def run_allowed(self) -> int:
+        """The run's own limit, whatever those of its routes are."""
+        return self._run.allowed
+
     def allows(self, route: int, flying: int) -> bool:
         """Whether a route may have one more in flight than it has."""
         return flying < self._routes[route].allowed

@@ -151,7 +151,7 @@ class Work:
 
     async def _send_what_is_left(self) -> None:
         while not self.stop and not self._queue.exhausted:
-            if self._progress.in_flight >= self._pace.allowed or not self._queue.is_ready():
+            if self._progress.in_flight >= self._pace.run_allowed or not self._queue.is_ready():
                 self._write()
                 self._slots.rest()
                 self._give_up_waiting()
