@@ -133,8 +133,9 @@ class JournalWriter:
         if len(frame.content) > self._longest_frame_bytes:
             self._longest_frame_bytes = len(frame.content)
             self._reserve_is_due = True
+        # first this: a sync that counts the frame as written must find it here, or it would be written and counted again
+        self._unsynced.append((self._written + frame.entries, self._end, frame))
         self._written += frame.entries
-        self._unsynced.append((self._written, self._end, frame))
         self._to_sync.set()
 
     def _start_anew(self) -> None:
