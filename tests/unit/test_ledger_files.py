@@ -72,6 +72,20 @@ def test_a_link_to_a_ledger_has_the_same_log(ledger: Ledger) -> None:
         assert db.execute("SELECT count(*) FROM responses WHERE run_id = 'r9'").fetchone() == (5,)
 
 
+def test_long_answers_are_taken_in_at_once(ledger: Ledger) -> None:
+    text = "x" * 15 * 2**20
+    for run_id, answers in (("r1", 2), ("r2", 6), ("r3", 6)):
+        writer = JournalWriter(ledger.journal_folder)
+        writer.append(started(run_id, answers))
+        for number in range(1, answers + 1):
+            writer.append(intent(run_id, number))
+            writer.append(answer(run_id, number, answer=text, raw=text))
+            writer.flush()
+        writer.close()
+        done = ingest(ledger, whole=writer.whole)
+        assert (done.journals, done.deferred) == (1, "")
+
+
 @pytest.mark.parametrize("seeds", [3, pytest.param(60, marks=pytest.mark.long)])
 def test_an_ingest_killed_at_any_moment_loses_nothing(ledger: Ledger, seeds: int) -> None:
     chance = random.Random(seeds)

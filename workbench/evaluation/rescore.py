@@ -16,7 +16,7 @@ from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.scorers import score
 
 _ANSWERS_AT_ONCE = 2_000
-_BYTES_AT_ONCE = 2**26  # of answers: so that a few long ones do not fill the memory
+_BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the memory
 _ANSWERS_A_FILE = 20_000
 
 

@@ -88,7 +88,7 @@ def ingest(
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
-            if "memory_limit" not in str(error) or factor == _MEMORY_FACTORS[-1]:  # as all such errors advise
+            if not _lacks_memory(error) or factor == _MEMORY_FACTORS[-1]:
                 return Ingested(deferred=f"the ledger cannot be written: {error}")
     return Ingested()
 
@@ -118,9 +118,9 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
             if not _is_dead(journal):
                 continue
             taken[journal] = _ingest_one(journal, db, whole.get(journal.name), factor)
-        except duckdb.OutOfMemoryException:
-            raise
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
+            if _lacks_memory(error):
+                raise
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 db.execute("ROLLBACK")
             if not done.deferred:
@@ -156,9 +156,12 @@ def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | 
     if known is not None:
         try:
             return _ingest_lines(journal, db, known, factor)
-        except duckdb.OutOfMemoryException:
-            raise
-        except (duckdb.Error, WorkbenchError):  # it is not as its writer left it: then it is read as others are
+        except (
+            duckdb.Error,
+            WorkbenchError,
+        ) as error:  # it is not as its writer left it: then it is read as others are
+            if _lacks_memory(error):
+                raise
             with contextlib.suppress(duckdb.TransactionException):
                 db.execute("ROLLBACK")
     return _ingest_lines(journal, db, None, factor)
@@ -170,8 +173,11 @@ def _ingest_lines(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked 
         if _is_ingested(db, journal):
             return msgspec.structs.replace(content, kinds={})
         db.execute("BEGIN")
+        begun_bytes = 0  # what was taken in before stays in memory until the transaction ends
         for lines, held in parts:
-            stage(db, lines, held, memory_mib(held, INGEST_MEMORY_MIB) * factor)
+            begun_bytes += held.size_bytes
+            in_all = msgspec.structs.replace(held, size_bytes=begun_bytes)
+            stage(db, lines, held, memory_mib(in_all, INGEST_MEMORY_MIB) * factor)
             db.execute(sql("ingest"))
         insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
         db.execute("DROP TABLE IF EXISTS staged")
@@ -252,6 +258,11 @@ def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, most_mi
 
 def _counts(kinds: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing"
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether DuckDB may take more and would then succeed; a commit that lacks memory has an error class of its own."""
+    return isinstance(error, duckdb.Error) and "memory_limit" in str(error)  # as all such errors advise
 
 
 def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:

@@ -1,15 +1,15 @@
 """Journal entries packed into checksummed Zstandard frames, as they lie in the file."""
 
-from typing import Any
-
 import msgspec
 
-from workbench.ledger.entries import Entry
+from workbench.ledger.entries import Answer
 from workbench.ledger.recovery import count_kinds
 from workbench.zstd import CompressionParameter, ZstdCompressor
 
 _FRAME_OPTIONS: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
 _LONG_CHARS = 2**20
+_LONG_FIELDS = ("answer", "reasoning", "raw")
+_KIND_BYTES = 64
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -29,13 +29,13 @@ def compressor() -> ZstdCompressor:
     return ZstdCompressor(options=_FRAME_OPTIONS)
 
 
-def packed(entry: Entry) -> Frame:
-    """One entry as a frame, made without a writer: a long one takes long, and is packed in a thread."""
-    texts = {name: getattr(entry, name) for name in entry.__struct_fields__}
-    long = {name: text for name, text in texts.items() if isinstance(text, str) and len(text) > _LONG_CHARS}
-    parts: dict[str, Any] = {name: msgspec.Raw(msgspec.json.encode(text)) for name, text in long.items()}
-    line = msgspec.json.encode(msgspec.structs.replace(entry, **parts))  # one by one: each keeps all threads waiting
-    return frame_of([line], compressor())
+def packed(entry: Answer) -> Frame:
+    """One answer as a frame, made without a writer: a long one takes long, and is packed in a thread."""
+    line = _line(entry)
+    kind: dict[bytes, int] = {}
+    count_kinds([bytes(line[:_KIND_BYTES])], kind)
+    content = compressor().compress(line, mode=ZstdCompressor.FLUSH_FRAME)
+    return Frame(1, content, kind, len(line), len(line) - 1)
 
 
 def frame_of(lines: list[bytes], by: ZstdCompressor) -> Frame:
@@ -45,3 +45,20 @@ def frame_of(lines: list[bytes], by: ZstdCompressor) -> Frame:
     count_kinds(lines, kinds)
     compressed = by.compress(content, mode=ZstdCompressor.FLUSH_FRAME)
     return Frame(len(lines), compressed, kinds, len(content), max(map(len, lines)))
+
+
+def _line(entry: Answer) -> bytearray:
+    """An answer as JSON, in one buffer that grows: copies of long texts are memory that a run may not have.
+
+    They are encoded one by one, as each keeps all threads waiting for as long as it takes.
+    """
+    texts = {name: getattr(entry, name) for name in _LONG_FIELDS}
+    long = {name: text for name, text in texts.items() if text is not None and len(text) > _LONG_CHARS}
+    line, encoder = bytearray(), msgspec.json.Encoder()
+    encoder.encode_into(msgspec.structs.replace(entry, **dict.fromkeys(long)), line)
+    del line[-1:]  # the brace at its end
+    for name, text in long.items():
+        line += f',"{name}":'.encode()
+        encoder.encode_into(text, line, len(line))
+    line += b"}\n"
+    return line

@@ -177,6 +177,9 @@ class Conductor:
         self._calls_to_ingest += 1
         if self._calls_to_ingest >= INGEST_EVERY_CALLS or self._journal.bytes_in_file >= INGEST_EVERY_BYTES:
             self._calls_to_ingest = 0
+            # at once, even while an ingest is under way: DuckDB takes a file in a single transaction, in memory
+            with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
+                self._journal.rotate()
             self._ingest_due.set()
 
     async def _ingest_when_due(self) -> None:
@@ -184,8 +187,6 @@ class Conductor:
         while True:
             await self._ingest_due.wait()
             self._ingest_due = anyio.Event()
-            with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
-                self._journal.rotate()
             await anyio.to_thread.run_sync(self._ingest)
 
     def _ingest(self) -> None:

@@ -261,8 +261,8 @@ class Work:
         with anyio.CancelScope(shield=True):  # it has arrived
             frame = await anyio.to_thread.run_sync(packed, entry, limiter=self._packing)
         number = self._journal.append_frame(frame)
-        self._settle(turn, without_texts(record), number)
         self._write()
+        self._settle(turn, without_texts(record), number)
 
     def _settle(self, turn: Turn, record: CallRecord, number: int) -> None:
         """Let everything that watches the run know how a call ended; `number` is its entry's in the journal."""
