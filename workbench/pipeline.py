@@ -162,6 +162,7 @@ def _finished(
         "status": ending.status,
         "reason": ending.reason or None,
         **ending.tally.numbers(),
+        "failed_routes": msgspec.to_builtins(ending.failed_routes, builtin_types=(datetime,)),
         "duration_s": ending.duration_s,
         "ledger": str(ledger.path),
         "report": report,

@@ -1,6 +1,8 @@
 """Every limit of the configuration holds, and is felt when it is taken out."""
 
+import socket
 import time
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -113,3 +115,37 @@ def test_the_time_limit_is_the_one_that_is_set() -> None:
         begin = time.monotonic()
         assert caller.ask("m").status_code == 408
         assert 9 < (time.monotonic() - begin) * 50 < 60
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /api/chat/completions HTTP/1.1\r\nHost: here\r\n"])
+def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes) -> None:
+    with ThreadedServer(platform_of({"id": "m"}, limits={"request_s": 0.2})) as server, connected(server) as connection:
+        connection.sendall(sent)
+        assert connection.recv(1000) == b""
+
+
+def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    with ThreadedServer(platform_of({"id": "m"}, limits={"request_s": 0.2})) as server, connected(server) as connection:
+        lines = (
+            "POST /api/chat/completions HTTP/1.1",
+            "Host: here",
+            f"Authorization: Bearer {server.key}",
+            "Content-Type: application/json",
+            "Content-Length: 100",
+        )
+        connection.sendall("\r\n".join([*lines, "", '{"model":']).encode())
+        assert b" 408 " in connection.recv(1000).splitlines()[0]
+
+
+def test_a_connection_that_has_brought_a_request_stays_open() -> None:
+    with ThreadedServer(platform_of({"id": "m"}, limits={"request_s": 0.2})) as server, connected(server) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert b" 200 " in connection.recv(1000).splitlines()[0]
+            time.sleep(0.4)  # beyond the limit for the first request
+
+
+def connected(server: ThreadedServer) -> socket.socket:
+    address = urlsplit(server.base_url)
+    assert address.hostname is not None
+    return socket.create_connection((address.hostname, address.port or 80), timeout=10)

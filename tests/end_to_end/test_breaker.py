@@ -1,5 +1,6 @@
 """A route that is down costs a few calls, and the others go on."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
 from workbench.run.breaker import IN_A_ROW, MOST_TRIALS
+from workbench.run.conduct import MOST_NAMED
 
 GOOD = {"id": "good", "skill": "arithmetic"}
 
@@ -42,6 +44,22 @@ def test_a_route_that_is_paused_when_the_run_ends_is_named(tmp_path: Path) -> No
         done = bench("run", "job.toml", "--no-report", code=3)
     assert re.search(r"dead has failed since .* UTC and is paused: route_down 5 times in a row", done.stdout)
     assert "good has failed" not in done.stdout
+
+
+def test_many_failed_routes_are_one_line_and_a_table(tmp_path: Path) -> None:
+    dead = [f"dead-{number}" for number in range(MOST_NAMED + 1)]
+    routes = ({"id": name, "unavailable": True} for name in dead)
+    with ThreadedServer(platform_of(*routes, GOOD, limits={"retries": 0})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(IN_A_ROW))
+        bench.write("job.toml", job(*dead, "good"))
+        done = bench("run", "job.toml", "--no-report", code=3)
+        again = json.loads(bench("run", "job.toml", "--no-report", "--json", code=3).stdout)
+    assert done.stdout.splitlines()[0].endswith(f"incomplete: {len(dead)} routes failed")
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("dead-")]
+    assert sorted(row[:5] for row in rows) == [[name, "paused", "route_down", str(IN_A_ROW), "0"] for name in dead]
+    assert sorted(route["model"] for route in again["failed_routes"]) == dead
+    assert {route["state"] for route in again["failed_routes"]} == {"paused"}
 
 
 def test_a_route_that_comes_back_is_asked_to_the_end(tmp_path: Path) -> None:

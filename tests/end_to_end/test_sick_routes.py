@@ -24,7 +24,10 @@ SICK: dict[str, dict[str, Any]] = {
 
 
 def span_s(folder: Path, models: list[dict[str, Any]], *options: str, limit: int) -> tuple[float, Counter[str]]:
-    """How long the healthy route took from its first call to its last answer, and how often each route was asked."""
+    """How long the healthy route took from its first call to its last answer, and how often each route was asked.
+
+    It may have `LIMIT` requests in flight, and the run `limit`.
+    """
     with ThreadedServer(platform_of(*models, limits={"retries": 0}, clock_speed=SPEED)) as server:
         folder.mkdir(parents=True)
         bench = Workbench(folder, server)
@@ -41,10 +44,42 @@ def span_s(folder: Path, models: list[dict[str, Any]], *options: str, limit: int
     return float(row[0]), asked
 
 
+EVERY_KIND = ["429", "hangs", *(pytest.param(name, marks=pytest.mark.long) for name in ("408", "502"))]
+
+
+def held(folder: Path) -> tuple[int, int]:
+    """How many slots the sick route held at most, in all and with calls that were sent after it was paused."""
+    with duckdb.connect(folder / "ledger.duckdb", read_only=True) as db:
+        calls = db.execute("SELECT sent_at, ended_at FROM attempts WHERE model = 'sick' ORDER BY sent_at").fetchall()
+    first, enough = sorted(ended_at for _, ended_at in calls)[:: IN_A_ROW - 1][:2]
+    paused_at = max(enough, *(ended_at for sent_at, ended_at in calls if sent_at <= first))  # of 429, a whole burst
+    return most_at_once(calls), most_at_once([call for call in calls if call[0] > paused_at])
+
+
+def most_at_once(calls: list[tuple[Any, Any]]) -> int:
+    """The most calls in flight together, which is when one of them was sent."""
+    return max((sum(sent <= moment < ended for sent, ended in calls) for moment, _ in calls), default=0)
+
+
 @pytest.mark.parametrize("options", [(), ("--fixed",)], ids=["adaptive", "fixed"])
-@pytest.mark.parametrize(
-    "sick", ["429", "hangs", *(pytest.param(name, marks=pytest.mark.long) for name in ("408", "502"))]
-)
+@pytest.mark.parametrize("sick", EVERY_KIND)
+def test_without_slots_to_spare_a_healthy_route_loses_those_that_a_sick_one_holds(
+    tmp_path: Path, sick: str, options: tuple[str, ...]
+) -> None:
+    models = [GOOD, {"id": "sick", **SICK[sick]}]
+    for number in range(3):  # the machine has other work, too
+        beside_s, _ = span_s(tmp_path / f"beside {number}", models, *options, limit=LIMIT)
+        most, once_paused = held(tmp_path / f"beside {number}")
+        alone_s, _ = span_s(tmp_path / f"alone {number}", models[:1], *options, limit=LIMIT - most)
+        print(f"{sick} {options}: beside {beside_s:.2f} s, without the {most} slots it held {alone_s:.2f} s")
+        assert once_paused <= 1
+        if beside_s < 1.1 * alone_s:
+            break
+    assert beside_s < 1.1 * alone_s
+
+
+@pytest.mark.parametrize("options", [(), ("--fixed",)], ids=["adaptive", "fixed"])
+@pytest.mark.parametrize("sick", EVERY_KIND)
 def test_a_healthy_route_is_as_quick_beside_a_sick_one(tmp_path: Path, sick: str, options: tuple[str, ...]) -> None:
     models = [GOOD, {"id": "sick", **SICK[sick]}]
     for number in range(3):  # the machine has other work, too

@@ -15,14 +15,19 @@ import click
 import msgspec
 
 from workbench.cli import options
-from workbench.cli.output import echo, print_json, say
+from workbench.cli.output import echo, print_json, print_table, say
 from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
 from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
+from workbench.run.conduct import MOST_NAMED
 from workbench.run.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
 DUE = "due"
+_FAILED_ROUTES = {
+    "model": "failed route", "state": "state", "outcome": "failure", "in_a_row": "in a row",
+    "failed_trials": "failed trials", "failing_since": "since (UTC)",
+}  # fmt: skip
 _YEARS = (1970, 9000)
 """Calendars go wrong at the ends of what they can say."""
 _MAY_GO_ON = (0, 3, 7, 100)
@@ -204,6 +209,8 @@ def _print_result(finished: Finished, continuation: str) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in result["outcomes"].items())
     echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
     echo(balance)
+    if len(result["failed_routes"]) > MOST_NAMED:
+        print_table(result["failed_routes"], _FAILED_ROUTES)
     if finished.exit_code:
         echo(f"continue with: {continuation}")
     if result["report"]:

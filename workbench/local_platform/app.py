@@ -104,7 +104,7 @@ class Platform:
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """`POST /api/chat/completions`, streamed and not."""
         account = self._account_of(request)
-        raw = await _body_of(request)
+        raw = await _body_of(request, self.config.limits.request_s)
         repeat = self._repeats.count(raw) if self._has_faults else 0
         call = self._catalogue.call(account, request.content_type, raw, repeat)
         request[_ACCESS].model = call.requested
@@ -242,13 +242,16 @@ class Platform:
         self._accounts.close()
 
 
-async def _body_of(request: web.Request) -> bytes:
+async def _body_of(request: web.Request, patience_s: float) -> bytes:
     if request.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
         raise RefusedError(415, "the body is compressed; send it as it is")
     try:
-        return await request.read()
+        async with asyncio.timeout(patience_s):
+            return await request.read()
     except web.HTTPException:  # larger than a body may be
         raise
+    except TimeoutError as error:
+        raise RefusedError(408, f"the body did not come within {patience_s:g} s") from error
     except Exception as error:  # cut off, and whatever else a socket brings
         raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error
 

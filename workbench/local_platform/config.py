@@ -145,6 +145,8 @@ class Limits(_Table, frozen=True):
     body_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**30)] = 32 * 2**20
     header_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**20)] = 16 * 2**10
     """Of one header line."""
+    request_s: PositiveSeconds = 60.0
+    """How long a caller may take to send a request's head, and then its body."""
 
 
 class Allowance(_Table, frozen=True):

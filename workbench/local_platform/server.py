@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from types import TracebackType
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -26,9 +27,26 @@ _QUIET.propagate = False  # what callers do wrong is told to them, and in the ac
 
 
 class _Protocol(web.RequestHandler):
-    """Refuses in the platform's own shape what is hardly HTTP."""
+    """Refuses in the platform's own shape what is hardly HTTP, and closes connections on which no request comes."""
 
-    __slots__ = ()
+    __slots__ = ("_silence",)
+    _silence: asyncio.TimerHandle | None
+
+    def __init__(self, listener: "_Listener", options: dict[str, Any], silence_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        super().__init__(listener, loop=loop, **options)
+        self._silence = loop.call_later(silence_s, self.force_close)
+
+    def heard(self) -> None:
+        """A request has come."""
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Nothing is waited for any more."""
+        self.heard()
+        super().connection_lost(exc)
 
     def handle_error(
         self,
@@ -46,21 +64,25 @@ class _Protocol(web.RequestHandler):
 
 
 class _Listener(web.Server):
+    """Makes a `_Protocol` for every connection: aiohttp has no setting for what it says of broken requests.
+
+    Args:
+        made: What an `AppRunner` made for the application.
+        silence_s: How long the first request may take to come.
+        options: Of every connection.
+    """
+
+    def __init__(self, made: web.Server, silence_s: float, **options: Any) -> None:
+        super().__init__(made.request_handler, request_factory=self._begin, handler_cancellation=True)
+        self._made, self._options, self._silence_s = made, options, silence_s
+
+    def _begin(self, message: Any, payload: Any, protocol: web.RequestHandler, *rest: Any) -> web.BaseRequest:
+        if isinstance(protocol, _Protocol):
+            protocol.heard()
+        return self._made.request_factory(message, payload, protocol, *rest)
+
     def __call__(self) -> web.RequestHandler:
-        return _Protocol(self, loop=self._loop, **self._kwargs)
-
-
-class _Runner(web.AppRunner):
-    """An AppRunner whose connections speak `_Protocol`: aiohttp has no setting for what it says of broken requests."""
-
-    async def _make_server(self) -> web.Server:
-        made = await super()._make_server()
-        return _Listener(
-            made.request_handler,
-            request_factory=made.request_factory,
-            handler_cancellation=made.handler_cancellation,
-            **made._kwargs,
-        )
+        return _Protocol(self, self._options, self._silence_s)
 
 
 class Server:
@@ -78,17 +100,8 @@ class Server:
     ) -> None:
         self.platform, self.drain_s = platform, drain_s
         self._host, self._port = host, port
-        limits = platform.config.limits
-        self._runner = _Runner(
-            platform.application(),
-            logger=_QUIET,
-            access_log=None,
-            shutdown_timeout=drain_s,
-            handler_cancellation=True,  # a caller that leaves cancels what was asked for it
-            max_line_size=limits.header_bytes,
-            max_field_size=limits.header_bytes,
-            auto_decompress=False,  # a body that cannot be unpacked would cost the connection
-        )
+        self._application = web.AppRunner(platform.application())
+        self._runner: web.ServerRunner | None = None
 
     async def start(self) -> str:
         """Listen, and return the base URL (without `/api`).
@@ -96,11 +109,24 @@ class Server:
         Raises:
             ConfigError: The address cannot be bound.
         """
+        await self._application.setup()
+        made, limits = self._application.server, self.platform.config.limits
+        assert made is not None
+        listener = _Listener(
+            made,
+            limits.request_s,
+            logger=_QUIET,
+            access_log=None,
+            max_line_size=limits.header_bytes,
+            max_field_size=limits.header_bytes,
+            auto_decompress=False,  # a body that cannot be unpacked would cost the connection
+        )
+        self._runner = web.ServerRunner(listener, shutdown_timeout=self.drain_s)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self._host, self._port, backlog=_BACKLOG).start()
         except (OSError, UnicodeError) as error:
-            await self._runner.cleanup()
+            await self.stop()
             raise ConfigError(
                 f"cannot listen on {self._host}:{self._port}: {getattr(error, 'strerror', None) or error}"
             ) from error
@@ -109,7 +135,9 @@ class Server:
 
     async def stop(self) -> None:
         """Stop listening, and give requests in flight some time to end."""
-        await self._runner.cleanup()
+        if self._runner is not None:
+            await self._runner.cleanup()
+        await self._application.cleanup()
 
 
 async def serve(

@@ -20,6 +20,7 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.records import Model
+from workbench.run.notices import FailedRoute
 from workbench.run.progress import Progress
 from workbench.run.signals import caught
 from workbench.run.tally import Tally
@@ -32,7 +33,8 @@ _ITEMS_A_FRAME = 1000
 _SIGNALLED = 128
 """Exit codes above it are of signals."""
 _STOPPED = 7
-_MOST_NAMED = 3
+MOST_NAMED = 3
+"""Of more failed routes the run's last line says only how many."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Ending:
     """What a person should be told of the ingests."""
     told_to_stop: bool
     """Whether a signal came, whatever had stopped the sending before."""
+    failed_routes: tuple[FailedRoute, ...] = ()
 
 
 class Conductor:
@@ -164,7 +167,9 @@ class Conductor:
         reason = "; ".join(filter(None, said))
         if status == "incomplete" and not reason:
             reason = f"a rerun asks again what failed: {work.mendable} of {tally.planned} requests"
-        return Ending(status, code, reason, duration_s, tally, stop.error, (), work.signals > 0)
+        return Ending(
+            status, code, reason, duration_s, tally, stop.error, (), work.signals > 0, tuple(work.failed_routes)
+        )
 
     def _close(self) -> WorkbenchError | None:
         try:
@@ -197,8 +202,8 @@ class Conductor:
 
 
 def _few(given_up: list[str]) -> list[str]:
-    """What is said of routes in a line; of many only how many, as each was reported on its own."""
-    return given_up if len(given_up) <= _MOST_NAMED else [f"{len(given_up)} routes failed, each listed above"]
+    """What is said of routes in a line; of many only how many, as a table tells of each."""
+    return given_up if len(given_up) <= MOST_NAMED else [f"{len(given_up)} routes failed"]
 
 
 def _run_ended(run_id: str, ending: Ending) -> RunEnded:

@@ -4,12 +4,27 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from workbench.plan.expand import Plan
 from workbench.run.breaker import Breaker
 from workbench.run.pace import Change
 from workbench.run.slots import Slots
 
 _CUTS_SAID_EVERY_S = 60.0
+
+
+class FailedRoute(msgspec.Struct, frozen=True):
+    """A route that a run could not finish with."""
+
+    model: str
+    state: str
+    """given up, paused, or left alone: it asked for that."""
+    outcome: str | None
+    """The failure that it repeats."""
+    in_a_row: int
+    failed_trials: int
+    failing_since: datetime
 
 
 class Notices:
@@ -25,6 +40,7 @@ class Notices:
         self._plan, self._note, self._patience_s = plan, note, patience_s
         self.given_up: list[str] = []
         """What is to be said at the end."""
+        self.failed_routes: list[FailedRoute] = []
         self._cut_said_at: dict[str | None, float] = {}
         self._ghosts_said = False
 
@@ -39,31 +55,31 @@ class Notices:
             again = _utc(breaker.next_trial_at)
             self._note(f"{self._name(model)}: {failed}, next trial at {again}; other models continue")
         else:
-            self._give_up(self._failing(model, breaker, "was given up"))
+            self._give_up(model, breaker, "given up", self._failing(model, breaker, "was given up"))
 
     def out_of_patience(self, model: int, breaker: Breaker) -> None:
         """A paused route is given up, as nothing else is left."""
         waited = f"was given up after {self._patience_s:g} s with nothing else to send (run.patience_s)"
-        self._give_up(self._failing(model, breaker, waited))
+        self._give_up(model, breaker, "given up", self._failing(model, breaker, waited))
 
     def paused(self, model: int, breaker: Breaker) -> None:
         """A route is paused at the end of the run."""
-        self._give_up(self._failing(model, breaker, "is paused"))
+        self._give_up(model, breaker, "paused", self._failing(model, breaker, "is paused"))
 
     def held(self, model: int, breaker: Breaker, asked_s: float) -> None:
         """A route asked to be left alone for a while."""
         if breaker.state == "given up":
             since = _utc(breaker.held_since)
-            self._give_up(
-                f"{self._name(model)} has asked to be left alone since {since} (Retry-After), again and again"
-            )
+            text = f"{self._name(model)} has asked to be left alone since {since} (Retry-After), again and again"
+            self._give_up(model, breaker, "left alone", text)
         else:
             self._note(f"{self._name(model)}: asks to be left alone for {asked_s:.3g} s (Retry-After)")
 
-    def held_too_long(self, model: int, asked_s: float) -> None:
+    def held_too_long(self, model: int, breaker: Breaker, asked_s: float) -> None:
         """A route asked to be left alone for longer than a run waits."""
         when = datetime.now(UTC) + timedelta(seconds=asked_s)
-        self._give_up(f"{self._name(model)} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)")
+        text = f"{self._name(model)} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)"
+        self._give_up(model, breaker, "left alone", text)
 
     def late(self, requests: int) -> None:
         """Requests had no time left for another pass."""
@@ -92,7 +108,10 @@ class Notices:
             "killed or given up, and that the platform may still be working on; free them: workbench slots release"
         )
 
-    def _give_up(self, text: str) -> None:
+    def _give_up(self, model: int, breaker: Breaker, state: str, text: str) -> None:
+        since = _moment(breaker.failing_since or breaker.held_since)
+        name, outcome = self._name(model), breaker.outcome
+        self.failed_routes.append(FailedRoute(name, state, outcome, breaker.failures, breaker.failed_trials, since))
         self.given_up.append(text)
         self._note(text)
 
@@ -109,5 +128,9 @@ class Notices:
 
 def _utc(moment: float | None) -> str:
     """A time of the steady clock as people read it; None is now."""
+    return f"{_moment(moment):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _moment(moment: float | None) -> datetime:
     ago_s = 0.0 if moment is None else time.monotonic() - moment
-    return f"{datetime.now(UTC) - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"
+    return datetime.now(UTC) - timedelta(seconds=ago_s)

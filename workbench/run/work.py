@@ -23,7 +23,7 @@ from workbench.plan.expand import Plan, PlannedItem
 from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome, without_texts
 from workbench.run.ghosts import Ghosts
 from workbench.run.guard import Guard
-from workbench.run.notices import Notices
+from workbench.run.notices import FailedRoute, Notices
 from workbench.run.pace import Change, Pace
 from workbench.run.passes import LONGEST_WAIT_S, Passes
 from workbench.run.progress import Progress
@@ -133,6 +133,11 @@ class Work:
     def given_up(self) -> list[str]:
         """What is to be said of routes that failed to the end, and of requests that had no time left."""
         return self._notices.given_up
+
+    @property
+    def failed_routes(self) -> list[FailedRoute]:
+        """The routes that this run could not finish with."""
+        return self._notices.failed_routes
 
     def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
         """Send nothing more; what is in flight is waited for. The first reason stays."""
@@ -307,7 +312,7 @@ class Work:
             if breaker := self._queue.hold(model, asked_s):
                 self._notices.held(model, breaker, asked_s)
         elif self._queue.give_up(model):
-            self._notices.held_too_long(model, asked_s)
+            self._notices.held_too_long(model, self._queue.breaker(model), asked_s)
 
     def _write(self) -> bool:
         try:
