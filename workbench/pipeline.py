@@ -19,9 +19,11 @@ from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.plan.lint import Finding, ToolExperience, lint_plan
 from workbench.plan.models import planned_models
+from workbench.records import LOCAL
 from workbench.run.conduct import Conductor, Ending
 from workbench.run.provenance import new_run_id, run_started
 from workbench.run.signals import SkippedError, heeded, skippable
+from workbench.run.tempo import ACCOUNT, EMBEDDED
 from workbench.run.work import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_of
 
@@ -132,7 +134,8 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
             with slots_of(where, session.endpoint, job.run.max_in_flight, job.name) as slots:
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
                 patience_s = job.run.patience_s or by_clock
-                rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger))
+                tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
+                rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo)
                 ending = await conductor.run(rules, show_progress=options.show_progress)
             return _finished(ledger, job, run_id, ending, options.reports, heeds)
 

@@ -15,7 +15,6 @@ from workbench.display import visible
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
-from workbench.loading import lean_imports
 from workbench.records import LOCAL, Model
 from workbench.run.slots import Slots
 from workbench.scratch import ScratchFolder
@@ -80,9 +79,8 @@ async def connected(where: Where) -> AsyncIterator[Session]:
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
         process = stack.enter_context(_embedded_platform(settings)) if where.local else None
-        with lean_imports():  # while the embedded platform starts
-            from workbench.client.chat import ChatClient
-            from workbench.client.transport import Http
+        from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
+        from workbench.client.transport import Http
 
         if process is not None:
             endpoint = _announced(process)

@@ -11,12 +11,13 @@ import pytest
 
 from tests.conftest import Workbench, job, one_route, sums
 from tests.contract.asking import platform_of
-from workbench.client.outcome import CONSEQUENCES
 from workbench.job_file import RunTable
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
+from workbench.policy import POLICIES
 from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
 from workbench.run.passes import Passes
+from workbench.run.tempo import EMBEDDED
 
 
 def passes(count: int) -> str:
@@ -88,11 +89,11 @@ def test_plan_prints_the_cap(tmp_path: Path) -> None:
 def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:
     now = datetime.now(UTC)
     request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20)
-    consequence = CONSEQUENCES[outcome]
+    policy = POLICIES[outcome]
     attempt = Attempt(
         outcome,
-        consequence.accepted,
-        consequence.rerun,
+        policy.accepted,
+        policy.rerun,
         False,
         "no",
         "",
@@ -107,7 +108,7 @@ def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:
 
 
 def test_waits() -> None:
-    rule = Passes(RunTable(passes=4), local=False)
+    rule = Passes(RunTable(passes=4))
     assert rule.wait_s(ended(Outcome.OK), 1) is None
     assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 1) == 10
     assert rule.wait_s(ended(Outcome.ROUTE_DOWN), 3) == 40
@@ -116,8 +117,8 @@ def test_waits() -> None:
     assert rule.wait_s(ended(Outcome.RATE_LIMITED, 900), 1) == 900
     assert rule.wait_s(ended(Outcome.RATE_LIMITED, 901), 1) is None
     assert rule.wait_s(ended(Outcome.KEY_REJECTED), 1) is None
-    assert Passes(RunTable(passes=4), local=True).wait_s(ended(Outcome.ROUTE_COOLING, 0.3), 1) == 0.3
-    within = Passes(RunTable(passes=4, request_deadline_s=60), local=False)
+    assert Passes(RunTable(passes=4), EMBEDDED.wait_share).wait_s(ended(Outcome.ROUTE_COOLING, 0.3), 1) == 0.3
+    within = Passes(RunTable(passes=4, request_deadline_s=60))
     assert within.wait_s(ended(Outcome.ROUTE_DOWN), 1, 50) == 10
     assert within.wait_s(ended(Outcome.ROUTE_DOWN), 1, 50.1) is None
 

@@ -394,7 +394,7 @@ def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Pat
     file = write_job(bench, "full", 20, 3, ghost_s=1)
     broken = "import workbench.run.slots as s\nreal, count = s.write, [0]\n"
     broken += "def write(fd, holding):\n    count[0] += 1\n    if count[0] > 14: raise OSError(28, 'No space left')\n    real(fd, holding)\n"
-    broken += "s.write = write\nfrom workbench.cli.main import main\nmain()\n"
+    broken += "s.write = write\nfrom workbench.cli.main import console\nconsole()\n"
     done = subprocess.run(
         [sys.executable, "-c", broken, "run", file, "--no-report"],
         cwd=bench.folder, env=bench.environment, capture_output=True, text=True, timeout=60, check=False,

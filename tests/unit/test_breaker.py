@@ -5,7 +5,7 @@ from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker, End
 
 
 def opened() -> Breaker:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     for number in range(IN_A_ROW):
         assert breaker.lets_through(IN_A_ROW - 1, 0)
         assert breaker.ended(End(Outcome.ROUTE_DOWN, 0, 0)) is (number == IN_A_ROW - 1)
@@ -22,7 +22,7 @@ def test_equal_failures_in_a_row_open_it() -> None:
 
 @pytest.mark.parametrize("other", [Outcome.OK, Outcome.BAD_REQUEST, Outcome.GATEWAY_TIMEOUT, Outcome.EMPTY])
 def test_another_end_in_between_begins_the_count_anew(other: Outcome) -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     for _ in range(3):
         for _ in range(IN_A_ROW - 1):
             breaker.ended(End(Outcome.ROUTE_DOWN, 0, 0))
@@ -31,19 +31,19 @@ def test_another_end_in_between_begins_the_count_anew(other: Outcome) -> None:
 
 
 def test_refusals_of_the_account_say_nothing_of_the_route() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     for _ in range(20):
         breaker.ended(End(Outcome.ALLOWANCE_SUSPECTED, 0, 0))
     assert breaker.state == "closed"
 
 
 def test_a_route_that_only_refuses_is_paused_once_all_that_was_in_flight_is_back() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     told = [breaker.ended(End(Outcome.RATE_LIMITED, 1, 0, flying)) for flying in range(16, 0, -1)]
     assert not any(told), "one of them may be an answer yet"
     assert breaker.ended(End(Outcome.RATE_LIMITED, 2, 1)) is True
     assert breaker.state == "open"
-    crowded = Breaker(local=False)
+    crowded = Breaker()
     for now in range(100):
         for flying in range(16, 8, -1):
             crowded.ended(End(Outcome.RATE_LIMITED, now, now - 1, flying))
@@ -52,7 +52,7 @@ def test_a_route_that_only_refuses_is_paused_once_all_that_was_in_flight_is_back
 
 
 def test_a_route_that_says_when_to_come_again_is_tried_then_and_not_given_up_for_it() -> None:
-    breaker, now = Breaker(local=False), 0.0
+    breaker, now = Breaker(), 0.0
     for _ in range(IN_A_ROW):
         breaker.ended(End(Outcome.RATE_LIMITED, now, now, asks_for_time=True))
         breaker.hold(20, now)
@@ -67,7 +67,7 @@ def test_a_route_that_says_when_to_come_again_is_tried_then_and_not_given_up_for
 
 
 def test_an_answer_to_a_call_sent_before_the_failures_does_not_close_it() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     for now in range(10, 10 + IN_A_ROW):
         breaker.ended(End(Outcome.CONNECTION_LOST, now, 1, 24))
     for _ in range(10):
@@ -77,7 +77,7 @@ def test_an_answer_to_a_call_sent_before_the_failures_does_not_close_it() -> Non
 
 
 def test_a_route_that_has_shown_nothing_but_failures_gets_few_calls() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     assert breaker.lets_through(40, 0), "nothing is known yet"
     breaker.ended(End(Outcome.ROUTE_DOWN, 0, 0))
     assert not breaker.lets_through(IN_A_ROW, 0)
@@ -88,7 +88,7 @@ def test_a_route_that_has_shown_nothing_but_failures_gets_few_calls() -> None:
 
 
 def test_it_knows_since_when_a_route_fails() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     for now, outcome in enumerate((Outcome.ROUTE_DOWN, Outcome.OK, Outcome.ROUTE_DOWN, Outcome.NULL_BODY)):
         breaker.ended(End(outcome, now, now))
     assert breaker.failing_since == 3
@@ -100,7 +100,7 @@ def test_it_knows_since_when_a_route_fails() -> None:
 
 
 def test_a_route_is_left_alone_for_as_long_as_it_asks() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     assert breaker.hold(20, now=100) is True
     assert breaker.hold(5, now=101) is False
     assert not breaker.lets_through(0, 119.9)
@@ -113,7 +113,7 @@ def test_a_route_is_left_alone_for_as_long_as_it_asks() -> None:
 
 
 def test_a_route_that_asks_to_be_left_alone_for_ever_is_given_up() -> None:
-    breaker, now = Breaker(local=False), 0.0
+    breaker, now = Breaker(), 0.0
     told = []
     while breaker.state != "given up":
         told.append(breaker.hold(60, now))
@@ -122,7 +122,7 @@ def test_a_route_that_asks_to_be_left_alone_for_ever_is_given_up() -> None:
     assert told[0] is told[-1] is True
     assert sum(told) == 2, "of the first and of the last there is something to say"
     assert 900 < now < 1100
-    patient = Breaker(local=False)
+    patient = Breaker()
     for day in range(100):
         patient.hold(60, day * 86_400)
         patient.ended(End(Outcome.OK, day * 86_400 + 60, day * 86_400 + 60))
@@ -130,7 +130,7 @@ def test_a_route_that_asks_to_be_left_alone_for_ever_is_given_up() -> None:
 
 
 def test_one_that_is_given_up_stays_so() -> None:
-    breaker = Breaker(local=False)
+    breaker = Breaker()
     assert [breaker.give_up(), breaker.give_up()] == [True, False]
     assert breaker.ended(End(Outcome.OK, 1, 1)) is False
     assert not breaker.lets_through(0, 1e9)

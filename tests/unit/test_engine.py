@@ -10,7 +10,6 @@ import duckdb
 import pytest
 
 from tests.unit.ledger_rows import write_run
-from workbench.ledger import duckdb as started_by
 from workbench.ledger.database import migrate
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest, make_file
@@ -43,13 +42,13 @@ def count_elsewhere(ledger: Ledger) -> int:
 
 def test_one_start_makes_the_file_and_fills_it(ledger: Ledger, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = []
-    really_connect = started_by.connect
+    really_connect = duckdb.connect
 
     def connect(*args: Any, **kwargs: Any) -> duckdb.DuckDBPyConnection:
         starts.append(args)
         return really_connect(*args, **kwargs)
 
-    monkeypatch.setattr(started_by, "connect", connect)
+    monkeypatch.setattr(duckdb, "connect", connect)
     make_file(ledger, engine)
     assert count_elsewhere(ledger) == 0  # so the file is closed
     running = engine.started()

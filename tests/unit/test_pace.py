@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbench.client.outcome import CONSEQUENCES
+from workbench.policy import POLICIES
 from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
 from workbench.run.pace import SHARED_WINDOW_S, START, Change, Pace
 
@@ -10,10 +10,8 @@ from workbench.run.pace import SHARED_WINDOW_S, START, Change, Pace
 def ended(outcome: Outcome = Outcome.OK, latency_ms: float = 100.0) -> CallRecord:
     now = datetime.now(UTC)
     request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20)
-    consequence = CONSEQUENCES[outcome]
-    attempt = Attempt(
-        outcome, consequence.accepted, consequence.rerun, False, "no", "", "answered", now, now, latency_ms
-    )
+    policy = POLICIES[outcome]
+    attempt = Attempt(outcome, policy.accepted, policy.rerun, False, "no", "", "answered", now, now, latency_ms)
     return CallRecord(request, attempt, None)
 
 

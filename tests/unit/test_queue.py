@@ -16,6 +16,7 @@ from workbench.records import Outcome
 from workbench.run.breaker import IN_A_ROW
 from workbench.run.pace import Pace
 from workbench.run.queue import Queue
+from workbench.run.tempo import ACCOUNT
 
 MakePlan = Callable[..., Plan]
 
@@ -185,3 +186,46 @@ def anyio_timeout(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+class Clock:
+    """A steady clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_a_dead_route_is_tried_after_its_real_pauses_and_given_up(plan_of: MakePlan) -> None:
+    clock = Clock()
+    queue = Queue(plan_of(20, 8), Pace([8], 63, fixed=True), 90.0, ACCOUNT, clock)
+
+    def fail() -> None:
+        turn = queue.take()
+        assert turn is not None
+        queue.ended(turn, Outcome.ROUTE_DOWN, asks_for_time=False)
+        queue.give_back(turn.model)
+
+    for _ in range(IN_A_ROW):
+        fail()
+    for rest_s in (30.0, 60.0, 120.0):
+        clock.now_s += rest_s - 0.1
+        assert queue.take() is None
+        clock.now_s += 0.2
+        fail()
+    assert queue.breaker(0).state == "given up"
+    assert queue.exhausted
+
+
+def test_a_route_whose_trial_succeeds_goes_on_at_once(plan_of: MakePlan) -> None:
+    clock = Clock()
+    queue = Queue(plan_of(20, 8), Pace([8], 63, fixed=True), 90.0, ACCOUNT, clock)
+    for outcome in (*[Outcome.ROUTE_DOWN] * IN_A_ROW, Outcome.OK):
+        clock.now_s += 30.1
+        turn = queue.take()
+        assert turn is not None
+        queue.ended(turn, outcome, asks_for_time=False)
+        queue.give_back(turn.model)
+    assert [queue.take() is not None for _ in range(9)] == [True] * 8 + [False]

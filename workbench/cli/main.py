@@ -7,11 +7,11 @@ import os
 import sys
 import termios
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from workbench.errors import WorkbenchError, nearest
-from workbench.loading import lean_imports
 
 _COMMANDS = {
     "demo": ("jobs", "Run the demonstration job on the embedded platform."),
@@ -51,8 +51,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        with lean_imports():
-            module = importlib.import_module(f"workbench.cli.{_COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"workbench.cli.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
 
@@ -82,8 +81,14 @@ def workbench(debug: bool) -> None:
     """
 
 
-def main() -> None:
-    """The console script; always ends the process with a documented exit code."""
+def console() -> NoReturn:
+    """The console script; ends the process."""
+    # everything is closed and written: the interpreter's own end would take 60 ms to free what the process gives back anyway
+    os._exit(main())
+
+
+def main() -> int:
+    """Run the command that `sys.argv` holds and return a documented exit code, whatever happens."""
     _mend_streams()
     try:
         code = workbench.main(prog_name="workbench", standalone_mode=False)
@@ -94,8 +99,7 @@ def main() -> None:
         sys.stderr.flush()
     except OSError as error:
         code = code or _explain(error)
-    # everything is closed and written: the interpreter's own end would take 60 ms to free what the process gives back anyway
-    os._exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _mend_streams() -> None:
@@ -182,4 +186,4 @@ def _explain_system(error: OSError | UnicodeEncodeError) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    console()

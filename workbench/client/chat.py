@@ -14,6 +14,7 @@ from workbench.client.body import LARGE_BYTES
 from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Progress, Reply
 from workbench.errors import KeyRejectedError, UnreachableError
+from workbench.policy import POLICIES
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, Outcome, ToolCall
 from workbench.settings import Endpoint
 
@@ -187,13 +188,13 @@ def _record(
     raw: str | None = None,
 ) -> CallRecord:
     latency_ms = ((progress.ended or time.perf_counter()) - progress.started) * 1000
-    consequence = outcome.CONSEQUENCES[verdict.outcome]
+    policy = POLICIES[verdict.outcome]
     attempt = Attempt(
         outcome=verdict.outcome,
-        accepted=consequence.accepted,
-        rerun=consequence.rerun,
-        scorable=consequence.scored,
-        drew=consequence.drew if progress.sent != "never" else "no",
+        accepted=policy.accepted,
+        rerun=policy.rerun,
+        scorable=policy.scored,
+        drew=policy.drew if progress.sent != "never" else "no",
         evidence=verdict.evidence,
         sent=progress.sent,
         sent_at=progress.sent_at,

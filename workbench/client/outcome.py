@@ -1,4 +1,6 @@
-"""What a reply or a failure means, and what follows from it: HTTP 200 is not success, and 400 is not a bad request.
+"""What a reply or a failure means: HTTP 200 is not success, and 400 is not a bad request.
+
+What follows from it, `workbench.policy` says.
 
 The shapes told apart here were observed on real stacks, whose error styles differ by version: the gateway's
 `{"error": …}`, the platform's `{"detail": …}`, and the gateway's words inside the platform's shape under status 400.
@@ -13,7 +15,7 @@ fallback is down too (`route_down`); a backend that answers the gateway with a p
 """
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.client import wire
 from workbench.client.transport import Failure, Reply
@@ -56,73 +58,32 @@ class AllowanceSignature:
         return given.group() if given else None
 
 
-class Consequence(NamedTuple):
-    """What follows from an outcome."""
-
-    accepted: bool
-    """The answer stands and is reused."""
-    next_pass: bool
-    """Sent again in a later pass of the same run."""
-    rerun: bool
-    """Sent again by a rerun of the job."""
-    scored: bool
-    drew: Literal["yes", "maybe", "no"]
-    """Whether the call may have drawn on the allowance."""
-
-
-CONSEQUENCES: dict[Outcome, Consequence] = {
-    Outcome.OK: Consequence(True, False, False, True, "yes"),
-    Outcome.EMPTY: Consequence(False, True, True, False, "yes"),
-    Outcome.TRUNCATED: Consequence(True, False, False, False, "yes"),
-    Outcome.REASONING_EXHAUSTED: Consequence(True, False, False, False, "yes"),
-    Outcome.NULL_BODY: Consequence(False, True, True, False, "maybe"),
-    Outcome.MALFORMED_BODY: Consequence(False, True, True, False, "maybe"),
-    Outcome.HTML_BODY: Consequence(False, True, True, False, "maybe"),
-    Outcome.KEY_REJECTED: Consequence(False, False, True, False, "no"),
-    Outcome.KEY_NOT_ALLOWED: Consequence(False, False, True, False, "no"),
-    Outcome.ROUTE_UNAUTHORISED: Consequence(False, False, True, False, "no"),
-    Outcome.MODEL_NOT_VISIBLE: Consequence(False, False, False, False, "no"),
-    Outcome.BAD_REQUEST: Consequence(False, False, False, False, "no"),
-    Outcome.CONTEXT_TOO_LONG: Consequence(False, False, False, False, "no"),
-    Outcome.RATE_LIMITED: Consequence(False, True, True, False, "no"),
-    Outcome.ROUTE_COOLING: Consequence(False, True, True, False, "no"),
-    Outcome.ROUTE_DOWN: Consequence(False, True, True, False, "maybe"),
-    Outcome.GATEWAY_UNREACHABLE: Consequence(False, True, True, False, "no"),
-    Outcome.GATEWAY_TIMEOUT: Consequence(False, True, True, False, "maybe"),
-    Outcome.CONNECT_FAILED: Consequence(False, True, True, False, "no"),
-    Outcome.CONNECTION_LOST: Consequence(False, True, True, False, "maybe"),
-    Outcome.CLIENT_TIMEOUT: Consequence(False, True, True, False, "maybe"),
-    Outcome.ALLOWANCE_SUSPECTED: Consequence(False, False, True, False, "no"),
-    Outcome.CANCELLED: Consequence(False, False, True, False, "maybe"),
-    Outcome.UNKNOWN: Consequence(False, True, True, False, "maybe"),
-}
-
 # Words of the gateway and the platform that decide by themselves, whatever the status; the first match wins.
-_TEXTS: tuple[tuple[str, Outcome], ...] = (
-    (r"Server Connection Error|Model '' was not found", Outcome.GATEWAY_UNREACHABLE),
-    (r"all_deployments_in_cooldown|No deployments available|in cooldown", Outcome.ROUTE_COOLING),
-    (r"Missing credentials", Outcome.ROUTE_UNAUTHORISED),
+_TEXTS = (
+    (re.compile(r"Server Connection Error|Model '' was not found"), Outcome.GATEWAY_UNREACHABLE),
+    (re.compile(r"all_deployments_in_cooldown|No deployments available|in cooldown"), Outcome.ROUTE_COOLING),
+    (re.compile(r"Missing credentials"), Outcome.ROUTE_UNAUTHORISED),
     (
-        r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)",
+        re.compile(r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)"),
         Outcome.CONTEXT_TOO_LONG,
     ),
     (
-        r"litellm\.(?:AuthenticationError|PermissionDeniedError)|\bauthentication_error\b",
+        re.compile(r"litellm\.(?:AuthenticationError|PermissionDeniedError)|\bauthentication_error\b"),
         Outcome.ROUTE_UNAUTHORISED,
     ),
-    (r"budget_exceeded|litellm\.BudgetExceededError", Outcome.ALLOWANCE_SUSPECTED),
-    (r"litellm\.Timeout\b", Outcome.GATEWAY_TIMEOUT),
-    (r"litellm\.RateLimitError|Max parallel request limit reached", Outcome.RATE_LIMITED),
+    (re.compile(r"budget_exceeded|litellm\.BudgetExceededError"), Outcome.ALLOWANCE_SUSPECTED),
+    (re.compile(r"litellm\.Timeout\b"), Outcome.GATEWAY_TIMEOUT),
+    (re.compile(r"litellm\.RateLimitError|Max parallel request limit reached"), Outcome.RATE_LIMITED),
     (
-        r"litellm\.(?:BadRequest|UnprocessableEntity|UnsupportedParams|ContentPolicyViolation)Error",
+        re.compile(r"litellm\.(?:BadRequest|UnprocessableEntity|UnsupportedParams|ContentPolicyViolation)Error"),
         Outcome.BAD_REQUEST,
     ),
-    (r"litellm\.\w+", Outcome.ROUTE_DOWN),
-    (r"^Model not found$", Outcome.MODEL_NOT_VISIBLE),
+    (re.compile(r"litellm\.\w+"), Outcome.ROUTE_DOWN),
+    (re.compile(r"^Model not found$"), Outcome.MODEL_NOT_VISIBLE),
 )
 
 _MAY_BE_ALLOWANCE = (400, 402, 403, 422, 429)
-_PASSED_ON = r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]"
+_PASSED_ON = re.compile(r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]")
 
 # What a page from a web server in front of the platform means; any other says that the platform cannot be reached.
 # One that gives up (502, 504, 524) leaves the gateway at work: its call keeps its slot.
@@ -222,11 +183,11 @@ def _not_json(reply: Reply) -> Verdict:
 
 def _of_error(status: int, style: str, text: str, signature: AllowanceSignature) -> tuple[Outcome, str]:
     for pattern, outcome in _TEXTS:
-        if found := re.search(pattern, text):
+        if found := pattern.search(text):
             return outcome, f"{style}: “{found.group()}”"
     if status in _MAY_BE_ALLOWANCE and (words := signature.found(text)):
         return Outcome.ALLOWANCE_SUSPECTED, f"{style}: “{words}”"
-    if status == 400 and (passed_on := re.match(_PASSED_ON, text)):
+    if status == 400 and (passed_on := _PASSED_ON.match(text)):
         return _of_passed_on(int(passed_on.group(1)), text)
     return _by_status(status, style)
 

@@ -10,7 +10,6 @@ The boundary between never and maybe is aiohttp's signal that the head is about 
 the body could not be written to its end, as on a connection that the server had closed, it is never after all.
 """
 
-import asyncio
 import io
 import socket
 import ssl
@@ -19,7 +18,6 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
-from urllib.parse import urlsplit
 
 import aiohttp
 import anyio
@@ -28,16 +26,12 @@ import msgspec
 
 from workbench.client.body import MOST_LARGE, BrokenBodyError, UnreadableError, read_body
 from workbench.client.deadline import Deadline
-from workbench.loading import tls_context
 from workbench.records import Sent
 
 KEEP_ALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
-READ_BYTES = 2**16
-"""asyncio reads 256 KiB at a time, for which glibc maps memory and gives it back with every answer: an eighth of a call."""
 _MOST_LOST, _MOST_LOST_SHARE = 2, 0.05
 _LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
-_Transport = getattr(asyncio.selector_events, "_SelectorTransport", None)  # asyncio has no setting for it
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
@@ -110,19 +104,16 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self, *, proxy: str | None = None, verify: ssl.SSLContext | None = None) -> None:
-        if _Transport is not None:
-            _Transport.max_size = READ_BYTES
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         trace.on_connection_create_start.append(_note_connecting)
         self._proxy, self._verify = proxy, verify
-        self._proxy_scheme = urlsplit(proxy or "").scheme
         self._trace = trace
         self._sessions = [self._made_session(keep=True)]
 
     def _made_session(self, *, keep: bool) -> aiohttp.ClientSession:
         reuse: dict[str, Any] = {"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}
-        session = aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # who may be in flight is decided above, never by a queue in here
                 socket_factory=_kept_alive_socket,
@@ -134,8 +125,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             skip_auto_headers=_NO_AUTO_HEADERS,
             trace_configs=[self._trace],
         )
-        session._retry_connection = False  # aiohttp would silently send a GET again on a stale connection
-        return session
 
     def keep_no_connections(self) -> None:
         """From now on use a new connection for each request."""
@@ -159,7 +148,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 headers=[(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw],
                 allow_redirects=False,
                 proxy=self._proxy,
-                ssl=self._tls(request.url),
+                ssl=self._verify or True,
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
                 ),
@@ -172,11 +161,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         return httpx.Response(
             response.status, headers=response.raw_headers, stream=_Body(response, request), request=request
         )
-
-    def _tls(self, url: httpx.URL) -> ssl.SSLContext | bool:
-        if self._verify is None and "https" in (url.scheme, self._proxy_scheme):
-            self._verify = tls_context()
-        return self._verify or True
 
     async def aclose(self) -> None:
         """Close the session and its connections."""

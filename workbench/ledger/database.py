@@ -9,8 +9,9 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+import duckdb
+
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.ledger import duckdb
 from workbench.ledger.engine import (
     FRUGAL_MEMORY_MIB,
     READING_MEMORY_MIB,

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
+
 from workbench.errors import Fault, InputError
-from workbench.ledger import duckdb
 from workbench.ledger.store import POLL_S, LedgerBusyError, log_of
 from workbench.scratch import ScratchFolder
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO
 
+import duckdb
 import msgspec
 
 from workbench.errors import WorkbenchError
-from workbench.ledger import duckdb
 from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_of
 from workbench.ledger.entries import journal_columns

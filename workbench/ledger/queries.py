@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.ledger import duckdb
 from workbench.ledger.database import (
     attached,
     create_views,

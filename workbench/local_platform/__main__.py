@@ -5,13 +5,10 @@ For a command that starts the platform beside itself; the first line of output i
 
 import asyncio
 
-from workbench.loading import lean_imports
-
-with lean_imports():
-    from workbench.local_platform.app import Platform
-    from workbench.local_platform.config import load_config
-    from workbench.local_platform.server import Server, announce_json, serve
-    from workbench.local_platform.state import new_key
+from workbench.local_platform.app import Platform
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import Server, announce_json, serve
+from workbench.local_platform.state import new_key
 
 
 def main() -> None:

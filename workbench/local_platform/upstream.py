@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 
-from workbench.loading import tls_context
 from workbench.local_platform.backend import UNREACHABLE, Failure, choices_of, finishes
 from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Route
@@ -98,11 +96,8 @@ class Upstream:
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
         url, data = f"{str(route.base_url).rstrip('/')}/chat/completions", _encoded(body)
-        tls = tls_context() if urlsplit(url).scheme == "https" else None
         try:
-            async with self._session.post(
-                url, data=data, headers=headers, allow_redirects=False, ssl=tls or True
-            ) as response:
+            async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
             never_sent = isinstance(error, _NEVER_SENT)

@@ -5,7 +5,9 @@ One that says when to come again (`Retry-After`) is left alone until then, and t
 
 from typing import Literal, NamedTuple
 
+from workbench.policy import POLICIES
 from workbench.records import Outcome
+from workbench.run.tempo import ACCOUNT, Tempo
 
 IN_A_ROW = 5
 """Equal failures after which a route is paused; also how many it may have in flight before its first answer, once one
@@ -13,20 +15,8 @@ failed.
 """
 MOST_TRIALS = 3
 """Failed trials after which it is given up for the run."""
-MOST_HOLDS, LONGEST_HELD_S = 3, 900.0
-"""A route that asks to be left alone so often, for so long, without an answer in between is given up."""
-_PAUSE_S = 30.0
-_LOCAL_PAUSE_S = 0.2
-_LOCAL_HELD_S = 9.0
-_BREAKING = frozenset(
-    {
-        Outcome.ROUTE_UNAUTHORISED, Outcome.ROUTE_DOWN, Outcome.ROUTE_COOLING, Outcome.GATEWAY_UNREACHABLE,
-        Outcome.GATEWAY_TIMEOUT, Outcome.NULL_BODY, Outcome.HTML_BODY, Outcome.MALFORMED_BODY, Outcome.KEY_NOT_ALLOWED,
-        Outcome.MODEL_NOT_VISIBLE, Outcome.CONNECT_FAILED, Outcome.CONNECTION_LOST, Outcome.CLIENT_TIMEOUT, Outcome.UNKNOWN,
-        Outcome.RATE_LIMITED,
-    }
-)  # fmt: skip
-_SAYS_NOTHING = frozenset({Outcome.CANCELLED, Outcome.ALLOWANCE_SUSPECTED, Outcome.KEY_REJECTED})
+MOST_HOLDS = 3
+"""A route that asks to be left alone more often, for too long, without an answer in between is given up."""
 
 
 class End(NamedTuple):
@@ -47,10 +37,10 @@ class Breaker:
     """Watches one route.
 
     Args:
-        local: Whether it is the embedded platform's, which needs no long rest.
+        tempo: How long it rests.
     """
 
-    def __init__(self, *, local: bool) -> None:
+    def __init__(self, tempo: Tempo = ACCOUNT) -> None:
         self.state: Literal["closed", "open", "given up"] = "closed"
         self.outcome: Outcome | None = None
         """The failure that it opened for."""
@@ -62,8 +52,7 @@ class Breaker:
         """On the same clock: when the failures in a row began."""
         self.held_since: float | None = None
         """On the same clock: when it first asked so, of the times without an answer in between."""
-        self._pause_s = _LOCAL_PAUSE_S if local else _PAUSE_S
-        self._longest_held_s = _LOCAL_HELD_S if local else LONGEST_HELD_S
+        self._pause_s, self._longest_held_s = tempo.pause_s, tempo.longest_held_s
         self._holds = 0
         self._in_a_row = 0
         self._enough_in_a_row = IN_A_ROW
@@ -132,9 +121,10 @@ class Breaker:
     def ended(self, end: End) -> bool:
         """Take in how a call ended; whether there is something new to be said: another state, or a trial that failed."""
         on_trial, self._on_trial = self._on_trial, False
-        if end.outcome in _SAYS_NOTHING or self.state == "given up":
+        says = POLICIES[end.outcome].route
+        if says == "unknown" or self.state == "given up":
             return False
-        if end.outcome not in _BREAKING:
+        if says == "well":
             return self._answered(end, on_trial=on_trial)
         if not end.asks_for_time:
             self.held_since, self._holds = None, 0

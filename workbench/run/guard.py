@@ -4,13 +4,13 @@ import math
 import re
 
 from workbench.job_file import BudgetTable, RunTable
+from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome, Usage
 
 _FAILURES_JUDGED = 20
 """Requests that must have ended before their share of failures says anything."""
 _REFUSED_ALIKE = 8
 """Refusals in a row, over routes that answered before, that make one think of the allowance."""
-_REFUSALS = frozenset({Outcome.BAD_REQUEST, Outcome.KEY_NOT_ALLOWED, Outcome.UNKNOWN})
 
 
 class Guard:
@@ -95,7 +95,7 @@ class Guard:
         if attempt.accepted:
             self._answering.add(model)
         refusal = ""
-        if attempt.outcome in _REFUSALS:
+        if POLICIES[attempt.outcome].refused:
             words = re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", attempt.error_text or "")
             refusal = f"{attempt.http_status} {words}"
         if refusal and model not in self._answering:

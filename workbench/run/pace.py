@@ -9,6 +9,7 @@ from collections import deque
 from statistics import median
 from typing import NamedTuple
 
+from workbench.policy import POLICIES
 from workbench.records import CallRecord, Outcome
 
 START = 4
@@ -19,7 +20,6 @@ _CUT_BY_REFUSAL, _CUT_BY_LATENCY = 0.5, 0.8
 _INFLATED = 3.0
 """A route whose newest answers take so many times as long as its usual ones is taken to be crowded."""
 _USUAL, _NEWEST = 40, 10
-_CROWDED = frozenset({Outcome.RATE_LIMITED, Outcome.GATEWAY_TIMEOUT})
 
 
 class Change(NamedTuple):
@@ -87,7 +87,7 @@ class Pace:
         window.calls_since_cut += 1
         self._run.calls_since_cut += 1
         outcome = record.attempt.outcome
-        if outcome in _CROWDED:
+        if POLICIES[outcome].crowded:
             window.cut(_CUT_BY_REFUSAL, flying)
             if outcome is Outcome.RATE_LIMITED and self._all_refuse(route, now):
                 self._cut_all(in_flight)

@@ -2,15 +2,16 @@
 
 import heapq
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import anyio
 
 from workbench.plan.expand import Plan
-from workbench.records import LOCAL, Outcome
+from workbench.records import Outcome
 from workbench.run.breaker import Breaker, End
 from workbench.run.pace import Pace
+from workbench.run.tempo import ACCOUNT, Tempo
 
 
 class Turn(NamedTuple):
@@ -36,11 +37,20 @@ class Queue:
         plan: What there is to send.
         pace: How many each route may have in flight.
         patience_s: How long to wait when nothing but paused routes is left.
+        tempo: How long a paused route rests.
+        clock: Steady, in s.
     """
 
-    def __init__(self, plan: Plan, pace: Pace, patience_s: float) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        pace: Pace,
+        patience_s: float,
+        tempo: Tempo = ACCOUNT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         models = range(len(plan.models))
-        self._pace, self._patience_s = pace, patience_s
+        self._pace, self._patience_s, self._now = pace, patience_s, clock
         self._waiting_since: float | None = None
         self._items = [plan.to_send(number) for number in models]
         self._flying = [0 for _ in models]
@@ -49,8 +59,8 @@ class Queue:
         self._ahead: list[int | None] = [next(items, None) for items in self._items]
         self._again: list[list[tuple[float, Turn]]] = [[] for _ in models]  # heaps of (ready at, what)
         self._front: list[list[Turn]] = [[] for _ in models]  # postponed, and next in turn
-        self._looked_at = time.monotonic()
-        self._breakers = [Breaker(local=plan.identity == LOCAL) for _ in models]
+        self._looked_at = self._now()
+        self._breakers = [Breaker(tempo) for _ in models]
         self._changed = anyio.Event()
         deadline_s = plan.job.run.request_deadline_s
         self._deadline_s = float("inf") if deadline_s is None else deadline_s
@@ -65,13 +75,13 @@ class Queue:
 
     def is_ready(self) -> bool:
         """Whether a request may be sent now."""
-        self._looked_at = time.monotonic()
+        self._looked_at = self._now()
         self._drop_late()
         return any(map(self._may_go, range(len(self._ahead))))
 
     def take(self) -> Turn | None:
         """The next item; None when none may go now."""
-        self._looked_at = time.monotonic()
+        self._looked_at = self._now()
         self._drop_late()
         open_models = [
             (self._flying[model], self._last_turn[model], model)
@@ -100,7 +110,7 @@ class Queue:
     def again(self, turn: Turn, wait_s: float) -> None:
         """Let a request be sent once more, after a wait that holds no slot."""
         again = turn._replace(attempt=turn.attempt + 1)
-        heapq.heappush(self._again[turn.model], (time.monotonic() + wait_s, again))
+        heapq.heappush(self._again[turn.model], (self._now() + wait_s, again))
         self._next_late_at = min(self._next_late_at, turn.first_at + self._deadline_s)
 
     def postpone(self, turn: Turn) -> None:
@@ -120,7 +130,7 @@ class Queue:
     def ended(self, turn: Turn, outcome: Outcome, *, asks_for_time: bool) -> Breaker | None:
         """Take in how a call ended; its model's breaker, where there is something new to be said of that."""
         breaker = self._breakers[turn.model]
-        end = End(outcome, time.monotonic(), turn.sent_at, self._flying[turn.model], asks_for_time)
+        end = End(outcome, self._now(), turn.sent_at, self._flying[turn.model], asks_for_time)
         return breaker if breaker.ended(end) else None
 
     def given_up_waiting(self) -> list[int]:
@@ -143,7 +153,7 @@ class Queue:
     def hold(self, model: int, wait_s: float) -> Breaker | None:
         """Send a model nothing for some s, as it asked; its breaker, where there is something new to be said of that."""
         breaker = self._breakers[model]
-        return breaker if breaker.hold(wait_s, time.monotonic()) else None
+        return breaker if breaker.hold(wait_s, self._now()) else None
 
     def give_up(self, model: int) -> bool:
         """Send a model nothing more in this run; whether it was not given up before."""
@@ -168,9 +178,9 @@ class Queue:
         due += [breaker.held_until for breaker in self._breakers]
         due.append(self._next_late_at)
         next_s = min((moment for moment in due if moment > self._looked_at), default=float("inf"))
-        with anyio.move_on_after(max(0.0, next_s - time.monotonic())):
+        with anyio.move_on_after(max(0.0, next_s - self._now())):
             await self._changed.wait()
-        self._looked_at = time.monotonic()
+        self._looked_at = self._now()
         self._drop_late()
 
     def _drop_late(self) -> None:

@@ -13,14 +13,14 @@ import msgspec
 
 from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
-from workbench.client.outcome import CONSEQUENCES
 from workbench.client.transport import Progress as Sending
 from workbench.errors import WorkbenchError
 from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
 from workbench.plan.expand import Plan, PlannedItem
-from workbench.records import LOCAL, CallRecord, ChatRequest, Outcome, without_texts
+from workbench.policy import POLICIES
+from workbench.records import CallRecord, ChatRequest, Outcome, without_texts
 from workbench.run.ghosts import Ghosts
 from workbench.run.guard import Guard
 from workbench.run.notices import FailedRoute, Notices
@@ -31,6 +31,7 @@ from workbench.run.queue import Queue, Turn
 from workbench.run.signals import SIGNALS
 from workbench.run.slots import Slot, Slots
 from workbench.run.tally import Ended
+from workbench.run.tempo import ACCOUNT, Tempo
 
 PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
 """`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
@@ -57,6 +58,8 @@ class Rules(NamedTuple):
     """How long to wait when nothing but paused routes is left."""
     latencies_ms: Mapping[str, Sequence[float]] = MappingProxyType({})
     """How long the newest answers of each model took, oldest first."""
+    tempo: Tempo = ACCOUNT
+    """How long to wait for the platform."""
 
 
 class Work:
@@ -80,8 +83,8 @@ class Work:
         limits = [model.max_in_flight for model in plan.models]
         self._pace = Pace(limits, plan.job.run.max_in_flight, fixed=rules.fixed)
         ghost_s = plan.job.run.ghost_s
-        if ghost_s is None and plan.identity == LOCAL:
-            ghost_s = 0.0  # it ends with us, or soon after
+        if ghost_s is None:
+            ghost_s = rules.tempo.ghost_s
         latencies = [rules.latencies_ms.get(model.id, ()) for model in plan.models]
         self._ghosts = Ghosts(plan.models, latencies, ghost_s)
         self._patience_s = rules.patience_s
@@ -90,8 +93,8 @@ class Work:
         self._packing = anyio.CapacityLimiter(1)
         self.overrun: str | None = None
         """By how much the budget was overrun, if it was."""
-        self._queue = Queue(plan, self._pace, rules.patience_s)
-        self._passes = Passes(plan.job.run, local=plan.identity == LOCAL)
+        self._queue = Queue(plan, self._pace, rules.patience_s, rules.tempo)
+        self._passes = Passes(plan.job.run, rules.tempo.wait_share)
         self._flying = anyio.CancelScope()
         self.calls = 0
         """Begun, each with an intent in the journal before it was sent."""
@@ -284,7 +287,7 @@ class Work:
         elif record.attempt.outcome is not Outcome.CANCELLED:
             self.ended += 1
             self.mendable += record.attempt.rerun and not record.attempt.accepted
-        asked_s = record.attempt.retry_after_s if CONSEQUENCES[record.attempt.outcome].next_pass else None
+        asked_s = record.attempt.retry_after_s if POLICIES[record.attempt.outcome].wait_s is not None else None
         breaker = self._queue.ended(turn, record.attempt.outcome, asks_for_time=bool(asked_s))
         if asked_s:
             self._leave_alone(turn.model, asked_s)
