@@ -134,7 +134,8 @@ def _choice(answer: str, targets: list[str], sample: Sample) -> Score:
         return Score(None, f"the target names no choice: {_short(targets[0])}")
     given = chosen_letter(answer, letters)
     if given is None:
-        said = [letter for letter, text in zip(letters, sample.choices, strict=False) if _same(text, answer)]
+        whole = _plain(answer)
+        said = [letter for letter, text in zip(letters, sample.choices, strict=False) if _plain(text) == whole]
         given = said[0] if said else None
     if given is None:
         return Score(0.0, "the answer settles on no choice")
@@ -152,8 +153,9 @@ def _target_letter(given: Any, sample: Sample) -> str | None:
     if sample.choices and type(given) is int and 0 <= given < options:  # a number, not a text that looks like one
         return _LETTERS[given]
     target = _as_text(given)
+    plain = _plain(target)
     for number, text in enumerate(sample.choices):
-        if _same(text, target):
+        if _plain(text) == plain:
             return _LETTERS[number]
     stripped = target.strip().strip("().").upper()
     if len(stripped) == 1 and stripped in _LETTERS[:options]:
@@ -163,8 +165,8 @@ def _target_letter(given: Any, sample: Sample) -> str | None:
     return None
 
 
-def _same(a: str, b: str) -> bool:
-    return folded(a, ignore_case=True, ignore_punctuation=True) == folded(b, ignore_case=True, ignore_punctuation=True)
+def _plain(text: str) -> str:
+    return folded(text, ignore_case=True, ignore_punctuation=True)
 
 
 def _verdict(right: bool, given: str | None, how: str, targets: list[str]) -> Score:
