@@ -130,7 +130,7 @@ class ChatClient:
         if evidence != verdict.evidence or error_text != verdict.error_text:
             verdict = verdict._replace(evidence=evidence, error_text=error_text)
         completion = verdict.completion
-        if completion is None or not any(self._redact.finds(text) for text in _texts(completion) if text):
+        if completion is None or not self._redact.finds(_texts(completion)):
             return verdict
         optional = self._redact.optional
         completion = msgspec.structs.replace(

@@ -1,6 +1,7 @@
 """The API key kept out of everything recorded, whoever echoes it and however it is spelled."""
 
 import re
+from collections.abc import Iterable
 
 REDACTED = "sk-[redacted]"
 _LEAST_KEY_CHARS = 12
@@ -32,9 +33,14 @@ class Redactor:
             end = found.end()
         return "".join([*parts, text[end:]])
 
-    def finds(self, text: str) -> bool:
-        """Whether the key is in a text as it is."""
-        return self._key is not None and self._key in text
+    def finds(self, texts: Iterable[str | None]) -> bool:
+        """Whether the key is in one of these texts as it is."""
+        key = self._key
+        if key is not None:
+            for text in texts:
+                if text and key in text:
+                    return True
+        return False
 
     def optional(self, text: str | None) -> str | None:
         """The same, where there may be no text."""

@@ -26,7 +26,7 @@ import msgspec
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
 from workbench.ledger.packing import Frame, compressor, frame_of
-from workbench.ledger.recovery import SUFFIX, Unpacked, named
+from workbench.ledger.recovery import SUFFIX, Unpacked, count_kinds, named
 
 LEAST_RESERVE_BYTES = 4 * 2**20
 """Kept free on the disk, so that answers in flight find room when everything else is full."""
@@ -127,8 +127,7 @@ class JournalWriter:
     def _count(self, frame: Frame) -> None:
         """Take in that a frame was written."""
         self.bytes_in_file += frame.size_bytes
-        for kind, count in frame.kinds.items():
-            self._kinds_in_file[kind] = self._kinds_in_file.get(kind, 0) + count
+        count_kinds(frame.heads, self._kinds_in_file)
         self._longest_in_file = max(self._longest_in_file, frame.longest_line_bytes)
         if len(frame.content) > self._longest_frame_bytes:
             self._longest_frame_bytes = len(frame.content)

@@ -3,7 +3,6 @@
 import msgspec
 
 from workbench.ledger.entries import Answer
-from workbench.ledger.recovery import count_kinds
 from workbench.zstd import CompressionParameter, ZstdCompressor
 
 _FRAME_OPTIONS: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
@@ -18,7 +17,8 @@ class Frame(msgspec.Struct, frozen=True):
     entries: int
     content: bytes
     """Compressed."""
-    kinds: dict[bytes, int]
+    heads: list[bytes]
+    """What its lines begin with, which says of what kind they are."""
     size_bytes: int
     """Not compressed."""
     longest_line_bytes: int
@@ -32,19 +32,15 @@ def compressor() -> ZstdCompressor:
 def packed(entry: Answer) -> Frame:
     """One answer as a frame, made without a writer: a long one takes long, and is packed in a thread."""
     line = _line(entry)
-    kind: dict[bytes, int] = {}
-    count_kinds([bytes(line[:_KIND_BYTES])], kind)
     content = compressor().compress(line, mode=ZstdCompressor.FLUSH_FRAME)
-    return Frame(1, content, kind, len(line), len(line) - 1)
+    return Frame(1, content, [bytes(line[:_KIND_BYTES])], len(line), len(line) - 1)
 
 
 def frame_of(lines: list[bytes], by: ZstdCompressor) -> Frame:
     """Journal lines as one frame."""
     content = b"\n".join(lines) + b"\n"
-    kinds: dict[bytes, int] = {}
-    count_kinds(lines, kinds)
     compressed = by.compress(content, mode=ZstdCompressor.FLUSH_FRAME)
-    return Frame(len(lines), compressed, kinds, len(content), max(map(len, lines)))
+    return Frame(len(lines), compressed, lines, len(content), max(map(len, lines)))
 
 
 def _line(entry: Answer) -> bytearray:
