@@ -12,6 +12,27 @@ A failed call is none of these: it is a record with an outcome.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command ends with; 128 and more are of signals."""
+
+    DONE = 0
+    FAULT_OF_OURS = 1
+    USAGE = 2
+    """A fault in a flag, a file or a setting: nothing was sent."""
+    INCOMPLETE = 3
+    """The same command continues."""
+    KEY_REJECTED = 4
+    LOCKED = 5
+    UNREACHABLE = 6
+    STOPPED = 7
+    """By a budget, a deadline or a guard."""
+    GATE_NOT_MET = 100
+    TERMINAL_CLOSED = 129
+    INTERRUPTED = 130
+    TERMINATED = 143
 
 
 @dataclass(frozen=True)
@@ -36,13 +57,13 @@ class Fault:
 class WorkbenchError(Exception):
     """A command cannot go on; `exit_code` is what the process ends with."""
 
-    exit_code = 1
+    exit_code: int = ExitCode.FAULT_OF_OURS
 
 
 class InputError(WorkbenchError):
     """One or more faults in a file, a flag or the environment, found before anything is spent."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
     def __init__(self, *faults: Fault) -> None:
         self.faults = faults
@@ -52,25 +73,25 @@ class InputError(WorkbenchError):
 class IncompleteError(WorkbenchError):
     """The work stopped early; what arrived is kept and a rerun sends only what is missing."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCOMPLETE
 
 
 class KeyRejectedError(WorkbenchError):
     """No key was given, or the platform does not accept it."""
 
-    exit_code = 4
+    exit_code = ExitCode.KEY_REJECTED
 
 
 class LockHeldError(WorkbenchError):
     """Another process holds a lock for longer than is worth waiting."""
 
-    exit_code = 5
+    exit_code = ExitCode.LOCKED
 
 
 class UnreachableError(WorkbenchError):
     """The platform could not be reached, or what answers is not the platform's API."""
 
-    exit_code = 6
+    exit_code = ExitCode.UNREACHABLE
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from workbench.dataset.spool import Spool
-from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.endings import BASE_GENERATION, RunEnd, occasion_generation
+from workbench.errors import Fault, InputError
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
 from workbench.job import Job
@@ -20,14 +21,12 @@ from workbench.plan.expand import Plan
 from workbench.plan.lint import Finding, ToolExperience, lint_plan
 from workbench.plan.models import planned_models
 from workbench.records import LOCAL
-from workbench.run.conduct import Conductor, Ending
+from workbench.run.conduct import Conductor
 from workbench.run.provenance import new_run_id, run_started
 from workbench.run.signals import SkippedError, heeded, skippable
 from workbench.run.tempo import ACCOUNT, EMBEDDED
 from workbench.run.work import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_of
-
-BASE_GENERATION = "base"
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -46,19 +45,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     show_progress: bool = False
     fixed: bool = False
     """Keep to the limit from the start, instead of adapting to how the platform does."""
-
-
-class Finished(msgspec.Struct, frozen=True):
-    """What a run left behind."""
-
-    result: dict[str, Any]
-    """The object of `run --json`."""
-    exit_code: int
-    reason: str
-    error: WorkbenchError | None
-    notes: tuple[str, ...]
-    told_to_stop: bool
-    """Whether a signal came; nothing further should be begun."""
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -109,7 +95,7 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> Planned:
             return Planned(plan, findings, _is_simulated(session, plan), str(ledger.path))
 
 
-async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
+async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
     """Carry out a job: send what has no answer yet, record, score, render.
 
     Raises:
@@ -136,15 +122,13 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> Finished:
                 patience_s = job.run.patience_s or by_clock
                 tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
                 rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo)
-                ending = await conductor.run(rules, show_progress=options.show_progress)
-            return _finished(ledger, job, run_id, ending, options.reports, heeds)
+                end = await conductor.run(rules, show_progress=options.show_progress)
+            return _scored(ledger, job, end, options.reports, heeds)
 
 
-def _finished(
-    ledger: Ledger, job: Job, run_id: str, ending: Ending, reports: Path | None, heeds: list[Signals]
-) -> Finished:
+def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: list[Signals]) -> RunEnd:
     """Score and render what the run left; whatever happens here changes neither its numbers nor its exit code."""
-    notes, told_to_stop = list(ending.notes), ending.told_to_stop
+    run_id, notes, told_to_stop = end.summary.run_id, list(end.notes), end.told_to_stop
     report: str | None = None
     try:
         with skippable(heeds):
@@ -157,20 +141,10 @@ def _finished(
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, SkippedError) as failed:
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
-        mend = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
-        notes.append(f"scores or page are missing ({failed}); {mend}")
-    result = {
-        "run_id": run_id,
-        "job": job.name,
-        "status": ending.status,
-        "reason": ending.reason or None,
-        **ending.tally.numbers(),
-        "failed_routes": msgspec.to_builtins(ending.failed_routes, builtin_types=(datetime,)),
-        "duration_s": ending.duration_s,
-        "ledger": str(ledger.path),
-        "report": report,
-    }
-    return Finished(result, ending.exit_code, ending.reason, ending.error, tuple(notes), told_to_stop)
+        remedy = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
+        notes.append(f"scores or page are missing ({failed}); {remedy}")
+    summary = msgspec.structs.replace(end.summary, report=report)
+    return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
 
 
 @contextmanager
@@ -228,7 +202,7 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
     if options.fresh:
         return run_id
     if options.resume is None:
-        return BASE_GENERATION if options.occasion is None else f"{plan.job.name}@{options.occasion}"
+        return BASE_GENERATION if options.occasion is None else occasion_generation(plan.job.name, options.occasion)
     before = _provenance(ledger, options.resume)
     if before["dataset_hash"] != plan.dataset_hash:
         raise InputError(

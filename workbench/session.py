@@ -130,7 +130,7 @@ def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
     if not line:
         raise UnreachableError("the embedded platform did not start; its message is above")
     said = msgspec.json.decode(line, type=dict[str, str])
-    return Endpoint(said["base_url"], said["key"], LOCAL)
+    return Endpoint(said["base_url"], said["key"], LOCAL, embedded=True)
 
 
 def ledger_to_write(where: Where) -> Ledger:

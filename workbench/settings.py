@@ -27,6 +27,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from workbench.errors import Fault, InputError, KeyRejectedError, nearest
+from workbench.records import LOCAL
 from workbench.strict import convert, faults, read_toml
 
 FILE_NAME = "workbench.toml"
@@ -73,6 +74,13 @@ class Endpoint(msgspec.Struct, frozen=True):
     """What stands for the URL in a request's identity: the URL, or `local` for the embedded platform."""
     proxy: str | None = None
     gateway_limit_s: float | None = None
+    embedded: bool = False
+    """Whether it is the embedded platform, which ends with the command and has another port each time."""
+
+    @property
+    def recorded(self) -> str:
+        """What the ledger calls it: its URL, or `local`."""
+        return LOCAL if self.embedded else self.base_url
 
     @property
     def key_fingerprint(self) -> str:

@@ -134,4 +134,4 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
         tables = [line for line in lines if "  " in line and name not in line]
         assert max(map(len, tables)) <= 80, tables
     assert "its page: workbench report" in bench("show", run).stderr
-    assert "go on with: workbench run" in bench("show", run).stderr
+    assert "continue with: workbench run" in bench("show", run).stderr

@@ -1,5 +1,6 @@
 """What stops a run before its end keeps what arrived, exits 7, and goes on where it is told to."""
 
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,21 @@ def test_a_budget_of_requests(tmp_path: Path) -> None:
     result, told, requests = run(tmp_path, platform_of(M), "[budget]\nrequests = 7")
     assert (result["status"], result["completed"], result["pending"], requests) == ("stopped", 7, 23, 7)
     assert balanced(result)
-    assert "go on with: workbench run" in told
+    assert "continue with: workbench run" in told
+
+
+def test_the_command_that_show_names_resumes_the_run(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(10))
+        bench.write("job.toml", job("m").replace("[run]", "[budget]\nrequests = 7\n[run]"))
+        first = bench("run", "job.toml", "--no-report", code=7)
+        told = bench("show", bench.json("runs")[0]["run_id"]).stderr
+        (command,) = (line.removeprefix("continue with: ") for line in told.splitlines() if "continue with" in line)
+        assert "continue with: workbench run job.toml" in first.stdout
+        assert shlex.split(command)[:2] == ["workbench", "run"]
+        again = bench.json(*shlex.split(command)[1:], "--no-report")
+    assert (again["reused"], again["completed"], again["status"]) == (7, 3, "complete")
 
 
 def test_a_rerun_goes_on_where_the_budget_ended(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shlex
 import sys
 from datetime import UTC, date, datetime
 from functools import partial
@@ -16,9 +15,10 @@ import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.errors import Fault, InputError
+from workbench.endings import RunEnd, continuation
+from workbench.errors import ExitCode, Fault, InputError
 from workbench.job import Job, load_job
-from workbench.pipeline import Finished, Planned, RunOptions, plan_job, recorded_job_path, run_job
+from workbench.pipeline import Planned, RunOptions, plan_job, recorded_job_path, run_job
 from workbench.run.conduct import MOST_NAMED
 from workbench.run.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
@@ -30,7 +30,7 @@ _FAILED_ROUTES = {
 }  # fmt: skip
 _YEARS = (1970, 9000)
 """Calendars go wrong at the ends of what they can say."""
-_MAY_GO_ON = (0, 3, 7, 100)
+_MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
 """Exit codes of a run after which the next occasion may be asked, should it have come meanwhile."""
 
 
@@ -157,7 +157,7 @@ def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if that came meanwhile; the exit code."""
     from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
 
-    code, begun, before = 0, set[str](), handlers()
+    code, begun, before = int(ExitCode.DONE), set[str](), handlers()
     while code in _MAY_GO_ON:
         restore(before)
         job = load_job(path)  # read anew: it may have changed while the last occasion ran
@@ -181,50 +181,41 @@ def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     return code
 
 
-def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> Finished:
+def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show, fixed=given["fixed"])
-    finished = anyio.run(run_job, where, job, chosen)
-    for note in finished.notes:
+    end = anyio.run(run_job, where, job, chosen)
+    for note in end.notes:
         say(f"note: {note}")
-    if finished.error is not None:
-        say(f"error: {finished.error}")
+    if end.error is not None:
+        say(f"error: {end.error}")
     if given["as_json"]:
-        print_json(finished.result)
-    else:
-        _print_result(finished, _continuation(where, job, finished, chosen))
-    return finished
+        print_json(end.as_object())
+        return end
+    resume = end.summary.run_id if chosen.fresh or chosen.resume else None
+    path = os.path.relpath(job.path, where.folder)
+    _print_end(end, continuation(path, options.words(where), chosen.occasion, resume))
+    return end
 
 
-def _print_result(finished: Finished, continuation: str) -> None:
-    result = finished.result
-    balance = (
-        f"{result['planned']} planned = {result['reused']} reused + {result['completed']} completed + "
-        f"{result['failed']} failed + {result['pending']} pending"
-    )
-    tokens = result["usage"]["total_tokens"]
+def _print_end(end: RunEnd, resumes: str) -> None:
+    run = end.summary
+    tokens = run.usage.total_tokens
     cost = "no token was reported" if tokens is None else f"{tokens} tokens"
-    echo(f"run {result['run_id']} {result['status']}{f': {finished.reason}' if finished.reason else ''}")
-    outcomes = ", ".join(f"{count} {name}" for name, count in result["outcomes"].items())
+    echo(f"run {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}")
+    outcomes = ", ".join(f"{count} {name}" for name, count in run.outcomes.items())
     echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
-    echo(balance)
-    if len(result["failed_routes"]) > MOST_NAMED:
-        print_table(result["failed_routes"], _FAILED_ROUTES)
-    if finished.exit_code:
-        echo(f"continue with: {continuation}")
-    if result["report"]:
-        echo(f"report: {result['report']}")
-
-
-def _continuation(where: Where, job: Job, finished: Finished, chosen: RunOptions) -> str:
-    """The command that goes on where this run ended; it sends only what is missing."""
-    words = ["workbench", "run", os.path.relpath(job.path, where.folder), *options.words(where)]
-    if chosen.occasion:
-        words += ["--occasion", chosen.occasion]
-    if chosen.fresh or chosen.resume:
-        words += ["--resume", finished.result["run_id"]]
-    return shlex.join(words)
+    echo(
+        f"{run.planned} planned = {run.reused} reused + {run.completed} completed + {run.failed} failed + "
+        f"{run.pending} pending"
+    )
+    if len(end.failed_routes) > MOST_NAMED:
+        print_table([msgspec.to_builtins(route) for route in end.failed_routes], _FAILED_ROUTES)
+    if end.exit_code:
+        echo(f"continue with: {resumes}")
+    if run.report:
+        echo(f"report: {run.report}")
 
 
 def _plan_object(planned: Planned) -> dict[str, Any]:

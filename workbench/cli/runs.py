@@ -1,6 +1,5 @@
 """`workbench runs | show | score | report`: what was recorded of runs."""
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from tqdm import tqdm
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
+from workbench.endings import RunStatus, recorded_continuation
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import run_figures, run_object
+from workbench.evaluation.run_figures import run_figures, run_summary
 from workbench.evaluation.run_samples import run_samples
 from workbench.job import load_job, parse_job
 from workbench.ledger.queries import reading
@@ -47,7 +47,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     ]
     columns = ("run_id", "job", "status", "planned", "answered", "failed", "tokens")
     print_table(shown, {name: name.replace("_id", "") for name in columns}, whole="run_id")
-    open_ones = [row for row in rows if row["status"] not in (None, "complete")]
+    open_ones = [row for row in rows if row["status"] not in (None, RunStatus.COMPLETE)]
     if open_ones:
         say(f"`workbench show {open_ones[0]['run_id']}` says what is missing; running its job again sends only that")
 
@@ -78,15 +78,15 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
                 )
                 print_table(list(rows), {name: name.replace("_", " ") for name in columns})
             return
-    result = run_object(figures, str(ledger.path), None)
+    summary = run_summary(figures, str(ledger.path))
     if as_json:
-        print_json(result | {"scores": [row for row, _ in figures.scores]})
+        print_json(summary.as_object() | {"scores": [row for row, _ in figures.scores]})
         return
-    because = f": {visible(result['reason'])}" if result["reason"] else ""
-    echo(f"{result['run_id']}  {result['job']}  {result['status']}{because}")
+    because = f": {visible(summary.reason)}" if summary.reason else ""
+    echo(f"{summary.run_id}  {summary.job}  {summary.status or 'not ended'}{because}")
     echo(
-        f"{result['planned']} planned = {result['reused']} reused + {result['completed']} completed + {result['failed']} "
-        f"failed + {result['pending']} pending\n"
+        f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
+        f"{summary.pending} pending\n"
     )
     print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
     if figures.scores:
@@ -103,10 +103,8 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
         "total_tokens": "tokens", "calls_without_usage": "no usage",
     }  # fmt: skip
     print_table(figures.tables["run_tokens"], tokens)
-    if result["status"] != "complete":
-        job_path = figures.provenance["job_path"]
-        resume = "" if figures.provenance["generation"] == "base" else f" --resume {run}"
-        say(f"go on with: workbench run {shlex.quote(job_path)}{resume} (and the options that named the platform)")
+    if summary.status is not RunStatus.COMPLETE:
+        say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: workbench report {run}")
 
 

@@ -1,9 +1,8 @@
 """The figures of one run, each the result of a named query; intervals are computed from those."""
 
-from typing import Any
-
 import msgspec
 
+from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.ledger.queries import Reader, Row
 from workbench.stats.intervals import Interval, mean_interval
@@ -47,15 +46,14 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     return RunFigures(reader.row("run_summary", run_id=run_id), provenance[0], tables, scores, shared)
 
 
-def run_object(figures: RunFigures, ledger: str, report: str | None) -> dict[str, Any]:
-    """The object that `run --json` printed, from the ledger: `planned = reused + completed + failed + pending`.
+def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
+    """The numbers that the run's own process counted, from the ledger.
 
     Args:
         figures: The run's.
         ledger: Its path.
-        report: The page's absolute path, or None without one.
     """
-    summary, provenance = figures.summary, figures.provenance
+    numbers, provenance = figures.summary, figures.provenance
     outcomes: dict[str, int] = {}
     for row in figures.tables["run_outcomes"]:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["calls"]
@@ -63,18 +61,20 @@ def run_object(figures: RunFigures, ledger: str, report: str | None) -> dict[str
     for row in figures.tables["run_served"]:
         name = row["served_model"] or "unknown"
         served[name] = served.get(name, 0) + row["answers"]
-    counts = ("planned", "reused", "completed", "failed", "pending")
-    tokens = ("prompt_tokens", "completion_tokens", "total_tokens", "calls_without_usage")
-    return {
-        "run_id": provenance["run_id"],
-        "job": provenance["job"],
-        "status": provenance["status"] or "incomplete",
-        "reason": provenance["reason"],
-        **{name: summary[name] for name in counts},
-        "outcomes": outcomes,
-        "usage": {name: summary[name] for name in tokens},
-        "served_models": served,
-        "duration_s": provenance["duration_s"],
-        "ledger": ledger,
-        "report": report,
-    }
+    return RunSummary(
+        run_id=provenance["run_id"],
+        job=provenance["job"],
+        status=RunStatus(provenance["status"]) if provenance["status"] else None,
+        reason=provenance["reason"],
+        planned=numbers["planned"],
+        reused=numbers["reused"],
+        completed=numbers["completed"],
+        failed=numbers["failed"],
+        pending=numbers["pending"],
+        outcomes=outcomes,
+        usage=TokenSums(*(numbers[name] for name in TokenSums.__struct_fields__)),
+        served_models=served,
+        simulated=provenance["simulated"],
+        duration_s=provenance["duration_s"],
+        ledger=ledger,
+    )

@@ -1,9 +1,9 @@
 """The page of one run: how it went, whether it can be trusted, what it cost."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
+from workbench.endings import recorded_continuation
 from workbench.evaluation.attention import told_apart
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
@@ -68,7 +68,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
         all_ok=_all_ok(figures),
         renamed=told_apart(figures.tables["run_served"]),
         verdict=verdict(figures),
-        continuation=continuation(run, str(ledger.path)),
+        continuation=recorded_continuation(run, str(ledger.path)),
         unknown=not_known(figures),
         samples=samples,
         ledger=str(ledger.path),
@@ -182,14 +182,6 @@ def _cost(summary: Row) -> str:
     if summary["total_tokens"] is None:
         return f"{calls}, whose tokens nobody reported."
     return f"{people.count(summary['total_tokens'])} tokens in {calls}."
-
-
-def continuation(run: Row, ledger: str) -> str:
-    """The command that goes on with a run, or runs it again, but for the options that name the platform."""
-    words = ["workbench", "run", run["job_path"], "--ledger", ledger]
-    if run["generation"] != "base":
-        words += ["--resume", run["run_id"]]
-    return shlex.join(words)
 
 
 def not_known(figures: RunFigures) -> list[str]:

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -12,7 +10,8 @@ import anyio
 import anyio.to_thread
 
 from workbench.client.chat import ChatClient
-from workbench.errors import IncompleteError, WorkbenchError
+from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
+from workbench.errors import ExitCode, IncompleteError, WorkbenchError
 from workbench.ledger.engine import Engine
 from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
 from workbench.ledger.ingest import ingest, make_file
@@ -20,7 +19,6 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.plan.expand import Plan
 from workbench.records import Model
-from workbench.run.notices import FailedRoute
 from workbench.run.progress import Progress
 from workbench.run.signals import caught
 from workbench.run.tally import Tally
@@ -30,30 +28,8 @@ INGEST_EVERY_CALLS = 7_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
 _ITEMS_A_FRAME = 1000
-_SIGNALLED = 128
-"""Exit codes above it are of signals."""
-_STOPPED = 7
 MOST_NAMED = 3
 """Of more failed routes the run's last line says only how many."""
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a run ended, as far as the fan-out knows."""
-
-    status: str
-    """complete, incomplete, stopped or interrupted."""
-    exit_code: int
-    reason: str
-    duration_s: float
-    tally: Tally
-    error: WorkbenchError | None
-    """What stopped it from outside, for the last line on the screen."""
-    notes: tuple[str, ...]
-    """What a person should be told of the ingests."""
-    told_to_stop: bool
-    """Whether a signal came, whatever had stopped the sending before."""
-    failed_routes: tuple[FailedRoute, ...] = ()
 
 
 class Conductor:
@@ -78,7 +54,7 @@ class Conductor:
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
-    async def run(self, rules: Rules, *, show_progress: bool) -> Ending:
+    async def run(self, rules: Rules, *, show_progress: bool) -> RunEnd:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
 
         Args:
@@ -104,16 +80,45 @@ class Conductor:
                     await work.run(progress, self._count_call)
                     housekeeping.cancel_scope.cancel()
                 tally.nothing_sent = work.calls == 0
-                ending = self._ending(work, tally, time.perf_counter() - began)
-                self._journal.append(_run_ended(self._started.run_id, ending))
+                status, code, reason = _ending(work, tally)
+                duration_s = time.perf_counter() - began
+                self._journal.append(
+                    RunEnded(self._started.run_id, datetime.now(UTC), status, code, duration_s, reason or None)
+                )
             finally:
                 error = self._close()
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
         self._engine.stop()
-        if error is not None and ending.exit_code == 0:  # what is not durable does not count
-            ending = dataclasses.replace(ending, status="incomplete", exit_code=error.exit_code, reason=str(error))
-        return dataclasses.replace(ending, error=ending.error or error, notes=tuple(self._notes))
+        if error is not None and status is RunStatus.COMPLETE:  # what is not durable does not count
+            status, code, reason = RunStatus.INCOMPLETE, error.exit_code, str(error)
+        return RunEnd(
+            self._summary(tally, status, reason, duration_s),
+            code,
+            work.stop.error or error,
+            tuple(self._notes),
+            work.signals > 0,
+            tuple(work.failed_routes),
+        )
+
+    def _summary(self, tally: Tally, status: RunStatus, reason: str, duration_s: float) -> RunSummary:
+        return RunSummary(
+            run_id=self._started.run_id,
+            job=self._started.job,
+            status=status,
+            reason=reason or None,
+            planned=tally.planned,
+            reused=tally.reused,
+            completed=tally.completed,
+            failed=tally.failed,
+            pending=tally.pending,
+            outcomes=dict(tally.outcomes),
+            usage=tally.usage(),
+            served_models=dict(tally.served),
+            simulated=self._started.simulated,
+            duration_s=duration_s,
+            ledger=str(self._ledger.path),
+        )
 
     def _open(self) -> None:
         """Write what is known before the first request: provenance, model list, reused answers."""
@@ -152,25 +157,6 @@ class Conductor:
 
         self._journal.sync_in_background(tell)
 
-    def _ending(self, work: Work, tally: Tally, duration_s: float) -> Ending:
-        stop = work.stop
-        left = bool(work.mendable) or work.ended < tally.planned - tally.reused
-        if stop.exit_code > _SIGNALLED:
-            status, code = "interrupted", stop.exit_code
-        elif stop.exit_code == _STOPPED and left:
-            status, code = "stopped", _STOPPED
-        elif left or (stop and stop.exit_code != _STOPPED):
-            status, code = "incomplete", stop.exit_code or 3
-        else:
-            status, code = "complete", 0
-        said = [work.overrun] if status == "complete" else [stop.reason, *_few(work.given_up), work.overrun]
-        reason = "; ".join(filter(None, said))
-        if status == "incomplete" and not reason:
-            reason = f"a rerun asks again what failed: {work.mendable} of {tally.planned} requests"
-        return Ending(
-            status, code, reason, duration_s, tally, stop.error, (), work.signals > 0, tuple(work.failed_routes)
-        )
-
     def _close(self) -> WorkbenchError | None:
         try:
             self._journal.close()
@@ -201,17 +187,23 @@ class Conductor:
             self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
 
 
+def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
+    """What the run is now, its exit code, and why."""
+    stop = work.stop
+    left = bool(work.mendable) or work.ended < tally.planned - tally.reused
+    status = RunStatus.INCOMPLETE if left else RunStatus.COMPLETE
+    if stop.status is RunStatus.INTERRUPTED or (stop and left):
+        status = stop.status or status
+    elif stop.status is RunStatus.INCOMPLETE:  # the journal or this machine failed
+        status = RunStatus.INCOMPLETE
+    if status is RunStatus.COMPLETE:
+        return status, ExitCode.DONE, work.overrun or ""
+    reason = "; ".join(filter(None, [stop.reason, *_few(work.given_up), work.overrun]))
+    if status is RunStatus.INCOMPLETE and not reason:
+        reason = f"a rerun asks again what failed: {work.mendable} of {tally.planned} requests"
+    return status, stop.exit_code or EXIT_CODES[status], reason
+
+
 def _few(given_up: list[str]) -> list[str]:
     """What is said of routes in a line; of many only how many, as a table tells of each."""
     return given_up if len(given_up) <= MOST_NAMED else [f"{len(given_up)} routes failed"]
-
-
-def _run_ended(run_id: str, ending: Ending) -> RunEnded:
-    return RunEnded(
-        run_id=run_id,
-        recorded_at=datetime.now(UTC),
-        status=ending.status,
-        exit_code=ending.exit_code,
-        duration_s=ending.duration_s,
-        reason=ending.reason or None,
-    )

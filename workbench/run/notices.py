@@ -4,27 +4,13 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import msgspec
-
+from workbench.endings import FailedRoute
 from workbench.plan.expand import Plan
 from workbench.run.breaker import Breaker
 from workbench.run.pace import Change
 from workbench.run.slots import Slots
 
 _CUTS_SAID_EVERY_S = 60.0
-
-
-class FailedRoute(msgspec.Struct, frozen=True):
-    """A route that a run could not finish with."""
-
-    model: str
-    state: str
-    """given up, paused, or left alone: it asked for that."""
-    outcome: str | None
-    """The failure that it repeats."""
-    in_a_row: int
-    failed_trials: int
-    failing_since: datetime
 
 
 class Notices:
@@ -109,7 +95,7 @@ class Notices:
         )
 
     def _give_up(self, model: int, breaker: Breaker, state: str, text: str) -> None:
-        since = _moment(breaker.failing_since or breaker.held_since)
+        since = _utc(breaker.failing_since or breaker.held_since)
         name, outcome = self._name(model), breaker.outcome
         self.failed_routes.append(FailedRoute(name, state, outcome, breaker.failures, breaker.failed_trials, since))
         self.given_up.append(text)
@@ -128,9 +114,5 @@ class Notices:
 
 def _utc(moment: float | None) -> str:
     """A time of the steady clock as people read it; None is now."""
-    return f"{_moment(moment):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _moment(moment: float | None) -> datetime:
     ago_s = 0.0 if moment is None else time.monotonic() - moment
-    return datetime.now(UTC) - timedelta(seconds=ago_s)
+    return f"{datetime.now(UTC) - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.display import visible
-from workbench.run.tally import Ended, Tally
+from workbench.run.tally import AttemptEnd, Tally
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -29,11 +29,11 @@ class Progress:
         self.in_flight = 0
         self._tally = tally
         self._limit = limit
-        self._waiting: deque[tuple[int, Ended]] = deque()
+        self._waiting: deque[tuple[int, AttemptEnd]] = deque()
         self._bar = _bar(tally.planned - tally.reused) if shown else None
         self._draw()
 
-    def ended(self, number: int, ended: Ended) -> None:
+    def ended(self, number: int, ended: AttemptEnd) -> None:
         """Note that a call ended as the journal's entry `number`; it counts once that is durable."""
         self._waiting.append((number, ended))
 

@@ -50,7 +50,7 @@ def run_started(
         dataset_paths="\n".join(job.dataset_paths),
         dataset_hash=plan.dataset_hash,
         dataset_rows=plan.samples,
-        endpoint=endpoint.base_url,
+        endpoint=endpoint.recorded,
         identity=endpoint.identity,
         simulated=simulated,
         key_fingerprint=endpoint.key_fingerprint,

@@ -1,12 +1,13 @@
 """The numbers of a run as its own process counts them; they equal the query `run_summary`."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from workbench.endings import TokenSums
 from workbench.records import CallRecord, Outcome, Usage
 
 
-class Ended(NamedTuple):
+class AttemptEnd(NamedTuple):
     """A call that ended, within the story of its request."""
 
     record: CallRecord
@@ -52,7 +53,7 @@ class Tally:
         """As reported; None while nothing was."""
         return self._tokens["total_tokens"]
 
-    def count(self, ended: Ended) -> None:
+    def count(self, ended: AttemptEnd) -> None:
         """Take in one call whose record is durable."""
         record = ended.record
         attempt = record.attempt
@@ -72,13 +73,7 @@ class Tally:
             self.calls_without_usage += usage.total_tokens is None
             self.served[(record.completion.served_model if record.completion else None) or "unknown"] += 1
 
-    def numbers(self) -> dict[str, Any]:
-        """The part of the object of `run --json` that is counted: `planned = reused + completed + failed + pending`."""
-        names = ("planned", "reused", "completed", "failed", "pending")
+    def usage(self) -> TokenSums:
+        """The tokens of all calls."""
         tokens = dict.fromkeys(self._tokens, 0) if self.nothing_sent else self._tokens
-        return {
-            **{name: getattr(self, name) for name in names},
-            "outcomes": dict(self.outcomes),
-            "usage": {**tokens, "calls_without_usage": self.calls_without_usage},
-            "served_models": dict(self.served),
-        }
+        return TokenSums(**tokens, calls_without_usage=self.calls_without_usage)

@@ -14,7 +14,8 @@ import msgspec
 from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.transport import Progress as Sending
-from workbench.errors import WorkbenchError
+from workbench.endings import EXIT_CODES, FailedRoute, RunStatus
+from workbench.errors import ExitCode, WorkbenchError
 from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
@@ -23,29 +24,31 @@ from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome, without_texts
 from workbench.run.ghosts import Ghosts
 from workbench.run.guard import Guard
-from workbench.run.notices import FailedRoute, Notices
+from workbench.run.notices import Notices
 from workbench.run.pace import Change, Pace
 from workbench.run.passes import LONGEST_WAIT_S, Passes
 from workbench.run.progress import Progress
 from workbench.run.queue import Queue, Turn
 from workbench.run.signals import SIGNALS
 from workbench.run.slots import Slot, Slots
-from workbench.run.tally import Ended
+from workbench.run.tally import AttemptEnd
 from workbench.run.tempo import ACCOUNT, Tempo
 
 PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
 """`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
 
 
-class Stop(msgspec.Struct):
+class Stop(msgspec.Struct, frozen=True):
     """Why sending ended before everything was sent."""
 
+    status: RunStatus | None = None
+    """What the run is because of that, if it leaves anything; None while it goes on."""
     reason: str = ""
-    exit_code: int = 0
+    exit_code: int = ExitCode.DONE
     error: WorkbenchError | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.reason)
+        return self.status is not None
 
 
 class Rules(NamedTuple):
@@ -142,17 +145,26 @@ class Work:
         """The routes that this run could not finish with."""
         return self._notices.failed_routes
 
-    def halt(self, reason: str, exit_code: int, error: WorkbenchError | None = None) -> None:
-        """Send nothing more; what is in flight is waited for. The first reason stays."""
+    def halt(
+        self, status: RunStatus, reason: str, exit_code: int | None = None, error: WorkbenchError | None = None
+    ) -> None:
+        """Send nothing more; what is in flight is waited for. The first reason stays.
+
+        Args:
+            status: What the run is, if it leaves anything.
+            reason: In words.
+            exit_code: Where it is another than that of the status.
+            error: What a person should read beside the run's last line.
+        """
         if not self.stop:
-            self.stop = Stop(reason, exit_code, error)
+            self.stop = Stop(status, reason, EXIT_CODES[status] if exit_code is None else exit_code, error)
             self._queue.wake()
 
     async def _worker(self) -> None:
         try:
             await self._send_what_is_left()
         except OSError as error:  # too many open files, for one: what is in flight is waited for all the same
-            self.halt(f"this machine fails: {error.strerror or error}", 3)
+            self.halt(RunStatus.INCOMPLETE, f"this machine fails: {error.strerror or error}")
         self._queue.wake()
         self._write()
         self._slots.rest()
@@ -164,7 +176,7 @@ class Work:
                 self._slots.rest()
                 self._give_up_waiting()
                 if not self._progress.in_flight and (used_up := self._guard.used_up()):
-                    self.halt(used_up, 7)  # what waits for its next pass would wait for nothing
+                    self.halt(RunStatus.STOPPED, used_up)  # what waits for its next pass would wait for nothing
                     break
                 await self._queue.changed()
                 continue
@@ -199,7 +211,7 @@ class Work:
             return False
         self._queue.postpone(turn)
         if not self._guard.has_reserves:
-            self.halt(full, 7)
+            self.halt(RunStatus.STOPPED, full)
         return True
 
     async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
@@ -208,7 +220,7 @@ class Work:
         try:
             slot.begin(request.model, self._ghosts.killed_s(turn.model))
         except OSError as error:
-            self.halt(f"the slots of this machine cannot be written: {error.strerror or error}", 3)
+            self.halt(RunStatus.INCOMPLETE, f"the slots of this machine cannot be written: {error.strerror or error}")
             return
         call_no = self.calls = self.calls + 1
         if self._plan.unknown_samples[sample]:
@@ -278,10 +290,10 @@ class Work:
         if change := self._pace.ended(turn.model, record, flying, self._progress.in_flight + 1, now):
             self._record_pace(change)
         if too_much := self._guard.settle(record, self._caps[turn.model]):
-            self.halt(too_much, 7)
+            self.halt(RunStatus.STOPPED, too_much)
         tried_s = time.monotonic() - turn.first_at
         wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt, tried_s)
-        self._progress.ended(number, Ended(record, turn.attempt, will_go_on=wait_s is not None))
+        self._progress.ended(number, AttemptEnd(record, turn.attempt, will_go_on=wait_s is not None))
         if wait_s is not None:
             self._queue.again(turn, wait_s)
         elif record.attempt.outcome is not Outcome.CANCELLED:
@@ -294,7 +306,8 @@ class Work:
         if breaker:
             self._notices.route(turn.model, breaker)
         if record.attempt.outcome is Outcome.KEY_REJECTED:
-            self.halt("the platform does not accept the API key any more", 4)
+            problem = "the platform does not accept the API key any more"
+            self.halt(RunStatus.INCOMPLETE, problem, ExitCode.KEY_REJECTED)
         self._after_call()
 
     def _record_pace(self, change: Change) -> None:
@@ -322,17 +335,17 @@ class Work:
             self._journal.flush()
             self._journal.keep_reserve()
         except JournalFullError as error:
-            self.halt("the journal cannot be written", error.exit_code, error)
+            self.halt(RunStatus.INCOMPLETE, "the journal cannot be written", error.exit_code, error)
             return False
         if self._journal.trouble:
-            self.halt(self._journal.trouble, 3)
+            self.halt(RunStatus.INCOMPLETE, self._journal.trouble)
         return True
 
     async def _watch_deadline(self) -> None:
         deadline_s = self._plan.job.run.deadline_s
         if deadline_s is not None:
             await anyio.sleep(deadline_s)
-            self.halt(f"the deadline of {deadline_s:g} s is over", 7)
+            self.halt(RunStatus.STOPPED, f"the deadline of {deadline_s:g} s is over")
 
     def signalled(self, progress: Progress, number: signal.Signals) -> None:
         """Stop sending at the first signal, wait for nothing more at the second; either may come before `run`."""
@@ -340,7 +353,7 @@ class Work:
         if self.signals == 1:
             name, flying = SIGNALS[number], progress.in_flight
             progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
-            self.halt(name, 128 + number)
+            self.halt(RunStatus.INTERRUPTED, name, 128 + number)
         elif self.signals == 2:
             progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
             self._flying.cancel()

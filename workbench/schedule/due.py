@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.endings import RunStatus
+from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.job import Job
 from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Row, reading
@@ -17,14 +18,14 @@ from workbench.occasions import following, newest, occasion_name
 
 ON_TIME = timedelta(minutes=40)
 """How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""
-_SETTLED = ("complete", "stopped", "gate_failed")
+_SETTLED = (RunStatus.COMPLETE, RunStatus.STOPPED, RunStatus.GATE_FAILED)
 _MOST_SHOWN = 1000
 
 
 class NotDueError(WorkbenchError):
     """What was due is so no more: another process has done it, or a newer occasion has come."""
 
-    exit_code = 0
+    exit_code = ExitCode.DONE
 
 
 class Due(NamedTuple):
@@ -73,7 +74,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
         raise InputError(Fault(f"{job.path}: name", text, "give each a name of its own"))
     if last["status"] in _SETTLED:
         return Due(None, f"occasion {name} is {last['status']} (run {last['run_id']})")
-    tried = sum(run["status"] != "interrupted" for run in own)
+    tried = sum(run["status"] != RunStatus.INTERRUPTED for run in own)
     if tried > schedule.retries:
         return Due(None, f"occasion {name} was left after {tried} runs (the last is {last['run_id']})")
     return Due(name, f"run {last['run_id']} left it {last['status'] or 'unfinished'}")

@@ -1,0 +1,38 @@
+import shlex
+from typing import Any
+
+import pytest
+
+from workbench.endings import EXIT_CODES, RunStatus, continuation, recorded_continuation
+
+
+def test_every_status_has_an_exit_code() -> None:
+    assert set(EXIT_CODES) == set(RunStatus)
+    assert len(set(EXIT_CODES.values())) == len(RunStatus)
+
+
+def began(**other: Any) -> dict[str, Any]:
+    return {
+        "run_id": "r1", "job": "sums", "job_path": "/my jobs/sums.toml", "generation": "base", "identity": "local",
+        "endpoint": "local", **other,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("provenance", "options"),
+    [
+        (began(), ["--local", "--ledger", "/l.duckdb"]),
+        (began(endpoint="http://127.0.0.1:8080"), ["--base-url", "http://127.0.0.1:8080", "--ledger", "/l.duckdb"]),
+        (began(generation="r0"), ["--local", "--ledger", "/l.duckdb", "--resume", "r1"]),
+        (began(generation="sums@2026-11-22"), ["--local", "--ledger", "/l.duckdb", "--occasion", "2026-11-22"]),
+    ],
+)
+def test_what_the_ledger_knows_is_enough_to_resume_a_run(provenance: dict[str, Any], options: list[str]) -> None:
+    command = recorded_continuation(provenance, "/l.duckdb")
+    assert shlex.split(command) == ["workbench", "run", "/my jobs/sums.toml", *options]
+
+
+def test_an_occasion_needs_no_run_to_resume() -> None:
+    assert (
+        continuation("a.toml", [], occasion="2026-11-22", resume="r1") == "workbench run a.toml --occasion 2026-11-22"
+    )

@@ -1,0 +1,149 @@
+"""How a run ends: its status, its numbers, and the command that resumes it."""
+
+import shlex
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from workbench.errors import ExitCode, WorkbenchError
+from workbench.records import LOCAL
+
+BASE_GENERATION = "base"
+"""Of the answers that every run of a job reuses."""
+
+
+class RunStatus(StrEnum):
+    """How a run ended."""
+
+    COMPLETE = "complete"
+    """Every request is answered, or failed in a way that no rerun changes."""
+    INCOMPLETE = "incomplete"
+    """Something is pending, or failed and worth asking again."""
+    STOPPED = "stopped"
+    """A budget, a deadline or a guard ended it before everything was sent."""
+    INTERRUPTED = "interrupted"
+    """A signal did."""
+    GATE_FAILED = "gate_failed"
+    """Every request is answered, and a quality gate was not met."""
+
+
+EXIT_CODES = {
+    RunStatus.COMPLETE: ExitCode.DONE,
+    RunStatus.INCOMPLETE: ExitCode.INCOMPLETE,
+    RunStatus.STOPPED: ExitCode.STOPPED,
+    RunStatus.INTERRUPTED: ExitCode.INTERRUPTED,
+    RunStatus.GATE_FAILED: ExitCode.GATE_NOT_MET,
+}
+"""Of a run of this status, unless what ended it has a code of its own."""
+
+
+class TokenSums(msgspec.Struct, frozen=True):
+    """Tokens as reported; None where nothing was."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    total_tokens: int | None
+    calls_without_usage: int | None
+    """Answers that came without any."""
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in numbers: `planned = reused + completed + failed + pending`. The object of `run --json` and `show --json`."""
+
+    run_id: str
+    job: str
+    status: RunStatus | None
+    """None while it goes on, and where it was killed."""
+    reason: str | None
+    """Why it ended before everything was answered."""
+    planned: int
+    reused: int
+    """Requests that had an answer before the run began."""
+    completed: int
+    failed: int
+    pending: int
+    outcomes: dict[str, int]
+    """Calls by outcome."""
+    usage: TokenSums
+    served_models: dict[str, int]
+    """Answers by the model that the platform named."""
+    simulated: bool
+    """Whether the models were simulated."""
+    duration_s: float | None
+    ledger: str
+    report: str | None = None
+    """The run's page, where one was written."""
+
+    def as_object(self) -> dict[str, Any]:
+        """The same as plain values."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+class FailedRoute(msgspec.Struct, frozen=True):
+    """A route that a run could not finish with."""
+
+    model: str
+    state: str
+    """given up, paused, or left alone: it asked for that."""
+    outcome: str | None
+    """The failure that it repeats."""
+    in_a_row: int
+    failed_trials: int
+    failing_since: str
+    """UTC."""
+
+
+class RunEnd(msgspec.Struct, frozen=True):
+    """What a run left behind."""
+
+    summary: RunSummary
+    exit_code: int
+    error: WorkbenchError | None
+    """What stopped it from outside."""
+    notes: tuple[str, ...]
+    """What a person should know of the ingests, scores and pages."""
+    told_to_stop: bool
+    """Whether a signal came, whatever had ended the sending before; nothing further should be begun."""
+    failed_routes: tuple[FailedRoute, ...] = ()
+
+    def as_object(self) -> dict[str, Any]:
+        """The object of `run --json`."""
+        return self.summary.as_object() | {"failed_routes": msgspec.to_builtins(self.failed_routes)}
+
+
+def occasion_generation(job: str, occasion: str) -> str:
+    """The generation of the answers of one occasion of a job."""
+    return f"{job}@{occasion}"
+
+
+def continuation(job_path: str, options: Sequence[str], occasion: str | None = None, resume: str | None = None) -> str:
+    """The whole command that asks what a run left, to be typed into a shell.
+
+    Args:
+        job_path: Its job file.
+        options: Those that say which platform and which ledger.
+        occasion: The occasion that it was for.
+        resume: The run whose generation is resumed, where it has one of its own.
+    """
+    words = ["workbench", "run", job_path, *options]
+    if occasion:
+        words += ["--occasion", occasion]
+    elif resume:
+        words += ["--resume", resume]
+    return shlex.join(words)
+
+
+def recorded_continuation(provenance: dict[str, Any], ledger: str) -> str:
+    """The same for a run of a ledger, from how it began (a row of the query `run_provenance`)."""
+    platform = ["--local"] if provenance["endpoint"] == LOCAL else ["--base-url", provenance["endpoint"]]
+    options = [*platform, "--ledger", ledger]
+    generation = provenance["generation"]
+    occasion = generation.removeprefix(occasion_generation(provenance["job"], ""))
+    if occasion != generation:
+        return continuation(provenance["job_path"], options, occasion=occasion)
+    return continuation(
+        provenance["job_path"], options, resume=None if generation == BASE_GENERATION else provenance["run_id"]
+    )
