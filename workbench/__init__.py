@@ -1,3 +1,46 @@
-"""Batch evaluation and usage tracking for accounts on a multi-model chat platform."""
+"""Batch evaluation and usage tracking for accounts on a multi-model chat platform.
 
-__all__: list[str] = []
+The rooms, in the order in which a prompt passes them:
+
+- `job`, `job_file`, `narrowing`: what is asked for; `settings`, `occasions`: where, and when;
+- `dataset`, `template`, `prompt`: files become samples, and samples become messages;
+- `planning`: every request of a run with its key, what is answered already, and what is questionable;
+- `session`: a platform that answers, and its models; `local_platform`: the embedded one, which stands alone;
+- `client`: one request over HTTP, and what its reply means; `policy`: what follows from that;
+- `running`: the fan-out with its slots, limits, passes, breakers and guards;
+- `ledger`: the journal, the DuckDB file and every query;
+- `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
+- `report`: figures become pages; `frames`: the ledger as tables;
+- `pipeline`: one job all the way; `schedule`: by the clock; `api`, `cli`: for Python, and for the terminal;
+- beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
+  share; `demo` and `starter`: the files that two commands begin with.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.api import Run, ask, load_job, make_job, open, plan, plan_async, run, run_async
+    from workbench.endings import RunStatus
+    from workbench.errors import WorkbenchError
+    from workbench.frames import Frames
+    from workbench.job import Job
+
+_HOMES = {"Frames": "frames", "Job": "job", "RunStatus": "endings", "WorkbenchError": "errors"}
+
+__all__ = [
+    "Frames", "Job", "Run", "RunStatus", "WorkbenchError", "ask", "load_job", "make_job", "open", "plan", "plan_async", "run",
+    "run_async",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for, when it is asked for: `import workbench` itself takes a millisecond."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"workbench.{_HOMES.get(name, 'api')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

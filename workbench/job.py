@@ -65,6 +65,10 @@ class Job(msgspec.Struct, frozen=True):
     budget: BudgetTable
     scorers: tuple[ScorerTable, ...]
     schedule: ScheduleTable | None
+    rows: tuple[dict[str, Any], ...] | None = None
+    """The samples of a job made in Python, in place of files."""
+    narrowed: str = ""
+    """How it was narrowed for this run, in words; see `workbench.narrowing`."""
 
     @property
     def hash(self) -> str:

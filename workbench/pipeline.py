@@ -17,15 +17,15 @@ from workbench.evaluation.run_figures import run_figures
 from workbench.job import Job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.plan.expand import Plan
-from workbench.plan.lint import Finding, ToolExperience, lint_plan
-from workbench.plan.models import planned_models
+from workbench.planning.expand import Plan
+from workbench.planning.lint import Finding, ToolExperience, lint_plan
+from workbench.planning.models import planned_models
 from workbench.records import LOCAL
-from workbench.run.conduct import Conductor
-from workbench.run.provenance import new_run_id, run_started
-from workbench.run.signals import SkippedError, heeded, skippable
-from workbench.run.tempo import ACCOUNT, EMBEDDED
-from workbench.run.work import OCCASION_PATIENCE_S, PATIENCE_S, Rules
+from workbench.running.conduct import Conductor
+from workbench.running.provenance import new_run_id, run_started
+from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
+from workbench.running.signals import Interrupts, SkippedError, heeded, skippable
+from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_of
 
 
@@ -45,15 +45,36 @@ class RunOptions(msgspec.Struct, frozen=True):
     show_progress: bool = False
     fixed: bool = False
     """Keep to the limit from the start, instead of adapting to how the platform does."""
+    interrupts: Interrupts | None = None
+    """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
 
 
-class Planned(msgspec.Struct, frozen=True):
-    """What a run would do, and what is questionable about it."""
+class ModelPlan(msgspec.Struct, frozen=True):
+    """What one model would be asked."""
 
-    plan: Plan
-    findings: list[Finding]
+    model: str
+    to_send: int
+    max_in_flight: int
+    timeout_s: float
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would do, and what is questionable about it. The object of `plan --json`, but for the findings."""
+
+    job: str
+    planned: int
+    reused: int
+    to_send: int
+    samples: int
+    epochs: int
+    max_in_flight: int
+    most_attempts: int
+    """With all passes, should everything fail until the last."""
+    models: tuple[ModelPlan, ...]
+    dataset_hash: str
     simulated: bool
     ledger: str
+    findings: tuple[Finding, ...]
 
 
 def recorded_job_path(where: Where, run_id: str) -> Path:
@@ -68,7 +89,7 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     return Path(_provenance(ledger, run_id)["job_path"])
 
 
-async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> Planned:
+async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> RunPlan:
     """Expand a job against the platform and the ledger, and send nothing.
 
     Args:
@@ -92,7 +113,30 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> Planned:
                         for row in reader.rows("tools_forced")
                     }
             findings = lint_plan(plan, session.models, experience)
-            return Planned(plan, findings, _is_simulated(session, plan), str(ledger.path))
+            return _described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
+
+
+def _described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bool) -> RunPlan:
+    to_send = len(plan) - plan.reused
+    models = tuple(
+        ModelPlan(model.id, sum(1 for _ in plan.to_send(number)), model.max_in_flight, model.timeout_s)
+        for number, model in enumerate(plan.models)
+    )
+    return RunPlan(
+        job=plan.job.name,
+        planned=len(plan),
+        reused=plan.reused,
+        to_send=to_send,
+        samples=plan.samples,
+        epochs=plan.job.run.epochs,
+        max_in_flight=plan.job.run.max_in_flight,
+        most_attempts=to_send * plan.job.run.passes,
+        models=models,
+        dataset_hash=plan.dataset_hash,
+        simulated=simulated,
+        ledger=ledger,
+        findings=tuple(findings),
+    )
 
 
 async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
@@ -122,7 +166,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 patience_s = job.run.patience_s or by_clock
                 tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
                 rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo)
-                end = await conductor.run(rules, show_progress=options.show_progress)
+                end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             return _scored(ledger, job, end, options.reports, heeds)
 
 
@@ -195,6 +239,8 @@ def _check_occasion(job: Job, options: RunOptions) -> None:
     if options.occasion is not None and (own or not by_occasion):
         problem = "goes with neither --fresh nor --resume" if own else 'needs run.reuse = "occasion" in the job'
         raise InputError(Fault("--occasion", problem))
+    if options.occasion is not None and job.narrowed:
+        raise InputError(Fault("--occasion", f"an occasion is the whole job, and this is {job.narrowed}"))
 
 
 def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:

@@ -16,7 +16,7 @@ from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 from workbench.records import LOCAL, Model
-from workbench.run.slots import Slots
+from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
 from workbench.settings import (
     Endpoint,

@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
-from workbench.run.breaker import IN_A_ROW, MOST_TRIALS
-from workbench.run.conduct import MOST_NAMED
+from workbench.running.breaker import IN_A_ROW, MOST_TRIALS
+from workbench.running.conduct import MOST_NAMED
 
 GOOD = {"id": "good", "skill": "arithmetic"}
 

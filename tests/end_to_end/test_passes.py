@@ -16,8 +16,8 @@ from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.policy import POLICIES
 from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
-from workbench.run.passes import Passes
-from workbench.run.tempo import EMBEDDED
+from workbench.running.passes import Passes
+from workbench.running.tempo import EMBEDDED
 
 
 def passes(count: int) -> str:

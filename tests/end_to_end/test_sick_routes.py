@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
-from workbench.run.breaker import IN_A_ROW, MOST_TRIALS
-from workbench.run.pace import START
+from workbench.running.breaker import IN_A_ROW, MOST_TRIALS
+from workbench.running.pace import START
 
 SAMPLES, LIMIT, SPEED = 300, 16, 60
 GOOD: dict[str, Any] = {"id": "good", "skill": "arithmetic", "latency_ms": {"median": 60 * SPEED}}

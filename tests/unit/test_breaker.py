@@ -1,7 +1,7 @@
 import pytest
 
 from workbench.records import Outcome
-from workbench.run.breaker import IN_A_ROW, MOST_TRIALS, Breaker, End
+from workbench.running.breaker import IN_A_ROW, MOST_TRIALS, Breaker, End
 
 
 def opened() -> Breaker:

@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbench.plan.models import PlannedModel
+from workbench.planning.models import PlannedModel
 from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
-from workbench.run.ghosts import Ghosts
+from workbench.running.ghosts import Ghosts
 
 WORST_S = 375.0
 MODELS = (PlannedModel("m", {}, 8, WORST_S, 2**20), PlannedModel("other", {}, 8, 900.0, 2**20))

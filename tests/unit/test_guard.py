@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 from workbench.job_file import BudgetTable, RunTable
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Outcome, Usage
-from workbench.run.guard import Guard, reserve_of
+from workbench.running.guard import Guard, reserve_of
 
 BODY, CAP = b"x" * 90, 10
 

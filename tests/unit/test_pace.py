@@ -4,7 +4,7 @@ import pytest
 
 from workbench.policy import POLICIES
 from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
-from workbench.run.pace import SHARED_WINDOW_S, START, Change, Pace
+from workbench.running.pace import SHARED_WINDOW_S, START, Change, Pace
 
 
 def ended(outcome: Outcome = Outcome.OK, latency_ms: float = 100.0) -> CallRecord:

@@ -17,6 +17,9 @@ from workbench.ledger.database import sql
 from workbench.ledger.entries import journal_columns
 
 ROOT = Path(__file__).parents[2]
+ROOMS = {path.stem for path in (ROOT / "workbench").iterdir() if path.suffix == ".py" or path.is_dir()} - {
+    "__init__", "__pycache__",
+}  # fmt: skip
 HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "altair", "aiohttp", "httpx", "jinja2"}
 
 
@@ -64,8 +67,15 @@ workbench.main(["demo", "--no-progress"], standalone_mode=False)
     assert set(json.loads(done.stdout.splitlines()[-1])) & HEAVY == {"aiohttp", "duckdb", "httpx"}
 
 
-def test_exported_names() -> None:
-    assert workbench.__all__ == []
+def test_what_is_exported_is_there_and_shares_no_name_with_a_room() -> None:
+    assert workbench.__all__ == sorted(workbench.__all__)
+    assert all(getattr(workbench, name).__doc__ for name in workbench.__all__)
+    assert not ROOMS & set(workbench.__all__)  # importing such a room would put it in the function's place
+
+
+def test_the_map_names_every_room() -> None:
+    assert workbench.__doc__ is not None
+    assert ROOMS == set(re.findall(r"`(\w+)`", workbench.__doc__))
 
 
 def test_nothing_inside_imports_the_package_root() -> None:

@@ -10,13 +10,13 @@ import pytest
 
 from workbench.dataset.spool import Spool
 from workbench.job import parse_job
-from workbench.plan.expand import Plan
-from workbench.plan.models import PlannedModel
+from workbench.planning.expand import Plan
+from workbench.planning.models import PlannedModel
 from workbench.records import Outcome
-from workbench.run.breaker import IN_A_ROW
-from workbench.run.pace import Pace
-from workbench.run.queue import Queue
-from workbench.run.tempo import ACCOUNT
+from workbench.running.breaker import IN_A_ROW
+from workbench.running.pace import Pace
+from workbench.running.queue import Queue
+from workbench.running.tempo import ACCOUNT
 
 MakePlan = Callable[..., Plan]
 

@@ -5,7 +5,7 @@ import pytest
 
 from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample
-from workbench.run.signals import SkippedError
+from workbench.running.signals import SkippedError
 from workbench.scoring.extract import as_number, chosen_letter, last_number
 from workbench.scoring.scorers import judges, score
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from workbench.run.slot_files import Holding, release_ghosts, slots_in
-from workbench.run.slots import Slots
+from workbench.running.slot_files import Holding, release_ghosts, slots_in
+from workbench.running.slots import Slots
 from workbench.settings import slots_name
 
 

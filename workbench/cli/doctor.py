@@ -16,7 +16,7 @@ from workbench.cli.output import print_json
 from workbench.display import visible
 from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
-from workbench.run.provenance import package_versions
+from workbench.running.provenance import package_versions
 from workbench.session import Where, connected, ledger_to_write
 
 _LEAST_FREE_BYTES = 200 * 2**20

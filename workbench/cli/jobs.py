@@ -18,9 +18,9 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.endings import RunEnd, continuation
 from workbench.errors import ExitCode, Fault, InputError
 from workbench.job import Job, load_job
-from workbench.pipeline import Planned, RunOptions, plan_job, recorded_job_path, run_job
-from workbench.run.conduct import MOST_NAMED
-from workbench.run.signals import handlers, restore
+from workbench.pipeline import RunOptions, plan_job, recorded_job_path, run_job
+from workbench.running.conduct import MOST_NAMED
+from workbench.running.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
 DUE = "due"
@@ -43,42 +43,43 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
 
     Outright faults end with exit code 2; findings alone with 0.
     """
-    planned = anyio.run(plan_job, options.where(given), load_job(job))
+    findings = anyio.run(plan_job, options.where(given), load_job(job)).findings
     if as_json:
-        print_json([{"where": finding.where, "text": finding.text} for finding in planned.findings])
+        print_json(msgspec.to_builtins(findings))
         return
-    for finding in planned.findings:
+    for finding in findings:
         echo(f"{finding.where}: {finding.text}")
-    say(f"{job}: no fault, {len(planned.findings)} finding{'s' * (len(planned.findings) != 1)}")
+    say(f"{job}: no fault, {len(findings)} finding{'s' * (len(findings) != 1)}")
 
 
 @click.command()
 @options.job_file
+@options.narrowing
 @options.endpoint
 @click.option("--fresh", is_flag=True, help="As for a run that asks everything anew.")
 @options.as_json
 def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
     """Say what a run of JOB would send and what it would reuse; nothing is sent."""
-    planned = anyio.run(partial(plan_job, fresh=fresh), options.where(given), load_job(job))
-    described = _plan_object(planned)
+    asked = options.narrowed_by(given, load_job(job))
+    planned = anyio.run(partial(plan_job, fresh=fresh), options.where(given), asked)
     if as_json:
+        described = msgspec.to_builtins(planned)
+        del described["findings"]  # `lint` lists them
         print_json(described)
         return
     echo(
-        f"{described['planned']} requests: {described['samples']} samples × {len(described['models'])} models × "
-        f"{described['epochs']} epochs; {described['reused']} answered already, {described['to_send']} to send "
-        f"in at most {described['most_attempts']} attempts"
+        f"{planned.planned} requests: {planned.samples} samples × {len(planned.models)} models × {planned.epochs} epochs; "
+        f"{planned.reused} answered already, {planned.to_send} to send in at most {planned.most_attempts} attempts"
     )
-    for model in described["models"]:
-        limits = f"at most {model['max_in_flight']} in flight, up to {model['timeout_s']:g} s a call"
-        echo(f"  {model['model']}: {model['to_send']} to send, {limits}")
-    echo(
-        f"dataset {described['dataset_hash'][:12]}, ledger {described['ledger']}{', simulated' if planned.simulated else ''}"
-    )
+    for model in planned.models:
+        limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s a call"
+        echo(f"  {model.model}: {model.to_send} to send, {limits}")
+    echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")
 
 
 @click.command()
 @click.argument("job", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@options.narrowing
 @options.endpoint
 @click.option("--fresh", is_flag=True, help="Ask everything anew; earlier answers are kept.")
 @click.option(
@@ -114,8 +115,11 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
     if given["occasion"] == DUE:
         if fresh or resume:
             raise click.UsageError("--occasion due goes with neither --fresh nor --resume")
+        if any(given[name] for name in ("limit", "model", "max_in_flight")):
+            raise click.UsageError("--occasion due runs the whole job: give none of --limit, --model, --max-in-flight")
         sys.exit(_run_due(where, job, given))
-    sys.exit(_run(where, load_job(job), RunOptions(fresh, resume, given["occasion"]), given).exit_code)
+    asked = options.narrowed_by(given, load_job(job))
+    sys.exit(_run(where, asked, RunOptions(fresh, resume, given["occasion"]), given).exit_code)
 
 
 @click.command()
@@ -195,7 +199,8 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
         return end
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
-    _print_end(end, continuation(path, options.words(where), chosen.occasion, resume))
+    words = [*options.narrowing_words(given), *options.words(where)]
+    _print_end(end, continuation(path, words, chosen.occasion, resume))
     return end
 
 
@@ -216,29 +221,3 @@ def _print_end(end: RunEnd, resumes: str) -> None:
         echo(f"continue with: {resumes}")
     if run.report:
         echo(f"report: {run.report}")
-
-
-def _plan_object(planned: Planned) -> dict[str, Any]:
-    plan = planned.plan
-    return {
-        "job": plan.job.name,
-        "planned": len(plan),
-        "reused": plan.reused,
-        "to_send": len(plan) - plan.reused,
-        "samples": plan.samples,
-        "epochs": plan.job.run.epochs,
-        "max_in_flight": plan.job.run.max_in_flight,
-        "most_attempts": (len(plan) - plan.reused) * plan.job.run.passes,
-        "models": [
-            {
-                "model": model.id,
-                "to_send": sum(1 for _ in plan.to_send(number)),
-                "max_in_flight": model.max_in_flight,
-                "timeout_s": model.timeout_s,
-            }
-            for number, model in enumerate(plan.models)
-        ],
-        "dataset_hash": plan.dataset_hash,
-        "simulated": planned.simulated,
-        "ledger": planned.ledger,
-    }

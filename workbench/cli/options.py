@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
+from workbench.job import Job
+from workbench.narrowing import narrowed
 from workbench.session import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,6 +46,37 @@ def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -
 run_id = click.argument("run", shell_complete=complete_runs)
 optional_run_id = click.argument("run", required=False, shell_complete=complete_runs)
 job_file = click.argument("job", type=click.Path(dir_okay=False, path_type=Path))
+
+
+def narrowing(command: F) -> F:
+    """`--limit`, `--model` and `--max-in-flight`: a job asked for in part."""
+    command = click.option(
+        "--max-in-flight",
+        metavar="N",
+        type=click.IntRange(1, 63),
+        help="At most N requests in flight.",
+    )(command)
+    command = click.option("--model", metavar="ID", multiple=True, help="Only this model of the job; may be repeated.")(
+        command
+    )
+    return click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N samples.")(command)
+
+
+def narrowed_by(given: dict[str, Any], job: Job) -> Job:
+    """The job as far as the options of `narrowing` ask for it.
+
+    Raises:
+        InputError: The job does not ask a model that is named.
+    """
+    return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"])
+
+
+def narrowing_words(given: dict[str, Any]) -> list[str]:
+    """The options of `narrowing` as one would type them."""
+    words = []
+    for option, name in (("--limit", "limit"), ("--max-in-flight", "max_in_flight")):
+        words += [option, str(given[name])] if given.get(name) else []
+    return [*words, *(word for model in given.get("model") or () for word in ("--model", model))]
 
 
 def ledger(command: F) -> F:

@@ -88,6 +88,8 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
     )
+    if figures.provenance["narrowed"]:
+        echo(f"narrowed to {figures.provenance['narrowed']}\n")
     print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
     if figures.scores:
         echo()

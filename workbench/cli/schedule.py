@@ -18,7 +18,7 @@ from workbench.cli.output import print_json, print_table, say
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.job import Job, load_job
 from workbench.occasions import as_calendar_events, following
-from workbench.plan.models import longest_timeout_s
+from workbench.planning.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
 from workbench.schedule.command import Command, checked, timer_name
 from workbench.schedule.due import Occasion, occasions_of

@@ -7,7 +7,7 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.run.slot_files import release_ghosts, slots_in
+from workbench.running.slot_files import release_ghosts, slots_in
 from workbench.session import Where, slots_root
 
 

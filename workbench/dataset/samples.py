@@ -29,7 +29,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
         InputError: A file is missing or broken, a named column is not there, or nothing is left to take.
     """
     where = f"{job.path}: dataset"
-    files = expand(job.dataset_paths, f"{where}.path")
+    files = expand(job.dataset_paths, f"{where}.path") if job.rows is None else []
     taken = 0
     chosen = _shuffled_choice(job, files)
     first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
@@ -47,7 +47,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
         yield sample
     reader.check_columns()
     if not taken:
-        named = ", ".join(str(path) for path in files)
+        named = ", ".join(str(path) for path in files) or where
         narrowed = job.dataset.sample_ids or job.dataset.limit is not None
         problem = "sample_ids and limit leave no sample of it" if narrowed else "the dataset is empty"
         raise InputError(Fault(named, problem))
@@ -85,6 +85,8 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
 
 
 def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Sample]:
+    for number, columns in enumerate(job.rows or (), 1):
+        yield reader.sample(f"row {number}", columns)
     for path in files:
         kind = job.dataset.format or format_of(path)
         for place, columns in _rows(path, kind):

@@ -45,6 +45,7 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     git_dirty: bool | None = None
     fresh: bool | None = None
     resumed_run: str | None = None
+    narrowed: str | None = None
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):

@@ -5,7 +5,7 @@
 INSERT INTO runs BY NAME
 SELECT run_id, 'started' AS event, recorded_at, job, job_path, job_toml, job_hash, tags, generation, planned, dataset_paths,
     dataset_hash, dataset_rows, endpoint, identity, simulated, key_fingerprint, host, pid, max_in_flight, versions,
-    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run
+    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run, narrowed
 FROM staged WHERE kind = 'run_started';
 
 INSERT INTO runs BY NAME

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from workbench.endings import FailedRoute
-from workbench.plan.expand import Plan
-from workbench.run.breaker import Breaker
-from workbench.run.pace import Change
-from workbench.run.slots import Slots
+from workbench.planning.expand import Plan
+from workbench.running.breaker import Breaker
+from workbench.running.pace import Change
+from workbench.running.slots import Slots
 
 _CUTS_SAID_EVERY_S = 60.0
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -14,8 +16,30 @@ class SkippedError(BaseException):
     """A signal came while scores or pages were made, which can be made again; no scorer's crash."""
 
 
+class Interrupts:
+    """Lets another thread interrupt a run, as Ctrl-C does one on the main thread: only that one hears of signals."""
+
+    def __init__(self) -> None:
+        self._tell: Callable[[], object] | None = None
+
+    def connect(self, tell: Callable[[], object]) -> None:
+        """Say what an interrupt does from now on; it may be called on any thread."""
+        self._tell = tell
+
+    def send(self) -> None:
+        """Interrupt the run: it sends nothing more and waits for what is in flight; again, to cancel that."""
+        if self._tell is not None:
+            self._tell()
+
+
+def _hears_signals() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
 def heeded() -> list[signal.Signals]:
-    """Those that this process was not told to ignore, as `nohup` does."""
+    """Those that come to this thread and that the process was not told to ignore, as `nohup` does."""
+    if not _hears_signals():
+        return []
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
@@ -25,14 +49,16 @@ def handlers() -> list[tuple[signal.Signals, Any]]:
 
 
 def restore(before: list[tuple[signal.Signals, Any]]) -> None:
-    """Handle signals as they were handled before."""
+    """Handle signals as they were handled before; on another thread than the main one they always are."""
+    if not _hears_signals():
+        return
     for number, handler in before:
         signal.signal(number, handler)
 
 
 @contextmanager
-def caught(act: Callable[[signal.Signals], None]) -> Iterator[None]:
-    """Call `act` on the running event loop for every signal, and ignore signals from then on.
+def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None = None) -> Iterator[None]:
+    """Call `act` on the running event loop for every signal and interrupt, and ignore signals from then on.
 
     anyio and asyncio hand signals back to their defaults when they have done with them, and the next one ends the process
     before anybody can ignore it: what is left then is short, and its last line is wanted.
@@ -42,6 +68,8 @@ def caught(act: Callable[[signal.Signals], None]) -> Iterator[None]:
     def tell(number: int, _: FrameType | None) -> None:
         loop.call_soon_threadsafe(act, signal.Signals(number))
 
+    if interrupts is not None:
+        interrupts.connect(partial(loop.call_soon_threadsafe, act, signal.SIGINT))
     try:
         for number in heeded():
             signal.signal(number, tell)
@@ -50,8 +78,22 @@ def caught(act: Callable[[signal.Signals], None]) -> Iterator[None]:
         ignore()
 
 
+@contextmanager
+def passed_on(interrupts: Interrupts | None) -> Iterator[None]:
+    """Pass Ctrl-C on to a run on another thread, where this one hears of it."""
+    before = handlers()
+    if interrupts is not None and _hears_signals():
+        signal.signal(signal.SIGINT, lambda *_: interrupts.send())
+    try:
+        yield
+    finally:
+        restore(before)
+
+
 def ignore() -> None:
     """Let nothing interrupt what is short and must be done."""
+    if not _hears_signals():
+        return
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 

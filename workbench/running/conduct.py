@@ -17,12 +17,13 @@ from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, mo
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
-from workbench.plan.expand import Plan
+from workbench.planning.expand import Plan
 from workbench.records import Model
-from workbench.run.progress import Progress
-from workbench.run.signals import caught
-from workbench.run.tally import Tally
-from workbench.run.work import Rules, Work
+from workbench.running.progress import Progress
+from workbench.running.rules import Rules
+from workbench.running.signals import Interrupts, caught
+from workbench.running.tally import Tally
+from workbench.running.work import Work
 
 INGEST_EVERY_CALLS = 7_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
@@ -54,12 +55,13 @@ class Conductor:
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
-    async def run(self, rules: Rules, *, show_progress: bool) -> RunEnd:
+    async def run(self, rules: Rules, *, show_progress: bool, interrupts: Interrupts | None = None) -> RunEnd:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
 
         Args:
             rules: Who may be in flight, and how many at first.
             show_progress: Draw a bar.
+            interrupts: Through which another thread interrupts the run.
 
         Raises:
             JournalFullError: The disk takes nothing from the start.
@@ -70,7 +72,7 @@ class Conductor:
         work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation, rules)
         with (
             Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress,
-            caught(partial(work.signalled, progress)),
+            caught(partial(work.signalled, progress), interrupts),
         ):
             try:
                 self._open()

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import nearest
-from workbench.plan.expand import Plan
+from workbench.planning.expand import Plan
 from workbench.records import Model
 
 _SHOWN_IDS = 5

@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 import anyio
 
 from workbench.errors import Fault, InputError
-from workbench.run.slot_files import Holding, boot, locked, looked_into, opened, read, steady, write
+from workbench.running.slot_files import Holding, boot, locked, looked_into, opened, read, steady, write
 
 _POLL_S = 0.02
 _LOOK_EVERY_S = 0.05

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from workbench.plan.models import PlannedModel
+from workbench.planning.models import PlannedModel
 from workbench.records import CallRecord, Outcome
 
 _NEWEST = 1_000

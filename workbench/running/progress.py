@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.display import visible
-from workbench.run.tally import AttemptEnd, Tally
+from workbench.running.tally import AttemptEnd, Tally
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from workbench.ledger.entries import RunStarted
-from workbench.plan.expand import Plan
+from workbench.planning.expand import Plan
 from workbench.settings import Endpoint
 
 _PACKAGES = ("workbench", "aiohttp", "anyio", "duckdb", "httpx", "jinja2", "msgspec")
@@ -61,6 +61,7 @@ def run_started(
         limits={model.id: f"{model.max_in_flight} in flight, {model.timeout_s:g} s a call" for model in plan.models},
         git_commit=commit,
         git_dirty=dirty,
+        narrowed=job.narrowed or None,
     )
 
 

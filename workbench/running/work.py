@@ -2,14 +2,11 @@
 
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
-import msgspec
 
 from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
@@ -19,50 +16,20 @@ from workbench.errors import ExitCode, WorkbenchError
 from workbench.ledger.entries import Intent, PaceChanged, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
-from workbench.plan.expand import Plan, PlannedItem
+from workbench.planning.expand import Plan, PlannedItem
 from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome, without_texts
-from workbench.run.ghosts import Ghosts
-from workbench.run.guard import Guard
-from workbench.run.notices import Notices
-from workbench.run.pace import Change, Pace
-from workbench.run.passes import LONGEST_WAIT_S, Passes
-from workbench.run.progress import Progress
-from workbench.run.queue import Queue, Turn
-from workbench.run.signals import SIGNALS
-from workbench.run.slots import Slot, Slots
-from workbench.run.tally import AttemptEnd
-from workbench.run.tempo import ACCOUNT, Tempo
-
-PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
-"""`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
-
-
-class Stop(msgspec.Struct, frozen=True):
-    """Why sending ended before everything was sent."""
-
-    status: RunStatus | None = None
-    """What the run is because of that, if it leaves anything; None while it goes on."""
-    reason: str = ""
-    exit_code: int = ExitCode.DONE
-    error: WorkbenchError | None = None
-
-    def __bool__(self) -> bool:
-        return self.status is not None
-
-
-class Rules(NamedTuple):
-    """How the fan-out behaves beside what the job says."""
-
-    slots: Slots
-    fixed: bool = False
-    """Send as many at a time as are allowed, from the start."""
-    patience_s: float = PATIENCE_S
-    """How long to wait when nothing but paused routes is left."""
-    latencies_ms: Mapping[str, Sequence[float]] = MappingProxyType({})
-    """How long the newest answers of each model took, oldest first."""
-    tempo: Tempo = ACCOUNT
-    """How long to wait for the platform."""
+from workbench.running.ghosts import Ghosts
+from workbench.running.guard import Guard
+from workbench.running.notices import Notices
+from workbench.running.pace import Change, Pace
+from workbench.running.passes import LONGEST_WAIT_S, Passes
+from workbench.running.progress import Progress
+from workbench.running.queue import Queue, Turn
+from workbench.running.rules import Rules, Stop
+from workbench.running.signals import SIGNALS
+from workbench.running.slots import Slot
+from workbench.running.tally import AttemptEnd
 
 
 class Work:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import anyio
 
-from workbench.plan.expand import Plan
+from workbench.planning.expand import Plan
 from workbench.records import Outcome
-from workbench.run.breaker import Breaker, End
-from workbench.run.pace import Pace
-from workbench.run.tempo import ACCOUNT, Tempo
+from workbench.running.breaker import Breaker, End
+from workbench.running.pace import Pace
+from workbench.running.tempo import ACCOUNT, Tempo
 
 
 class Turn(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from workbench.policy import POLICIES
 from workbench.records import Outcome
-from workbench.run.tempo import ACCOUNT, Tempo
+from workbench.running.tempo import ACCOUNT, Tempo
 
 IN_A_ROW = 5
 """Equal failures after which a route is paused; also how many it may have in flight before its first answer, once one

@@ -11,7 +11,7 @@ from workbench.dataset.spool import Spool
 from workbench.job import Job
 from workbench.job_file import scorer_label
 from workbench.ledger.queries import Reader
-from workbench.plan.models import PlannedModel
+from workbench.planning.models import PlannedModel
 from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges

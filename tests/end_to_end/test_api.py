@@ -1,0 +1,159 @@
+"""Workbench from Python: a script, a running event loop, an interrupt."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+import workbench as wb
+from tests.conftest import Workbench, job, quick, sums
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import ThreadedServer
+
+MODELS = ["Abacus Large [careful]", "Abacus Mini [fast]"]
+ROWS = [{"input": f"What is {n} + {n}? Answer with a number.", "target": 2 * n} for n in range(1, 6)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, platform: ThreadedServer) -> Path:
+    (tmp_path / ".env").write_text(f"WORKBENCH_BASE_URL={platform.base_url}\nWORKBENCH_API_KEY={platform.key}\n")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[ThreadedServer]:
+    with ThreadedServer(quick(load_config(), 5.0)) as server:
+        yield server
+
+
+def made(**other: Any) -> wb.Job:
+    return wb.make_job("sums", MODELS, ROWS, scorers=["numeric"], request={"max_tokens": 64}, **other)
+
+
+def test_a_job_made_in_python_is_planned_run_and_resumed(folder: Path) -> None:
+    planned = wb.plan(made(), folder=folder)
+    assert (planned.planned, planned.to_send, planned.simulated) == (10, 10, True)
+    ended = wb.run(made(), folder=folder, progress=False)
+    assert (ended.status, ended.summary.completed, ended.exit_code) == (wb.RunStatus.COMPLETE, 10, 0)
+    assert ended.report is not None
+    assert ended.report.exists()
+    assert ended.scores()["value"].mean() > 0.5
+    assert len(ended.answers()) == len(ended.calls()) == 10
+    again = wb.run(made(), folder=folder, progress=False, report=False)
+    assert (again.summary.reused, again.report) == (10, None)
+    assert ended.id in repr(ended)
+
+
+def test_a_job_file_and_the_same_job_made_in_python_share_answers(folder: Path) -> None:
+    bench = Workbench(folder, None)
+    bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
+    bench.write("job.toml", job(*MODELS, dataset="rows.jsonl"))
+    wb.run(wb.load_job(folder / "job.toml"), folder=folder, progress=False)
+    made_of = {"list": ROWS, "frame": pandas.DataFrame(ROWS), "file": folder / "rows.jsonl"}
+    for dataset in made_of.values():
+        same = wb.make_job("other", MODELS, dataset, request={"max_tokens": 64})
+        assert wb.plan(same, folder=folder).to_send == 0
+
+
+def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
+    part = wb.run(made(), folder=folder, progress=False, limit=2, models=MODELS[:1], max_in_flight=1)
+    assert part.summary.planned == 2
+    shown = Workbench(folder, None)("show", part.id).stdout
+    assert f"narrowed to the first 2 samples, only {MODELS[0]}, at most 1 in flight" in shown
+    nightly = made(run={"reuse": "occasion"})
+    with pytest.raises(wb.WorkbenchError, match="an occasion is the whole job"):
+        wb.run(nightly, folder=folder, occasion="2026-11-22", limit=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"request": {"temperature": "hot"}}, r"request.temperature"),
+        ({"request": {"max_token": 5}}, r"max_tokens"),
+        ({"scorers": ["numerical"]}, r"numeric"),
+        ({"run": {"max_in_flight": 64}}, r"63"),
+        ({"request": {"extra": {"x": object()}}}, r"has no place in a job file"),
+    ],
+)
+def test_a_fault_is_named(wrong: dict[str, Any], message: str) -> None:
+    given = {"scorers": ["numeric"]} | wrong
+    with pytest.raises(wb.WorkbenchError, match=message):
+        wb.make_job("sums", MODELS, ROWS, **given)
+
+
+def test_wrong_places_and_parts_are_named(folder: Path) -> None:
+    with pytest.raises(wb.WorkbenchError, match="only one of them"):
+        wb.plan(made(), folder=folder, local=True, base_url="http://127.0.0.1:1")
+    with pytest.raises(wb.WorkbenchError, match="did you mean 'Abacus Mini \\[fast\\]'"):
+        wb.plan(made(), folder=folder, part={"models": ["Abacus Mini [fas]"]})
+    with pytest.raises(wb.WorkbenchError, match="from 1"):
+        wb.plan(made(), folder=folder, part={"limit": 0})
+    with pytest.raises(wb.WorkbenchError, match="the dataset is empty"):
+        wb.plan(wb.make_job("none", MODELS, []), folder=folder)
+
+
+def test_a_question_is_asked_anew_each_time(folder: Path, platform: ThreadedServer) -> None:
+    before = platform.platform.statistics.requests[MODELS[0]]
+    answers = [wb.ask(MODELS[0], "What is 6 * 7?", folder=folder) for _ in range(2)]
+    assert all(answer and "42" in answer for answer in answers)
+    assert platform.platform.statistics.requests[MODELS[0]] == before + 2
+    assert list(wb.open(folder=folder).runs()["job"]) == ["ask", "ask"]
+
+
+def test_both_kinds_of_function_work_where_a_loop_is_running(folder: Path) -> None:
+    async def cell() -> list[wb.Run]:
+        plain = wb.run(made(), folder=folder, progress=False, report=False)  # as a notebook's cell calls it
+        twin = await wb.run_async(made(), folder=folder, progress=False, report=False)
+        assert (await wb.plan_async(made(), folder=folder)).to_send == 0
+        return [plain, twin]
+
+    handled = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    plain, twin = asyncio.run(cell())
+    assert (plain.summary.completed, twin.summary.reused) == (10, 10)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handled
+    assert "workbench" not in {thread.name for thread in threading.enumerate()}
+
+
+SCRIPT = """
+import asyncio, sys
+import workbench as wb
+
+job = wb.load_job("job.toml")
+
+async def cell():
+    return wb.run(job, report=False, progress=False)
+
+run = asyncio.run(cell()) if sys.argv[1] == "cell" else wb.run(job, report=False, progress=False)
+print(run.status, run.summary.completed, run.summary.reused, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["script", "cell"])
+def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str) -> None:
+    with ThreadedServer(quick(load_config(), 100.0)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(100))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        bench.write("script.py", textwrap.dedent(SCRIPT))
+        command = [sys.executable, "script.py", kind]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=bench.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        while server.platform.statistics.requests["sim/instant"] < 10:
+            assert process.poll() is None, process.stderr and process.stderr.read()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        status, completed, reused = out.split()
+        assert (status, reused, process.returncode) == ("interrupted", "0", 0), err
+        done = subprocess.run(command, cwd=tmp_path, env=bench.environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["complete", str(100 - int(completed)), completed]
+        assert server.platform.statistics.requests["sim/instant"] == 100

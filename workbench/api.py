@@ -1,0 +1,343 @@
+"""Workbench from Python: the same functions that the command line calls, for scripts and notebooks.
+
+    import workbench as wb
+
+    job = wb.load_job("jobs/quickstart.toml")
+    run = wb.run(job, local=True, limit=20)
+    run.status, run.scores()
+
+Every function takes the endpoint, the key and the ledger from the same places as the command line, and raises
+`WorkbenchError` with the message that the command line prints. Where an event loop runs already, as in a notebook, the plain
+functions work on a thread of their own; the ones that end in `_async` run on the loop that awaits them.
+"""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+import anyio
+import msgspec
+
+from workbench.endings import RunEnd, RunStatus, RunSummary
+from workbench.errors import Fault, InputError
+from workbench.frames import Frames
+from workbench.job import Job, parse_job
+from workbench.job import load_job as _load_job
+from workbench.narrowing import narrowed
+from workbench.pipeline import RunOptions, RunPlan, plan_job, run_job
+from workbench.running.signals import Interrupts, handlers, passed_on, restore
+from workbench.session import Where, ledger_to_write, pages_folder
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+Rows = Sequence[Mapping[str, Any]]
+_ROWS = "rows given in Python"
+
+
+class Place(TypedDict, total=False):
+    """Which platform and which ledger is meant; by default those that the command line would take."""
+
+    local: bool
+    """The embedded platform, and its ledger `local.duckdb`."""
+    base_url: str | None
+    profile: str | None
+    """A profile of `workbench.toml`."""
+    ledger: str | Path | None
+    folder: str | Path | None
+    """The working folder: `workbench.toml`, `.env`, ledger and reports are looked for there."""
+
+
+class Part(TypedDict, total=False):
+    """A job asked for in part; a run of it says so."""
+
+    limit: int | None
+    """The first so many samples."""
+    models: Sequence[str]
+    """Only these of the job's models."""
+    max_in_flight: int | None
+
+
+class How(Place, Part, total=False):
+    """Everything a run may be told."""
+
+    fresh: bool
+    """Ask everything anew, in a generation of its own."""
+    resume: str | None
+    """Continue within the generation of this run."""
+    occasion: str | None
+    """Which occasion this is, for a job that asks anew on each."""
+    fixed: bool
+    """Keep to the limit from the start, instead of adapting to how the platform does."""
+    report: bool
+    """Write the run's page; by default yes."""
+    progress: bool | None
+    """Draw a progress bar; by default at a terminal and in a notebook."""
+
+
+class Run:
+    """A run that ended, and what is recorded of it.
+
+    Args:
+        end: What it left behind.
+    """
+
+    def __init__(self, end: RunEnd) -> None:
+        self.summary: RunSummary = end.summary
+        self.notes: tuple[str, ...] = end.notes
+        """What a person should know: an ingest that was deferred, scores or a page that could not be made."""
+        self.exit_code: int = end.exit_code
+        """What the command would have ended with."""
+
+    @property
+    def id(self) -> str:
+        """Its name in the ledger."""
+        return self.summary.run_id
+
+    @property
+    def status(self) -> RunStatus:
+        """How it ended; running the job again sends only what is missing."""
+        return self.summary.status or RunStatus.INCOMPLETE
+
+    @property
+    def report(self) -> Path | None:
+        """Its page, where one was written."""
+        return None if self.summary.report is None else Path(self.summary.report)
+
+    def scores(self) -> "pandas.DataFrame":
+        """One row a request and scorer; `value` is missing where an answer is unscored."""
+        return self._frames().scores(self.id)
+
+    def answers(self) -> "pandas.DataFrame":
+        """One row a request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
+        return self._frames().answers(self.id)
+
+    def calls(self) -> "pandas.DataFrame":
+        """One row a call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
+        return self._frames().calls(self.id)
+
+    def _frames(self) -> Frames:
+        return Frames(self.summary.ledger)
+
+    def __repr__(self) -> str:
+        said = self.summary
+        simulated = ", simulated" if said.simulated else ""
+        return (
+            f"<Run {self.id} of {said.job!r}: {self.status}{simulated}; {said.planned} planned = {said.reused} reused + "
+            f"{said.completed} completed + {said.failed} failed + {said.pending} pending>"
+        )
+
+
+def load_job(path: str | Path) -> Job:
+    """Read and check a job file.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    return _load_job(Path(path))
+
+
+def make_job(
+    name: str,
+    models: str | Sequence[str | Mapping[str, Any]],
+    dataset: "str | Path | Mapping[str, Any] | Rows | pandas.DataFrame",
+    *,
+    prompt: str | Mapping[str, Any] | None = None,
+    scorers: Sequence[str | Mapping[str, Any]] = (),
+    folder: str | Path | None = None,
+    **tables: Any,
+) -> Job:
+    """Make a job from Python, with the keys of a job file.
+
+    Args:
+        name: Of the job.
+        models: Ids, or `"visible"` for every one.
+        dataset: A file, the `[dataset]` table, or the samples themselves: dictionaries or a pandas table.
+        prompt: The template, or the `[prompt]` table.
+        scorers: Names, or `[[scorers]]` tables.
+        folder: What relative paths are relative to; by default the working folder.
+        tables: The other tables and keys of a job file: `request`, `run`, `budget`, `tags`, `description`; and `fields`,
+            which column is which part of a sample.
+
+    Raises:
+        InputError: With every fault found.
+    """
+    import tomli_w  # a job is recorded as the text of a job file
+
+    rows = _rows(dataset)
+    table: dict[str, Any] = {"path": _ROWS} if rows is not None else _table(dataset, "path")
+    if "fields" in tables:
+        table["fields"] = tables.pop("fields")
+    written = {
+        "name": name,
+        "models": models if isinstance(models, str) else list(models),
+        "dataset": table,
+        **({} if prompt is None else {"prompt": _table(prompt, "template")}),
+        **({"scorers": [_table(scorer, "name") for scorer in scorers]} if scorers else {}),
+        **tables,
+    }
+    where = Path.cwd() if folder is None else Path(folder)
+    try:
+        text = tomli_w.dumps(written)
+    except (TypeError, ValueError) as error:
+        raise InputError(Fault(f"the job {name!r}", f"a value has no place in a job file: {error}")) from error
+    job = parse_job(text, where / f"{name}.toml")
+    return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
+
+
+def plan(job: Job, *, fresh: bool = False, part: Part | None = None, **place: Unpack[Place]) -> RunPlan:
+    """Say what a run would send and what it would reuse; nothing is sent.
+
+    Args:
+        job: What to plan.
+        fresh: As for a run that asks everything anew.
+        part: As for a run of a part of it.
+        place: Which platform and which ledger.
+
+    Raises:
+        WorkbenchError: The job has a fault, or the platform cannot be asked for its models.
+    """
+    return _on_a_loop(partial(plan_async, job, fresh=fresh, part=part, **place))
+
+
+async def plan_async(job: Job, *, fresh: bool = False, part: Part | None = None, **place: Unpack[Place]) -> RunPlan:
+    """The same on the running event loop."""
+    return await plan_job(_where(place), _in_part(job, part or {}), fresh=fresh)
+
+
+def run(job: Job, **how: Unpack[How]) -> Run:
+    """Run a job: send what has no answer yet, record, score, report.
+
+    Ctrl-C, or an interrupted cell, sends nothing more and waits for what is in flight; a second one cancels that. The run
+    then ends as `interrupted`, and the same call resumes it.
+
+    Raises:
+        WorkbenchError: Before anything is sent, if anything about the job is wrong; a run that went wrong is returned.
+    """
+    interrupts = Interrupts()
+    return _on_a_loop(partial(_run, job, how, interrupts), interrupts)
+
+
+async def run_async(job: Job, **how: Unpack[How]) -> Run:
+    """The same on the running event loop."""
+    return await _run(job, how, None)
+
+
+def ask(model: str, text: str, *, system: str | None = None, request: Mapping[str, Any] | None = None,
+        **place: Unpack[Place]) -> str | None:  # fmt: skip
+    """Ask a model once, anew each time, record that as a run of the job `ask`, and return the answer's text.
+
+    Args:
+        model: Its id.
+        text: The prompt.
+        system: The system prompt.
+        request: Body fields, such as `max_tokens`.
+        place: Which platform and which ledger.
+
+    Returns:
+        None where the answer has no text, or the call failed: `workbench runs` says how.
+
+    Raises:
+        WorkbenchError: The model is not visible, or the platform cannot be reached.
+    """
+    prompt = {"template": "{{ input }}"} | ({} if system is None else {"system": system})
+    job = make_job("ask", [model], [{"input": text}], prompt=prompt, request=dict(request or {}))
+    asked = run(job, fresh=True, report=False, progress=False, **place)
+    answer = asked.answers()["answer"].iloc[0] if asked.summary.completed else None
+    return answer if isinstance(answer, str) else None
+
+
+def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) -> Frames:
+    """The tables of a ledger, for pandas; see `Frames`."""
+    return Frames(ledger, folder=folder)
+
+
+async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
+    where = _where(how)
+    asked = _in_part(job, how)
+    progress = how.get("progress")
+    options = RunOptions(
+        fresh=how.get("fresh", False),
+        resume=how.get("resume"),
+        occasion=how.get("occasion"),
+        reports=pages_folder(where, ledger_to_write(where)) if how.get("report", True) else None,
+        show_progress=_is_watched() if progress is None else progress,
+        fixed=how.get("fixed", False),
+        interrupts=interrupts,
+    )
+    before = handlers()
+    try:
+        return Run(await run_job(where, asked, options))
+    finally:
+        restore(before)
+
+
+def _where(place: Place | How) -> Where:
+    local, base_url, profile = place.get("local", False), place.get("base_url"), place.get("profile")
+    if sum(map(bool, (local, base_url, profile))) > 1:
+        raise InputError(Fault("local, base_url, profile", "give only one of them"))
+    folder, ledger = place.get("folder"), place.get("ledger")
+    working = Path.cwd() if folder is None else Path(folder).absolute()
+    return Where(working, local, base_url, profile, None if ledger is None else str(ledger))
+
+
+def _in_part(job: Job, part: Part | How) -> Job:
+    return narrowed(
+        job, limit=part.get("limit"), models=part.get("models", ()), max_in_flight=part.get("max_in_flight")
+    )
+
+
+def _table(given: Any, key: str) -> dict[str, Any]:
+    """A table of a job file, given whole or as its only key."""
+    return dict(given) if isinstance(given, Mapping) else {key: str(given)}
+
+
+def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
+    """Samples that are given themselves; None where a file or a table is named."""
+    if isinstance(dataset, str | Path | Mapping):
+        return None
+    if hasattr(dataset, "to_json"):  # a pandas table, whose missing values become null
+        dataset = json.loads(dataset.to_json(orient="records", date_format="iso"))
+    return tuple(dict(row) for row in dataset)
+
+
+def _is_watched() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def _on_a_loop(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None = None) -> T:
+    """Run on an event loop of our own: on this thread, or on another one where a loop runs on this one already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        before = handlers()
+        try:
+            return anyio.run(main)
+        finally:
+            restore(before)
+    return _on_a_thread(main, interrupts)
+
+
+def _on_a_thread(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None) -> T:
+    returned: list[T] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            returned.append(anyio.run(main))
+        except BaseException as error:  # raised again where it was asked for
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="workbench")
+    with passed_on(interrupts):  # an interrupted cell: the run drains, and is returned
+        thread.start()
+        thread.join()
+    if failed:
+        raise failed[0]
+    return returned[0]

@@ -1,0 +1,64 @@
+"""A job asked for in part: fewer samples, some of its models, fewer requests in flight."""
+
+import fnmatch
+from collections.abc import Sequence
+
+import msgspec
+
+from workbench.errors import Fault, InputError, nearest
+from workbench.job import Job, ModelSpec, limit_range
+from workbench.job_file import MAX_IN_FLIGHT
+
+
+def narrowed(
+    job: Job, *, limit: int | None = None, models: Sequence[str] = (), max_in_flight: int | None = None
+) -> Job:
+    """The same job in part; a run of it says so, and is never an occasion.
+
+    Args:
+        job: All of it.
+        limit: At most so many samples, the first of those that the job takes.
+        models: Only these; each must be one that the job asks, or match one of its globs.
+        max_in_flight: At most so many requests in flight.
+
+    Raises:
+        InputError: A model is not the job's, or a number is out of bounds.
+    """
+    said: list[str] = []
+    if limit is not None:
+        job, said = _first(job, limit), [*said, f"the first {limit} samples"]
+    if models:
+        job, said = _only(job, models), [*said, f"only {', '.join(models)}"]
+    if max_in_flight is not None:
+        if not 1 <= max_in_flight <= MAX_IN_FLIGHT:
+            raise InputError(Fault("max_in_flight", f"expected 1 to {MAX_IN_FLIGHT}, found {max_in_flight}"))
+        at_most = min(max_in_flight, job.run.max_in_flight)
+        run = msgspec.structs.replace(job.run, max_in_flight=at_most)
+        job, said = msgspec.structs.replace(job, run=run), [*said, f"at most {at_most} in flight"]
+    return msgspec.structs.replace(job, narrowed=", ".join(said)) if said else job
+
+
+def _first(job: Job, limit: int) -> Job:
+    if limit < 1:
+        raise InputError(Fault("limit", f"expected a number of samples from 1, found {limit}"))
+    first, last = limit_range(job.dataset.limit)
+    newest = first + limit - 1 if last is None else min(last, first + limit - 1)
+    return msgspec.structs.replace(job, dataset=msgspec.structs.replace(job.dataset, limit=f"{first}-{newest}"))
+
+
+def _only(job: Job, models: Sequence[str]) -> Job:
+    if job.models is None:
+        return msgspec.structs.replace(job, models=tuple(ModelSpec(name) for name in models))
+    chosen = []
+    for name in models:
+        spec = next((spec for spec in job.models if _asks(spec, name)), None)
+        if spec is None:
+            asked = [each.id for each in job.models]
+            problem = f"the job does not ask {name!r}"
+            raise InputError(Fault("model", problem, nearest(name, asked) or f"it asks {', '.join(asked)}"))
+        chosen.append(msgspec.structs.replace(spec, id=name, is_glob=False))
+    return msgspec.structs.replace(job, models=tuple(chosen))
+
+
+def _asks(spec: ModelSpec, name: str) -> bool:
+    return fnmatch.fnmatchcase(name, spec.id) if spec.is_glob else name == spec.id

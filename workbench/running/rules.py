@@ -1,0 +1,42 @@
+"""How the fan-out of a run behaves beside what its job says, and why it ended early."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import msgspec
+
+from workbench.endings import RunStatus
+from workbench.errors import ExitCode, WorkbenchError
+from workbench.running.slots import Slots
+from workbench.running.tempo import ACCOUNT, Tempo
+
+PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
+"""`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """Why sending ended before everything was sent."""
+
+    status: RunStatus | None = None
+    """What the run is because of that, if it leaves anything; None while it goes on."""
+    reason: str = ""
+    exit_code: int = ExitCode.DONE
+    error: WorkbenchError | None = None
+
+    def __bool__(self) -> bool:
+        return self.status is not None
+
+
+class Rules(NamedTuple):
+    """How the fan-out behaves beside what the job says."""
+
+    slots: Slots
+    fixed: bool = False
+    """Send as many at a time as are allowed, from the start."""
+    patience_s: float = PATIENCE_S
+    """How long to wait when nothing but paused routes is left."""
+    latencies_ms: Mapping[str, Sequence[float]] = MappingProxyType({})
+    """How long the newest answers of each model took, oldest first."""
+    tempo: Tempo = ACCOUNT
+    """How long to wait for the platform."""
