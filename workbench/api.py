@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import anyio
 import msgspec
 
-from workbench.endings import RunEnd, RunStatus, RunSummary
+from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
 from workbench.frames import Frames
 from workbench.job import Job, parse_job
@@ -187,7 +187,7 @@ def make_job(
         text = tomli_w.dumps(written)
     except (TypeError, ValueError) as error:
         raise InputError(Fault(f"the job {name!r}", f"a value has no place in a job file: {error}")) from error
-    job = parse_job(text, where / f"{name}.toml")
+    job = parse_job(text, where / f"{name} {MADE_IN_PYTHON}")
     return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
 
 
@@ -246,11 +246,20 @@ def ask(model: str, text: str, *, system: str | None = None, request: Mapping[st
     Raises:
         WorkbenchError: The model is not visible, or the platform cannot be reached.
     """
-    prompt = {"template": "{{ input }}"} | ({} if system is None else {"system": system})
-    job = make_job("ask", [model], [{"input": text}], prompt=prompt, request=dict(request or {}))
-    asked = run(job, fresh=True, report=False, progress=False, **place)
+    asked = run(question(model, text, system, request), fresh=True, report=False, progress=False, **place)
     answer = asked.answers()["answer"].iloc[0] if asked.summary.completed else None
     return answer if isinstance(answer, str) else None
+
+
+def question(model: str, text: str, system: str | None = None, request: Mapping[str, Any] | None = None) -> Job:
+    """The job that asks a model once; the texts are sent as they are, whatever braces they have.
+
+    Raises:
+        InputError: A body field is wrong.
+    """
+    prompt = {"template": "{{ input }}"} | ({"system": "{{ system }}"} if system else {})
+    row = {"input": text} | ({"system": system} if system else {})
+    return make_job("ask", [model], [row], prompt=prompt, request=dict(request or {}))
 
 
 def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) -> Frames:

@@ -114,6 +114,10 @@ class RunEnd(msgspec.Struct, frozen=True):
         return self.summary.as_object() | {"failed_routes": msgspec.to_builtins(self.failed_routes)}
 
 
+MADE_IN_PYTHON = "(made in Python)"
+"""What the path of a job that has no file ends with."""
+
+
 def occasion_generation(job: str, occasion: str) -> str:
     """The generation of the answers of one occasion of a job."""
     return f"{job}@{occasion}"
@@ -138,6 +142,8 @@ def continuation(job_path: str, options: Sequence[str], occasion: str | None = N
 
 def recorded_continuation(provenance: dict[str, Any], ledger: str) -> str:
     """The same for a run of a ledger, from how it began (a row of the query `run_provenance`)."""
+    if provenance["job_path"].endswith(MADE_IN_PYTHON):
+        return f"the same call in Python: its job {provenance['job']!r} has no file"
     platform = ["--local"] if provenance["endpoint"] == LOCAL else ["--base-url", provenance["endpoint"]]
     options = [*platform, "--ledger", ledger]
     generation = provenance["generation"]

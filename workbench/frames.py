@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.session import Where, ledger_to_read
 
@@ -42,7 +43,7 @@ class Frames:
         """One row a call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens.
 
         Args:
-            run: Only the calls of this run.
+            run: Only the calls of this run: its id, the beginning of it, or `last`.
         """
         return self._pandas("calls", run)
 
@@ -67,11 +68,13 @@ class Frames:
 
         Raises:
             ValueError: There is no such table.
+            InputError: There is no such run.
         """
         if name not in get_args(Name):
             raise ValueError(f"there is no table {name!r}; these are: {', '.join(get_args(Name))}")
-        parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": run}
         with reading(self._ledger) as reader:
+            found = None if run is None else find_run(reader, run)
+            parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": found}
             return reader.arrow(name, **parameters)
 
     def _pandas(self, name: Name, run: str | None) -> "pandas.DataFrame":

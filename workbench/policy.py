@@ -1,7 +1,7 @@
 """What follows from how a call ended: one row an outcome, for everything that acts on it.
 
-Who reads which column: reruns and reports `accepted`, `scored`, `rerun` and `used`; the passes of a run `wait_s`; the breaker
-of a route `route`; the limit that adapts `crowded`; the guard of the allowance `refused`.
+Who reads which column: reruns and reports `accepted`, `scored`, `rerun` and `drew`; the passes of a run `wait_s`; the breaker
+of a route `route`; the limit that adapts `crowded`; the guard of the allowance `refused`; people, at the end of a run, `fault`.
 """
 
 from typing import Literal, NamedTuple
@@ -24,6 +24,8 @@ class Policy(NamedTuple):
     """Whether the call may have used allowance."""
     route: Literal["well", "sick", "unknown"]
     """What it says of the route: five times sick in a row pauses it, well resumes it."""
+    fault: str
+    """Whose fault a failure most likely is, in words; empty for an answer."""
     crowded: bool = False
     """Whether fewer requests in flight would have helped."""
     refused: bool = False
@@ -31,29 +33,29 @@ class Policy(NamedTuple):
 
 
 POLICIES: dict[Outcome, Policy] = {
-    #                                  accepted scored wait_s rerun  drew     route      crowded refused
-    Outcome.OK:                  Policy(True,   True,  None,  False, "yes",   "well"),
-    Outcome.TRUNCATED:           Policy(True,   False, None,  False, "yes",   "well"),
-    Outcome.REASONING_EXHAUSTED: Policy(True,   False, None,  False, "yes",   "well"),
-    Outcome.EMPTY:               Policy(False,  False, 1.0,   True,  "yes",   "well"),
-    Outcome.BAD_REQUEST:         Policy(False,  False, None,  False, "no",    "well",    False,  True),
-    Outcome.CONTEXT_TOO_LONG:    Policy(False,  False, None,  False, "no",    "well"),
-    Outcome.NULL_BODY:           Policy(False,  False, 1.0,   True,  "maybe", "sick"),
-    Outcome.MALFORMED_BODY:      Policy(False,  False, 1.0,   True,  "maybe", "sick"),
-    Outcome.HTML_BODY:           Policy(False,  False, 1.0,   True,  "maybe", "sick"),
-    Outcome.KEY_NOT_ALLOWED:     Policy(False,  False, None,  True,  "no",    "sick",    False,  True),
-    Outcome.ROUTE_UNAUTHORISED:  Policy(False,  False, None,  True,  "no",    "sick"),
-    Outcome.MODEL_NOT_VISIBLE:   Policy(False,  False, None,  False, "no",    "sick"),
-    Outcome.RATE_LIMITED:        Policy(False,  False, 10.0,  True,  "no",    "sick",    True),
-    Outcome.ROUTE_COOLING:       Policy(False,  False, 6.0,   True,  "no",    "sick"),
-    Outcome.ROUTE_DOWN:          Policy(False,  False, 10.0,  True,  "maybe", "sick"),
-    Outcome.GATEWAY_UNREACHABLE: Policy(False,  False, 20.0,  True,  "no",    "sick"),
-    Outcome.GATEWAY_TIMEOUT:     Policy(False,  False, 30.0,  True,  "maybe", "sick",    True),
-    Outcome.CONNECT_FAILED:      Policy(False,  False, 10.0,  True,  "no",    "sick"),
-    Outcome.CONNECTION_LOST:     Policy(False,  False, 10.0,  True,  "maybe", "sick"),
-    Outcome.CLIENT_TIMEOUT:      Policy(False,  False, 1.0,   True,  "maybe", "sick"),
-    Outcome.UNKNOWN:             Policy(False,  False, 1.0,   True,  "maybe", "sick",    False,  True),
-    Outcome.KEY_REJECTED:        Policy(False,  False, None,  True,  "no",    "unknown"),
-    Outcome.ALLOWANCE_SUSPECTED: Policy(False,  False, None,  True,  "no",    "unknown"),
-    Outcome.CANCELLED:           Policy(False,  False, None,  True,  "maybe", "unknown"),
+    #                                  accepted scored wait_s rerun  drew     route      fault           crowded refused
+    Outcome.OK:                  Policy(True,  True,  None, False, "yes",   "well",    ""),
+    Outcome.TRUNCATED:           Policy(True,  False, None, False, "yes",   "well",    ""),
+    Outcome.REASONING_EXHAUSTED: Policy(True,  False, None, False, "yes",   "well",    ""),
+    Outcome.EMPTY:               Policy(False, False, 1.0,  True,  "yes",   "well",    "the model"),
+    Outcome.BAD_REQUEST:         Policy(False, False, None, False, "no",    "well",    "the job",      False, True),
+    Outcome.CONTEXT_TOO_LONG:    Policy(False, False, None, False, "no",    "well",    "the job"),
+    Outcome.NULL_BODY:           Policy(False, False, 1.0,  True,  "maybe", "sick",    "the route"),
+    Outcome.MALFORMED_BODY:      Policy(False, False, 1.0,  True,  "maybe", "sick",    "the route"),
+    Outcome.HTML_BODY:           Policy(False, False, 1.0,  True,  "maybe", "sick",    "the platform"),
+    Outcome.KEY_NOT_ALLOWED:     Policy(False, False, None, True,  "no",    "sick",    "the account",  False, True),
+    Outcome.ROUTE_UNAUTHORISED:  Policy(False, False, None, True,  "no",    "sick",    "the route"),
+    Outcome.MODEL_NOT_VISIBLE:   Policy(False, False, None, False, "no",    "sick",    "the account"),
+    Outcome.RATE_LIMITED:        Policy(False, False, 10.0, True,  "no",    "sick",    "the route",    True),
+    Outcome.ROUTE_COOLING:       Policy(False, False, 6.0,  True,  "no",    "sick",    "the route"),
+    Outcome.ROUTE_DOWN:          Policy(False, False, 10.0, True,  "maybe", "sick",    "the route"),
+    Outcome.GATEWAY_UNREACHABLE: Policy(False, False, 20.0, True,  "no",    "sick",    "the platform"),
+    Outcome.GATEWAY_TIMEOUT:     Policy(False, False, 30.0, True,  "maybe", "sick",    "the route",    True),
+    Outcome.CONNECT_FAILED:      Policy(False, False, 10.0, True,  "no",    "sick",    "the network"),
+    Outcome.CONNECTION_LOST:     Policy(False, False, 10.0, True,  "maybe", "sick",    "the network"),
+    Outcome.CLIENT_TIMEOUT:      Policy(False, False, 1.0,  True,  "maybe", "sick",    "the route"),
+    Outcome.UNKNOWN:             Policy(False, False, 1.0,  True,  "maybe", "sick",    "unknown",      False, True),
+    Outcome.KEY_REJECTED:        Policy(False, False, None, True,  "no",    "unknown", "the account"),
+    Outcome.ALLOWANCE_SUSPECTED: Policy(False, False, None, True,  "no",    "unknown", "the account"),
+    Outcome.CANCELLED:           Policy(False, False, None, True,  "maybe", "unknown", "cancelled"),
 }  # fmt: skip

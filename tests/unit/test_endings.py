@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from workbench.endings import EXIT_CODES, RunStatus, continuation, recorded_continuation
+from workbench.endings import EXIT_CODES, MADE_IN_PYTHON, RunStatus, continuation, recorded_continuation
 
 
 def test_every_status_has_an_exit_code() -> None:
@@ -30,6 +30,11 @@ def began(**other: Any) -> dict[str, Any]:
 def test_what_the_ledger_knows_is_enough_to_resume_a_run(provenance: dict[str, Any], options: list[str]) -> None:
     command = recorded_continuation(provenance, "/l.duckdb")
     assert shlex.split(command) == ["workbench", "run", "/my jobs/sums.toml", *options]
+
+
+def test_a_job_without_a_file_is_resumed_from_python() -> None:
+    command = recorded_continuation(began(job_path=f"/work/sums {MADE_IN_PYTHON}"), "/l.duckdb")
+    assert command == "the same call in Python: its job 'sums' has no file"
 
 
 def test_an_occasion_needs_no_run_to_resume() -> None:

@@ -15,9 +15,13 @@ import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.endings import RunEnd, continuation
-from workbench.errors import ExitCode, Fault, InputError
+from workbench.cli.run_screen import print_findings
+from workbench.endings import RunEnd, RunSummary, continuation
+from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
+from workbench.evaluation.run_figures import run_figures
 from workbench.job import Job, load_job
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
 from workbench.pipeline import RunOptions, plan_job, recorded_job_path, run_job
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.signals import handlers, restore
@@ -217,7 +221,17 @@ def _print_end(end: RunEnd, resumes: str) -> None:
     )
     if len(end.failed_routes) > MOST_NAMED:
         print_table([msgspec.to_builtins(route) for route in end.failed_routes], _FAILED_ROUTES)
+    _print_found(run)
     if end.exit_code:
         echo(f"continue with: {resumes}")
     if run.report:
         echo(f"report: {run.report}")
+
+
+def _print_found(run: RunSummary) -> None:
+    """Print what the run found; a ledger that cannot be read now changes nothing of how it ended."""
+    try:
+        with reading(Ledger(run.ledger), frugal=True) as reader:
+            print_findings(run_figures(reader, run.run_id))
+    except (WorkbenchError, OSError) as error:
+        say(f"note: the scores cannot be shown now ({error}); `workbench show {run.run_id}` shows them")

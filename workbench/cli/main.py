@@ -19,6 +19,7 @@ _COMMANDS = {
     "lint": ("jobs", "List what is wrong or questionable in a job."),
     "plan": ("jobs", "Say what a run would send and what it would reuse."),
     "run": ("jobs", "Run a job: send what has no answer yet, record, score, report."),
+    "ask": ("ask", "Ask a model once, and record it."),
     "runs": ("runs", "List the runs of a ledger."),
     "show": ("runs", "Show one run, or its calls."),
     "score": ("runs", "Score a run again, from the ledger; nothing is sent."),

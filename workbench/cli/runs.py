@@ -1,6 +1,7 @@
 """`workbench runs | show | score | report`: what was recorded of runs."""
 
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ from tqdm import tqdm
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
+from workbench.cli.run_screen import print_findings
 from workbench.endings import RunStatus, recorded_continuation
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import run_figures, run_summary
+from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.job import load_job, parse_job
 from workbench.ledger.queries import reading
@@ -53,14 +55,18 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
 
 
 @click.command()
-@options.run_id
+@options.optional_run_id
 @options.ledger
 @click.option("--calls", is_flag=True, help="Its calls, one a line.")
 @options.as_json
-def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
-    """Show RUN: how it went, its scores and what it cost."""
+def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
+    """Show RUN: how it went, its scores and what it cost.
+
+    RUN is a run's id, the beginning of one, or `last`, which it is where none is given.
+    """
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
+        run = find_run(reader, run)
         figures = run_figures(reader, run)
         if calls:
             rows = run_samples(reader, run, _ALL)
@@ -80,7 +86,7 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
             return
     summary = run_summary(figures, str(ledger.path))
     if as_json:
-        print_json(summary.as_object() | {"scores": [row for row, _ in figures.scores]})
+        print_json(summary.as_object() | {"scores": score_objects(figures)})
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
     echo(f"{summary.run_id}  {summary.job}  {summary.status or 'not ended'}{because}")
@@ -88,17 +94,8 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
     )
-    if figures.provenance["narrowed"]:
-        echo(f"narrowed to {figures.provenance['narrowed']}\n")
     print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
-    if figures.scores:
-        echo()
-        scores = [
-            row | {"low": interval.low if interval else None, "high": interval.high if interval else None}
-            for row, interval in figures.scores
-        ]
-        names = ("model", "scorer", "mean", "low", "high", "scored", "unscored")
-        print_table(scores, {name: name for name in names})
+    print_findings(figures)
     echo()
     tokens = {
         "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
@@ -120,20 +117,23 @@ def show(run: str, calls: bool, as_json: bool, **given: Any) -> None:
 )
 @options.as_json
 def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
-    """Score RUN again from the ledger; nothing is sent."""
+    """Score RUN again from the ledger; nothing is sent. RUN may be `last`, or the beginning of an id."""
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
+        run = find_run(reader, run)
         provenance = run_figures(reader, run).provenance
     chosen = load_job(job) if job else parse_job(provenance["job_toml"], Path(provenance["job_path"]))
     written, ingested = rescore(ledger, run, chosen.scorers)
     if ingested.deferred:
         say(f"note: the scores are safe in the journal and not ingested yet: {ingested.deferred}")
     with reading(ledger) as reader:
-        scores = run_figures(reader, run).scores
+        figures = run_figures(reader, run)
     if as_json:
-        print_json({"run_id": run, "written": written, "scores": [row for row, _ in scores]})
+        print_json({"run_id": run, "written": written, "scores": score_objects(figures)})
         return
-    print_table([row for row, _ in scores], {name: name for name in ("model", "scorer", "mean", "scored", "unscored")})
+    print_table(
+        [row for row, _ in figures.scores], {name: name for name in ("model", "scorer", "mean", "scored", "unscored")}
+    )
     say(f"{written} scores are new or changed")
 
 
@@ -142,15 +142,22 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
 @click.option("--all", "every", is_flag=True, help="The pages of every run, not only of the newest.")
 @options.ledger
 @options.reports
+@click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
 @options.as_json
-def report(run: str | None, every: bool, reports: Path | None, as_json: bool, **given: Any) -> None:
-    """Render the page of RUN, or of the newest run, and those over the whole ledger: runs, allowance, routes."""
+def report(run: str | None, every: bool, reports: Path | None, is_opened: bool, as_json: bool, **given: Any) -> None:
+    """Render the page of RUN, or of the newest run, and those over the whole ledger: runs, allowance, routes.
+
+    RUN is a run's id, the beginning of one, or `last`.
+    """
     from workbench.report.ledger_pages import every_run, write_pages
 
     if run and every:
         raise click.UsageError("give a RUN or --all, not both")
     where = options.where(given)
     ledger = ledger_to_read(where)
+    if run:
+        with reading(ledger) as reader:
+            run = find_run(reader, run)
     wanted = [run] if run else every_run(ledger)
     if not every:
         wanted = wanted[:1]
@@ -164,6 +171,8 @@ def report(run: str | None, every: bool, reports: Path | None, as_json: bool, **
         )
     else:
         echo(str(opened))
+    if is_opened and not webbrowser.open(opened.as_uri()):
+        say("no browser could be started here")
 
 
 def _call_value(name: str, value: Any) -> Any:

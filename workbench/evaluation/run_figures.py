@@ -7,6 +7,8 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.ledger.queries import Reader, Row
 from workbench.stats.intervals import Interval, mean_interval
 
+LAST = "last"
+"""The newest run, where the id of one is asked for."""
 ROUTE_FIGURES = ("run_outcomes", "run_items_by_model", "run_tokens", "run_served", "run_latency")
 
 
@@ -23,17 +25,37 @@ class RunFigures(msgspec.Struct, frozen=True):
     """`run_shared_scores` rows with the interval of the mean: only these means compare."""
 
 
+def find_run(reader: Reader, named: str | None) -> str:
+    """The id of the run that somebody means.
+
+    Args:
+        reader: The ledger.
+        named: An id, the beginning of a single one, or `last`; None is the last as well.
+
+    Raises:
+        InputError: There is no such run, or several begin so.
+    """
+    known: list[str] = [row["run_id"] for row in reader.rows("run_ids")]
+    if not known:
+        raise InputError(Fault("", "no run is recorded in this ledger yet", "`workbench run JOB` begins one"))
+    if named is None or named == LAST:
+        return known[0]
+    begins = [run_id for run_id in known if run_id.startswith(named)]
+    if named in known or len(begins) == 1:
+        return named if named in known else begins[0]
+    if begins:
+        raise InputError(Fault("", f"{len(begins)} runs begin with {named!r}", ", ".join(begins[:5])))
+    hint = nearest(named, known) or "`workbench runs` lists them"
+    raise InputError(Fault("", f"there is no run {named!r} in this ledger", hint))
+
+
 def run_figures(reader: Reader, run_id: str) -> RunFigures:
     """Ask every query of a run's figures.
 
     Raises:
         InputError: There is no such run.
     """
-    provenance = reader.rows("run_provenance", run_id=run_id)
-    if not provenance:
-        known = [row["run_id"] for row in reader.rows("runs", most=1000, run_ids=None)]
-        hint = nearest(run_id, known) or ("`workbench runs` lists them" if known else "no run is recorded here yet")
-        raise InputError(Fault("", f"there is no run {run_id!r} in this ledger", hint))
+    provenance = reader.rows("run_provenance", run_id=find_run(reader, run_id))
     values: dict[tuple[str, str], list[float]] = {}
     for row in reader.stream("run_score_values", run_id=run_id):
         values.setdefault((row["model"], row["scorer"]), []).append(row["value"])
@@ -78,3 +100,11 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
         duration_s=provenance["duration_s"],
         ledger=ledger,
     )
+
+
+def score_objects(figures: RunFigures) -> list[Row]:
+    """The scores of a run with their intervals, as plain values."""
+    return [
+        row | {"interval": None if interval is None else msgspec.to_builtins(interval)}
+        for row, interval in figures.scores
+    ]

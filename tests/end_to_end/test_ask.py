@@ -1,0 +1,60 @@
+"""`workbench ask`, and the run that is meant by `last` or the beginning of an id."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench
+from workbench.local_platform.server import ThreadedServer
+
+MODEL = "Abacus Large [careful]"
+
+
+@pytest.fixture
+def bench(tmp_path: Path, platform: ThreadedServer) -> Workbench:
+    return Workbench(tmp_path, platform)
+
+
+def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
+    done = bench("ask", MODEL, "What is 6 * 7? {{ x }}")
+    assert "42" in done.stdout
+    assert f"ok by {MODEL}" in done.stderr
+    assert "simulated; run " in done.stderr
+    asked = json.loads(bench("ask", MODEL, "-", "--json", "--system", "{ Answer }", input="What is 1 + 1?").stdout)
+    assert (asked["input"], asked["outcome"], asked["simulated"]) == ("What is 1 + 1?", "ok", True)
+    assert [run["job"] for run in bench.json("runs")] == ["ask", "ask"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("Abacus Larg", "hi"), 2, "ask (made in Python): models: 'Abacus Larg' is not visible"),
+        ((MODEL, ""), 2, "the input is empty"),
+        (("sim/locked", "hi"), 3, "route_unauthorised"),
+    ],
+)
+def test_a_question_that_cannot_be_answered(bench: Workbench, arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = bench("ask", *arguments, code=code)
+    assert said in done.stderr
+    assert not done.stdout
+
+
+def test_a_run_is_named_by_the_beginning_of_its_id_or_as_the_last(bench: Workbench) -> None:
+    for _ in range(2):
+        bench("ask", MODEL, "What is 6 * 7?")
+    newest, oldest = (run["run_id"] for run in bench.json("runs"))
+    assert bench.json("show")["run_id"] == bench.json("show", "last")["run_id"] == newest
+    assert bench.json("show", oldest[:-1])["run_id"] == oldest
+    assert "2 runs begin with '2'" in bench("show", "2", code=2).stderr
+    assert "there is no run 'x'" in bench("show", "x", code=2).stderr
+    assert bench.json("report", "last")["run_id"] == newest
+    assert bench.json("score", oldest[:-1])["run_id"] == oldest
+
+
+def test_a_page_is_opened(bench: Workbench) -> None:
+    bench("ask", MODEL, "What is 6 * 7?")
+    bench.environment["BROWSER"] = "echo opened %s"
+    assert "opened file://" in bench("report", "--open").stdout
+    bench.environment["BROWSER"] = "no-such-browser"
+    assert "no browser could be started here" in bench("report", "--open").stderr

@@ -1,0 +1,47 @@
+"""`workbench ask`: one question to one model, recorded like any other call."""
+
+import sys
+from typing import Any
+
+import anyio
+import click
+
+from workbench.api import question
+from workbench.cli import options
+from workbench.cli.output import echo, print_json, say
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.pipeline import RunOptions, run_job
+
+
+@click.command()
+@click.argument("model")
+@click.argument("text")
+@click.option("--system", metavar="TEXT", help="The system prompt.")
+@click.option("--max-tokens", metavar="N", type=click.IntRange(1), help="The most tokens that the answer may have.")
+@options.endpoint
+@options.as_json
+def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_json: bool, **given: Any) -> None:
+    """Ask MODEL once, anew each time, and print the answer; TEXT is the prompt, or - to read it from standard input.
+
+    The call is recorded as a run of the job "ask".
+    """
+    prompt = sys.stdin.read() if text == "-" else text
+    job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)
+    end = anyio.run(run_job, options.where(given), job, RunOptions(fresh=True))
+    with reading(Ledger(end.summary.ledger)) as reader:
+        answers = reader.rows("answers", run_id=end.summary.run_id)
+    call = answers[0] if answers else {}
+    for note in end.notes:
+        say(f"note: {note}")
+    if as_json:
+        print_json({"run_id": end.summary.run_id, "simulated": end.summary.simulated, **call})
+    elif call.get("answer"):
+        echo(call["answer"])
+    if not as_json:
+        tokens = "tokens unknown" if call.get("total_tokens") is None else f"{call['total_tokens']} tokens"
+        simulated = ", simulated" if end.summary.simulated else ""
+        how = call.get("outcome") or end.summary.reason or "not answered"
+        served = f" by {call['served_model']}" if call.get("served_model") else ""
+        say(f"{how}{served}, {tokens}{simulated}; run {end.summary.run_id}")
+    sys.exit(end.exit_code)
