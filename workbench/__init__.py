@@ -13,7 +13,7 @@ The rooms, in the order in which a prompt passes them:
 - `report`: figures become pages; `frames`: the ledger as tables;
 - `pipeline`: one job all the way; `schedule`: by the clock; `api`, `cli`: for Python, and for the terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
-  share; `demo` and `starter`: the files that two commands begin with.
+  share; `demo`, `starter` and `topics`: the files behind three commands.
 """
 
 from typing import TYPE_CHECKING, Any

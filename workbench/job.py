@@ -97,7 +97,7 @@ def load_job(path: Path) -> Job:
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        reason = f"it is no UTF-8 text, but has byte {error.object[error.start]:#04x} at position {error.start}"
+        reason = f"it is not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
         raise InputError(Fault(str(path), f"the job cannot be read: {reason}")) from error
     except OSError as error:
         reason = "it is a folder" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
@@ -213,7 +213,7 @@ def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:
             try:
                 scorer.groups()
             except ValueError as error:
-                found.append(Problem(("scorers", number, "pattern"), f"no regular expression: {error}"))
+                found.append(Problem(("scorers", number, "pattern"), f"not a valid regular expression: {error}"))
     return found
 
 
@@ -330,7 +330,7 @@ def _tools_from(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no JSON list of tools: {error}") from error
+        raise ValueError(f"{path} is not a JSON list of tools: {error}") from error
 
 
 def _near_jobs(path: Path) -> str:

@@ -47,7 +47,7 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
         fault = _cron_fault(schedule.cron)
         if fault:
             expected = "expected five fields (minute hour day month weekday), such as 0 2 * * 1-5"
-            yield "cron", f"{schedule.cron!r} is no crontab schedule: {fault}; {expected}"
+            yield "cron", f"{schedule.cron!r} is not a valid crontab schedule: {fault}; {expected}"
         return
     if not _lines(schedule):
         yield "on_calendar", "names no moment"
@@ -55,7 +55,7 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
         fault = _calendar_fault(line)
         if fault:
             expected = 'expected systemd\'s syntax, such as "Mon..Fri 02:00" (`man systemd.time`)'
-            yield "on_calendar", f"{line!r} is no calendar event: {fault}; {expected}"
+            yield "on_calendar", f"{line!r} is not a valid calendar event: {fault}; {expected}"
 
 
 def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:

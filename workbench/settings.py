@@ -201,7 +201,9 @@ def normalised_url(url: str) -> str:
     Raises:
         InputError: It is no http(s) URL with a host.
     """
-    no_url = InputError(Fault("base URL", f"{url!r} is no http or https URL", "for example https://chat.example.org"))
+    no_url = InputError(
+        Fault("base URL", f"{url!r} must start with http:// or https://", "for example https://chat.example.org")
+    )
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port

@@ -36,7 +36,7 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(Fault(source, f"no TOML: {error}")) from error
+        raise InputError(Fault(source, f"not valid TOML: {error}")) from error
     except RecursionError as error:
         raise InputError(Fault(source, "nested too deeply")) from error
 

@@ -26,7 +26,7 @@ class Template:
         try:
             self._compiled = _JINJA.from_string(source)
         except TemplateSyntaxError as error:
-            raise InputError(Fault(where, f"line {error.lineno} is no Jinja: {error.message}")) from error
+            raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}")) from error
         except (SyntaxError, RecursionError, ValueError) as error:  # of the Python that Jinja makes of it
             raise InputError(Fault(where, f"no usable Jinja: {error}")) from error
 

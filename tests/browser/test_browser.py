@@ -109,7 +109,7 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     expect(page.locator(".samples > li")).to_have_count(len(MODELS))
     page.get_by_role("button", name="Clear").click()
     expect(status).to_contain_text("1 to 25 of 120")
-    page.get_by_role("button", name="On", exact=True).click()
+    page.get_by_role("button", name="Next", exact=True).click()
     expect(status).to_contain_text("26 to 50 of 120")
     page.locator("[name=outcome]").select_option("bad request")
     expect(status).to_contain_text("of 20 (120 in all)")
@@ -361,7 +361,7 @@ def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict
 
 def test_turning_pages_keeps_the_focus(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
-    page.locator(".pager button", has_text="On").focus()
+    page.locator(".pager button", has_text="Next").focus()
     for _ in range(2):
         page.keyboard.press("Enter")
         page.wait_for_timeout(50)

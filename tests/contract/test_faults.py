@@ -128,7 +128,7 @@ def test_bursts() -> None:
     assert 4 <= changes <= 8
 
 
-def test_a_fault_that_does_not_last_is_mended_by_a_retry() -> None:
+def test_a_fault_that_does_not_last_is_fixed_by_a_retry() -> None:
     for lasting, status in ((True, 502), (False, 200)):
         with ThreadedServer(platform_of({"id": "m", "faults": [{"lasting": lasting}]})) as server:
             assert statuses(server, 3) == [status] * 3

@@ -56,7 +56,7 @@ def test_many_failed_routes_are_one_line_and_a_table(tmp_path: Path) -> None:
         done = bench("run", "job.toml", "--no-report", code=3)
         again = json.loads(bench("run", "job.toml", "--no-report", "--json", code=3).stdout)
     assert done.stdout.splitlines()[0].endswith(f"incomplete: {len(dead)} routes failed")
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("dead-")]
+    rows = [line.split() for line in done.stdout.splitlines() if re.match("dead-.* paused", line)]
     assert sorted(row[:5] for row in rows) == [[name, "paused", "route_down", str(IN_A_ROW), "0"] for name in dead]
     assert sorted(route["model"] for route in again["failed_routes"]) == dead
     assert {route["state"] for route in again["failed_routes"]} == {"paused"}

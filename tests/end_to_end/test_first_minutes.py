@@ -52,25 +52,25 @@ def test_init_replaces_nothing(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("workbench.toml", "# mine\n")
     done = bench("init", code=2)
-    assert "workbench.toml: is there already" in done.stderr
+    assert "workbench.toml: already exists" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["workbench.toml"]
     assert (tmp_path / "workbench.toml").read_text() == "# mine\n"
 
 
-def test_doctor_says_how_to_mend(bench: Workbench, platform: ThreadedServer) -> None:
+def test_doctor_says_how_to_fix(bench: Workbench, platform: ThreadedServer) -> None:
     well = {finding["check"]: finding for finding in bench.json("doctor")}
-    assert all(finding["ok"] and not finding["mend"] for finding in well.values())
+    assert all(finding["ok"] and not finding["fix"] for finding in well.values())
     assert {"versions", "endpoint", "clock", "ledger", "disk", "temporary files"} == set(well)
     env = bench.write(".env", "X=1\n")
     env.chmod(0o644)
     told = bench("doctor")
-    assert f"mend: chmod 600 {env}" in told.stdout
+    assert f"fix: chmod 600 {env}" in told.stdout
     env.chmod(0o600)
     nowhere = Workbench(bench.folder, None)
-    assert "mend: copy .env.example to .env" in nowhere("doctor", code=2).stdout
+    assert "fix: copy .env.example to .env" in nowhere("doctor", code=2).stdout
     wrong = Workbench(bench.folder, None)
     wrong.environment |= {"WORKBENCH_BASE_URL": platform.base_url, "WORKBENCH_API_KEY": "sk-wrong-wrong-wrong"}
-    assert "mend: put the key" in wrong("doctor", code=4).stdout
+    assert "fix: put the key" in wrong("doctor", code=4).stdout
     wrong.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:9"
     assert "--local rehearses" in wrong("doctor", code=6).stdout
 

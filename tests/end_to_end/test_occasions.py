@@ -55,7 +55,7 @@ def test_a_moment_is_one_in_every_zone(nightly: Workbench, platform: ThreadedSer
 
 def test_what_does_not_go_together_is_refused(nightly: Workbench, platform: ThreadedServer) -> None:
     assert "say which one this is with --occasion" in nightly("run", "job.toml", code=2).stderr
-    assert "is no time" in nightly("run", "job.toml", "--occasion", "tonight", code=2).stderr
+    assert "is not a valid time" in nightly("run", "job.toml", "--occasion", "tonight", code=2).stderr
     assert "neither --fresh" in nightly("run", "job.toml", "--occasion", "today", "--fresh", code=2).stderr
     nightly.write("other.toml", job(name="other"))
     assert 'needs run.reuse = "occasion"' in nightly("run", "other.toml", "--occasion", "today", code=2).stderr
@@ -71,5 +71,5 @@ def test_an_occasion_that_no_calendar_reaches_is_refused(tmp_path: Path, odd: st
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job().replace("passes = 1", 'reuse = "occasion"'))
     told = bench("run", "job.toml", "--local", "--occasion", odd, code=2).stderr
-    assert f"--occasion: {odd!r} is no time" in told
+    assert f"--occasion: {odd!r} is not a valid time" in told
     assert not (tmp_path / "local.duckdb").exists()

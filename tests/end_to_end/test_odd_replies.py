@@ -52,7 +52,7 @@ def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench)
     assert oddly.json("ledger", "path")["journals"] == []
 
 
-def test_failures_that_no_rerun_can_mend_are_reported_and_done(oddly: Workbench) -> None:
+def test_failures_that_no_rerun_can_fix_are_reported_and_done(oddly: Workbench) -> None:
     prompts(oddly, "bad", "plain")
     result = run(oddly)
     assert result["status"] == "complete"
@@ -312,7 +312,11 @@ def test_samples_that_cannot_be_sent_are_refused(
         ("max_tokens = 64", "extra = { x = inf }", "holds inf or nan"),
         ("[request]", '[prompt]\ntemplate = "{{ dict(a=1, a=2) }}"\n[request]', "no usable Jinja"),
         ("[request]", '[prompt]\ntemplate = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"\n[request]', "recursion"),
-        ('name = "numeric"', 'name = "pattern"\npattern = "a{999999999999999999999}"', "no regular expression"),
+        (
+            'name = "numeric"',
+            'name = "pattern"\npattern = "a{999999999999999999999}"',
+            "not a valid regular expression",
+        ),
         ("max_tokens = 64", "extra = { a = " + "[" * 2000 + "]" * 2000 + " }", "nested too deeply"),
     ],
 )
@@ -333,9 +337,9 @@ def test_odd_surroundings_are_named(oddly: Workbench) -> None:
     oddly.write("x.duckdb", "no database " * 1000)
     assert "page are missing" in oddly("run", "job.toml").stderr
     oddly("report", code=2)
-    assert "is no DuckDB file" in oddly("runs", "--ledger", "x.duckdb", code=2).stderr
+    assert "is not a DuckDB file" in oddly("runs", "--ledger", "x.duckdb", code=2).stderr
     for url in ("http://[::1", "http://a..b", "http://h:abc"):
-        assert "is no http or https URL" in oddly("models", "--base-url", url, code=2).stderr
+        assert "must start with http:// or https://" in oddly("models", "--base-url", url, code=2).stderr
     (oddly.folder / ".env").write_bytes(b"A=\xff\xfe\n")
     assert ".env" in oddly("models", code=2).stderr
     (oddly.folder / ".env").unlink()

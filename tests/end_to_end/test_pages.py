@@ -137,11 +137,11 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     result = bench.json("run", "job.toml", code=3)
     page = Page(result["report"])
     assert "sim/locked answered nothing" in page.text
-    assert "whose tokens nobody reported" in page.text
+    assert "whose tokens were not reported" in page.text
     page.check(result["ledger"])
     routes = Path(result["report"]).with_name("routes.html").read_text("utf-8")
     assert "3 of its newest 3 calls failed" in routes
     index = Path(result["report"]).with_name("index.html").read_text("utf-8")
-    assert "What needs you" in index
+    assert "Needs attention" in index
     allowance = Path(result["report"]).with_name("allowance.html").read_text("utf-8")
-    assert "The dearest" not in allowance
+    assert "Most expensive" not in allowance

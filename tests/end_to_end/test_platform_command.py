@@ -49,7 +49,7 @@ def stopped(server: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
 
 def test_from_nothing_to_an_answer(desk: Workbench) -> None:
     desk("platform", "init")
-    assert "is there already" in desk("platform", "init", code=2).stderr
+    assert "already exists" in desk("platform", "init", code=2).stderr
     assert "keys create" in desk("platform", "serve", code=2).stderr
     key = key_for(desk, "ada")
     assert re.fullmatch("sk-[0-9a-f]{32}", key)
@@ -208,17 +208,21 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         (
             'fallback = "Rehearsal"',
             'fallback = "Rehearsel"',
-            "platform.toml:19: routes[0].fallback: 'Rehearsel' is no other route (did you mean 'Rehearsal'?)",
+            "platform.toml:19: routes[0].fallback: 'Rehearsel' is not a known other route (did you mean 'Rehearsal'?)",
         ),
         ('skill = "arithmetic"', 'skill = "arithmetics"', "did you mean 'arithmetic'?"),
         ('name = "ben"', 'name = "ada"', "platform.toml:11: accounts[1].name: 'ada' is given twice"),
-        ('base = "Llama 3.2 [local]"', 'base = "Llama"', "presets[0].base: 'Llama' is no route"),
+        ('base = "Llama 3.2 [local]"', 'base = "Llama"', "presets[0].base: 'Llama' is not a known route"),
         ("in_flight = 64", "in_flight = 0", "expected at least 1, found 0"),
         ('errors = "error"', 'errors = "eror"', "silent.errors: expected one of"),
         ('base_url = "http://127.0.0.1:11434/v1"', "", "routes[0].skill: give either skill"),
-        ("[limits]", "[limits", "no TOML"),
+        ("[limits]", "[limits", "not valid TOML"),
         ("units = 1_000_000", "units = nan", "platform.toml:47: allowance.units: Expected float"),
-        ('statistics_for = ["ada"]', 'statistics_for = ["adda"]', "'adda' is no account (did you mean 'ada'?)"),
+        (
+            'statistics_for = ["ada"]',
+            'statistics_for = ["adda"]',
+            "'adda' is not a known account (did you mean 'ada'?)",
+        ),
         (
             'base_url = "http://127',
             'unavailable = true\nlatency_ms = { median = 5 }\nbase_url = "http://127',
@@ -248,7 +252,7 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         ),
         ("temperature = 0.2", 'model = "x"', "parameters.model: a caller or the platform sets this field"),
         ("window_s = 2_592_000", "window_s = inf", "allowance.window_s: expected at most"),
-        ("[silent]", "[silent]\ncooldown_after = [999]", "999 is no status of a failure"),
+        ("[silent]", "[silent]\ncooldown_after = [999]", "999 is not a status of a failure"),
     ],
 )
 def test_faults_of_a_configuration_are_named_by_line(desk: Workbench, old: str, new: str, expected: str) -> None:
@@ -357,7 +361,7 @@ def test_files_may_be_named_with_either_command(desk: Workbench) -> None:
 
 def test_wrong_names_and_files(desk: Workbench) -> None:
     assert "did you mean 'lab'?" in desk("platform", "keys", "create", "lap", code=2).stderr
-    assert "is no account" in desk("platform", "draws", "add", "nobody", "5", code=2).stderr
+    assert "is not an account" in desk("platform", "draws", "add", "nobody", "5", code=2).stderr
     assert "no platform state yet" in desk("platform", "draws", code=2).stderr
     assert "cannot be read" in desk("platform", "serve", "--ephemeral", "--config", "no.toml", code=2).stderr
     desk.write("bad.sqlite", "no database " * 500)

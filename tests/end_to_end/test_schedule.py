@@ -133,7 +133,7 @@ def test_a_crontab_that_was_edited_is_left_alone(home: Workbench) -> None:
     crontab.write_bytes(crontab.read_bytes().replace(b"# end of that workbench schedule\n", b"") + mine)
     before = crontab.read_bytes()
     for act in ("--install", "--remove"):
-        assert "mend it with `crontab -e`" in home("schedule", "night ly.toml", "--cron", act, code=2).stderr
+        assert "fix it with `crontab -e`" in home("schedule", "night ly.toml", "--cron", act, code=2).stderr
     assert crontab.read_bytes() == before
     crontab.write_bytes(mine)
     home("schedule", "night ly.toml", "--cron", "--install")
@@ -275,7 +275,7 @@ def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) 
     assert again["status"] == "not_due"
     assert first["run_id"] in again["reason"]
     assert home("run", "often.toml", "--occasion", "due").stdout == "", "a crontab that asks often fills no log"
-    assert "first one is not made up for" in home.json("run", "seldom.toml", "--occasion", "due")["reason"]
+    assert "first one never runs late" in home.json("run", "seldom.toml", "--occasion", "due")["reason"]
     assert platform.platform.statistics.requests.total() == 5
     listed = {row["job"]: row for row in home.json("schedule")}
     assert listed["often"]["result"] == "complete"
@@ -289,11 +289,11 @@ def test_wrong_input(home: Workbench) -> None:
     home.write("bad.toml", scheduled('on_calendar = "Mon 25:00"'))
     said = home("schedule", "bad.toml", "--cron", code=2).stderr
     assert "bad.toml:" in said
-    assert "schedule.on_calendar: 'Mon 25:00' is no calendar event: Bad hour" in said
+    assert "schedule.on_calendar: 'Mon 25:00' is not a valid calendar event: Bad hour" in said
     home.write(".#bad.toml", "[schedule]")
     (home.folder / "folder.toml").mkdir()
     assert "note: " in home("schedule", "list").stderr
-    assert "is no time" in home("run", "bad.toml", "--occasion", "0001-01-01T00:00", code=2).stderr
+    assert "is not a valid time" in home("run", "bad.toml", "--occasion", "0001-01-01T00:00", code=2).stderr
     home.write("always.toml", scheduled('cron = "0 2 * * *"').replace('reuse = "occasion"', 'reuse = "always"'))
     assert 'needs run.reuse = "occasion"' in home("lint", "always.toml", code=2).stderr
     home.write("none.toml", job())

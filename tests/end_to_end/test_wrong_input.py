@@ -29,16 +29,16 @@ CASES: list[tuple[str, Change, str]] = [
     ("limit 64", job_with("max_in_flight = 8", "max_in_flight = 64"), "job.toml:9: run.max_in_flight: expected at most 63, found 64"),
     ("missing dataset", job_with("sums.jsonl", "sum.jsonl"), "did you mean 'sums.jsonl'?"),
     ("empty dataset", data(""), "sums.jsonl: the dataset is empty"),
-    ("broken line", data(sums(6) + "{oops\n"), "sums.jsonl:7: no JSON"),
-    ("half a pair", data('[{"input": "a"}, {"input": "\\ud800"}]'), "sums.jsonl: element 2: no JSON: a \\u escape is half of a surrogate pair"),
-    ("deep array", data("[" + "[" * 1200 + "]" * 1200 + "]"), "sums.jsonl: element 1: no JSON: nested too deeply"),
-    ("deep row", data('[{"input": ' + "[" * 5000 + "]" * 5000 + "}]"), "sums.jsonl: element 1: no JSON: nested too deeply"),
-    ("no number", data('[{"input": "a", "target": NaN}]'), "sums.jsonl: element 1: no JSON: NaN is none of its numbers"),
+    ("broken line", data(sums(6) + "{oops\n"), "sums.jsonl:7: not valid JSON"),
+    ("half a pair", data('[{"input": "a"}, {"input": "\\ud800"}]'), "sums.jsonl: element 2: not valid JSON: a \\u escape is half of a surrogate pair"),
+    ("deep array", data("[" + "[" * 1200 + "]" * 1200 + "]"), "sums.jsonl: element 1: not valid JSON: nested too deeply"),
+    ("deep row", data('[{"input": ' + "[" * 5000 + "]" * 5000 + "}]"), "sums.jsonl: element 1: not valid JSON: nested too deeply"),
+    ("no number", data('[{"input": "a", "target": NaN}]'), "sums.jsonl: element 1: not valid JSON: NaN is none of its numbers"),
     ("ragged table", data("input,target\na,1\nb,2,3\n", "d.csv"), "d.csv:3: 3 cells where the header has 2"),
     ("missing column", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nfields = { input = "inptu" }'), "did you mean 'input'?"),
     ("undefined variable", job_with("[request]", '[prompt]\ntemplate = "{{ qustion }}"\n[request]'), "'qustion' is undefined"),
     ("invisible model", job_with("sim/instant", "sim/instnat"), "'sim/instnat' is not visible to this account (did you mean 'sim/instant'?)"),
-    ("no TOML", job_with("[dataset]", "[dataset"), "no TOML"),
+    ("not valid TOML", job_with("[dataset]", "[dataset"), "not valid TOML"),
     ("missing job", lambda bench: (bench.folder / "job.toml").rename(bench.folder / "jobs.toml"), "did you mean 'jobs.toml'?"),
 ]  # fmt: skip
 
@@ -101,7 +101,7 @@ def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedSer
         (("rnu", "job.toml"), "did you mean 'run'?"),
         (("probe", "job.toml"), "not built yet"),
         (("run",), "name a job file"),
-        (("run", "job.toml", "--fresh", "--resume", "x"), "give only one of them"),
+        (("run", "job.toml", "--fresh", "--resume", "x"), "not both"),
         (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),
         (("run", "job.toml", "--ledger", "postgres://h"), "only a plain path"),
         (("run", "job.toml", "--ledger", "no/such/folder/l.duckdb"), "there is no folder"),
@@ -134,7 +134,7 @@ def test_simulated_data_and_an_accounts_never_mix(bench: Workbench) -> None:
 
 def test_a_file_that_is_no_ledger_gets_no_company(bench: Workbench) -> None:
     bench.write("notes.txt", "no ledger at all")
-    assert "notes.txt is no DuckDB file" in bench("runs", "--ledger", "notes.txt", code=2).stderr
+    assert "notes.txt is not a DuckDB file" in bench("runs", "--ledger", "notes.txt", code=2).stderr
     assert not list(bench.folder.glob("notes.txt.*"))
 
 

@@ -87,7 +87,7 @@ def test_the_numbers_of_a_run_always_balance(ends: list[str | None], unsent: int
     assert found["planned"] == found["reused"] + found["completed"] + found["failed"] + found["pending"]
     assert found["completed"] == sum(end in ("ok", "truncated") for end in ends)
     assert found["failed"] == sum(end in ("route_down", "bad_request") for end in ends)
-    assert found["mendable"] == ends.count("route_down")
+    assert found["retryable"] == ends.count("route_down")
     assert found["open_intents"] == ends.count(None)
     assert found["calls_without_usage"] == ends.count("truncated")
     known = [10 for end in ends if end not in (None, "truncated")]

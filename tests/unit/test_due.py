@@ -55,7 +55,7 @@ def test_the_first_occasion_is_asked_on_time_and_not_made_up_for(nights: Nights)
     assert due(nights.ledger, nightly(), at(20)).occasion == "2026-11-20T02:00Z"
     assert due(nights.ledger, nightly(), at(20, 2, 39)).occasion == "2026-11-20T02:00Z"
     late = due(nights.ledger, nightly(), at(20, 9))
-    assert late == (None, "occasion 2026-11-20T02:00Z was missed, and the first one is not made up for")
+    assert late == (None, "occasion 2026-11-20T02:00Z was missed, and the first one never runs late")
 
 
 def test_a_missed_one_is_made_up_for_once_and_only_the_newest(nights: Nights) -> None:
@@ -102,7 +102,7 @@ def test_other_jobs_are_others(nights: Nights) -> None:
 def test_a_rehearsal_by_hand_makes_nothing_due(nights: Nights) -> None:
     nights.ran(19, "complete", generation="sums@2026-11-19")
     nights.ran(19, "complete", generation="sums@2026-11-19T01:00Z")
-    assert "first one is not made up for" in due(nights.ledger, nightly(), at(20, 9)).reason
+    assert "first one never runs late" in due(nights.ledger, nightly(), at(20, 9)).reason
     assert [one.status for one in occasions_of(nights.ledger, nightly(), at(20, 9))] == ["complete", "complete"]
 
 

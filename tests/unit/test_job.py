@@ -73,13 +73,13 @@ max_failed_share = 0.1
         (LEAST + '[request]\ntools_path = "no.json"', "cannot be read"),
         (LEAST + '[request]\ntool_choice = "always"', "expected auto, none, required"),
         (LEAST + '[prompt]\nsystem = "s"\nmessages = [{role="user",content="c"}]', "one of them"),
-        (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "no regular expression"),
+        (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "not a valid regular expression"),
         (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "a label of its own"),
         (LEAST + '[run]\nreuse = "ocasion"', "did you mean 'occasion'?"),
         (LEAST + "[budget]\nwindow_share = 1", "not built yet"),
         (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
         (LEAST + "[gates]\nmax_failed_share = 0.1", "not built yet"),
-        ("models = [", "no TOML"),
+        ("models = [", "not valid TOML"),
     ],
 )
 def test_a_fault_says_what_was_expected(text: str, expected: str) -> None:
@@ -96,7 +96,7 @@ def test_a_job_that_cannot_be_read_is_not_suggested_in_its_own_place(tmp_path: P
     (tmp_path / "u16.toml").write_text(LEAST, "utf-16")
     (tmp_path / "folder.toml").mkdir()
     for name, expected in (
-        ("u16.toml", "it is no UTF-8 text, but has byte 0xff at position 0"),
+        ("u16.toml", "it is not valid UTF-8: byte 0xff at position 0"),
         ("folder.toml", "it is a folder"),
         ("u17.toml", "No such file or directory (did you mean 'u16.toml'?)"),
     ):

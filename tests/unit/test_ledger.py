@@ -232,7 +232,7 @@ def test_views_of_an_earlier_version_are_renewed(ledger: Ledger) -> None:
 def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     path.write_text("not a database, " * 1000)
-    with pytest.raises(InputError, match="is no DuckDB file"):
+    with pytest.raises(InputError, match="is not a DuckDB file"):
         Ledger(path)
 
 

@@ -8,11 +8,23 @@ import sys
 import tomllib
 from importlib import resources
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import workbench
+from workbench.cli.help import TOPICS
 from workbench.cli.main import _COMMANDS
+from workbench.errors import ExitCode
+from workbench.job_file import (
+    BudgetTable,
+    DatasetTable,
+    FieldNames,
+    PromptTable,
+    RunTable,
+    ScheduleTable,
+    ScorerTable,
+)
 from workbench.ledger.database import sql
 from workbench.ledger.entries import journal_columns
 
@@ -127,9 +139,34 @@ def test_every_command_is_documented() -> None:
 
 
 def test_every_exit_code_is_documented() -> None:
-    readme = (ROOT / "README.md").read_text()
-    for code in (0, 1, 2, 3, 4, 5, 6, 7, 100, 130):
-        assert f"| {code}" in readme
+    text = resources.files("workbench.topics").joinpath("exit-codes.md").read_text("utf-8")
+    listed = {
+        int(code) for codes in re.findall(r"^    ([\d, ]+?) {2,}", text, re.MULTILINE) for code in codes.split(",")
+    }
+    assert listed == set(ExitCode)
+
+
+def test_every_key_of_a_job_file_is_explained() -> None:
+    text = "".join(file.read_text("utf-8") for file in resources.files("workbench.topics").iterdir() if file.is_file())
+    for table in (DatasetTable, PromptTable, RunTable, BudgetTable, ScheduleTable, FieldNames, *get_args(ScorerTable)):
+        for key in table.__struct_fields__:
+            assert re.search(rf"\b{key}\b", text), f"{table.__name__}.{key}"
+
+
+@pytest.mark.parametrize("topic", sorted(TOPICS))
+def test_every_topic_is_there(topic: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench.cli.main", "help", topic], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("# ")
+
+
+def test_a_topic_that_is_not_there_is_named() -> None:
+    command = [sys.executable, "-m", "workbench.cli.main", "help"]
+    done = subprocess.run([*command, "job"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "did you mean 'jobs'?" in done.stderr) == (2, True)
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[2] for line in listed.splitlines()] == list(TOPICS)
 
 
 def test_the_readmes_job_is_understood() -> None:
@@ -137,7 +174,7 @@ def test_the_readmes_job_is_understood() -> None:
 
     readme = (ROOT / "README.md").read_text()
     text = readme.split("```toml\n")[1].split("```")[0]
-    assert parse_job(text, ROOT / "jobs" / "readme.toml").name == "quickstart"
+    assert parse_job(text, ROOT / "jobs" / "readme.toml").name == "readme"
     tomllib.loads(text)
 
 

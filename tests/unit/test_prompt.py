@@ -56,7 +56,7 @@ def test_a_row_without_an_input_column_has_no_input() -> None:
 
 
 def test_a_template_that_is_no_jinja_is_a_fault() -> None:
-    with pytest.raises(InputError, match="no Jinja"):
+    with pytest.raises(InputError, match="not valid Jinja"):
         Prompt(PromptTable(template="{{ input"), "job.toml")
 
 

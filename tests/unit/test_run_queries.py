@@ -62,7 +62,7 @@ def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
         total, unknown = reader.row("spend"), reader.rows("unknown_draw")
         summary, (run,) = reader.row("run_summary", run_id="r1"), reader.rows("runs", most=1, run_ids=None)
     assert summary["total_tokens"] is run["total_tokens"] is None, "what was sent may have drawn"
-    assert spent(total, unknown) == "No token was reported in 3 calls on 1 day. What 3 of them drew is not known."
+    assert spent(total, unknown) == "No token was reported in 3 calls on 1 day. The usage of 3 of them is not known."
 
 
 def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
@@ -87,9 +87,9 @@ def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> N
         total = reader.row("spend")
     known = {"low_tokens": 10, "high_tokens": 10}
     assert spent(total, [known]).endswith(
-        "2 of them drew is not known: between 10 and 10 tokens, judged by like calls."
+        "usage of 2 of them is not known: between 10 and 10 tokens, judged by like calls."
     )
-    assert spent(total, [known, {"low_tokens": None, "high_tokens": None}]).endswith("2 of them drew is not known.")
+    assert spent(total, [known, {"low_tokens": None, "high_tokens": None}]).endswith("usage of 2 of them is not known.")
 
 
 def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledger) -> None:

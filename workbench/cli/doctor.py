@@ -1,4 +1,4 @@
-"""`workbench doctor`: what stands in the way of a run, and how to mend it."""
+"""`workbench doctor`: what stands in the way of a run, and how to fix it."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
     check: str
     ok: bool
     text: str
-    mend: str = ""
+    fix: str = ""
     """What to do about it, where it is not well."""
     exit_code: int = 0
     """Of a run that meets it."""
@@ -39,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True):
 @options.endpoint
 @options.as_json
 def doctor(as_json: bool, **given: Any) -> None:
-    """Check endpoint, key, clock, ledger and disk, and say how to mend what is wrong.
+    """Check endpoint, key, clock, ledger and disk, and say how to fix what is wrong.
 
     Ends with the exit code that a run would end with.
     """
@@ -50,8 +50,8 @@ def doctor(as_json: bool, **given: Any) -> None:
     else:
         for finding in findings:
             click.echo(visible(f"{'ok   ' if finding.ok else 'WRONG'} {finding.check}: {finding.text}"))
-            if finding.mend:
-                click.echo(visible(f"      mend: {finding.mend}"))
+            if finding.fix:
+                click.echo(visible(f"      fix: {finding.fix}"))
     sys.exit(next((finding.exit_code for finding in findings if finding.exit_code), 0))
 
 
@@ -66,16 +66,16 @@ async def _endpoint(where: Where) -> list[Finding]:
             text = f"{session.endpoint.base_url} lists {len(session.models)} {kind} for key {session.endpoint.key_fingerprint}"
             return [Finding("endpoint", True, text), *_clock(session.client.clock_ahead_s)]
     except KeyRejectedError as error:
-        mend = "put the key that the platform's account settings show into WORKBENCH_API_KEY or .env"
-        return [Finding("key", False, str(error), mend, error.exit_code)]
+        fix = "put the key that the platform's account settings show into WORKBENCH_API_KEY or .env"
+        return [Finding("key", False, str(error), fix, error.exit_code)]
     except UnreachableError as error:
-        mend = "check the URL, the network and any proxy; meanwhile --local rehearses without a platform"
-        return [Finding("endpoint", False, str(error), mend, error.exit_code)]
+        fix = "check the URL, the network and any proxy; meanwhile --local rehearses without a platform"
+        return [Finding("endpoint", False, str(error), fix, error.exit_code)]
     except WorkbenchError as error:
-        mend = "copy .env.example to .env and fill it in; `workbench init` makes one"
+        fix = "copy .env.example to .env and fill it in; `workbench init` makes one"
         if isinstance(error, InputError) and error.faults[0].where.startswith(str(where.folder)):
-            mend = "correct what the message names; `workbench init` in an empty folder makes a sound example"
-        return [Finding("endpoint", False, str(error), mend, error.exit_code)]
+            fix = "correct what the message names; `workbench init` in an empty folder makes a sound example"
+        return [Finding("endpoint", False, str(error), fix, error.exit_code)]
 
 
 def _clock(ahead_s: float | None) -> list[Finding]:
@@ -84,8 +84,8 @@ def _clock(ahead_s: float | None) -> list[Finding]:
     if abs(ahead_s) <= _MOST_CLOCK_ERROR_S:
         return [Finding("clock", True, "it agrees with the platform's")]
     way = "ahead of" if ahead_s > 0 else "behind"
-    mend = "set this machine's clock (NTP): every time in the ledger is this clock's"
-    return [Finding("clock", False, f"it is {abs(ahead_s):.0f} s {way} the platform's", mend, 0)]
+    fix = "set this machine's clock (NTP): every time in the ledger is this clock's"
+    return [Finding("clock", False, f"it is {abs(ahead_s):.0f} s {way} the platform's", fix, 0)]
 
 
 def _key_file(where: Where) -> list[Finding]:
@@ -111,17 +111,17 @@ def _ledger(where: Where) -> Finding:
     except OSError as error:
         return Finding("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable for you", 2)
     except WorkbenchError as error:
-        mend = "wait for the other process, or name another file with --ledger"
+        fix = "wait for the other process, or name another file with --ledger"
         if isinstance(error, InputError):
-            mend = "bring the file back from a copy, or name another with --ledger; journals beside it are still read"
-        return Finding("ledger", False, str(error), mend, error.exit_code)
+            fix = "bring the file back from a copy, or name another with --ledger; journals beside it are still read"
+        return Finding("ledger", False, str(error), fix, error.exit_code)
     text = (
         f"{ledger.path}: {state['runs']} runs, {state['attempts']} attempts, {state['journals']} journals not ingested"
     )
     if not state["sound"]:
         return Finding("ledger", False, text, "`workbench ledger check` says what is wrong", 1)
-    mend = "`workbench ledger recover` takes them in; they are read until then as well" if state["journals"] else ""
-    return Finding("ledger", True, text, mend)
+    fix = "`workbench ledger recover` takes them in; they are read until then as well" if state["journals"] else ""
+    return Finding("ledger", True, text, fix)
 
 
 def _disk(where: Where) -> list[Finding]:
@@ -129,10 +129,10 @@ def _disk(where: Where) -> list[Finding]:
     for name, folder in (("disk", where.folder), ("temporary files", Path(tempfile.gettempdir()))):
         free = shutil.disk_usage(folder).free
         enough = free >= _LEAST_FREE_BYTES
-        mend = (
+        fix = (
             ""
             if enough
             else f"make room: a run stops when it cannot record, below {_LEAST_FREE_BYTES // 2**20} MiB soon"
         )
-        findings.append(Finding(name, enough, f"{free // 2**20} MiB free in {folder}", mend, 0 if enough else 3))
+        findings.append(Finding(name, enough, f"{free // 2**20} MiB free in {folder}", fix, 0 if enough else 3))
     return findings

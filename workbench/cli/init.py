@@ -28,7 +28,7 @@ def init(folder: Path) -> None:
     there = [name for name in texts if (folder / name).exists()]
     if there:
         raise InputError(
-            *(Fault(str(folder / name), "is there already, and would be replaced") for name in there),
+            *(Fault(str(folder / name), "already exists; nothing was changed") for name in there),
             Fault(str(folder), "begin in an empty folder, such as `workbench init my-evaluations`"),
         )
     for name, text in texts.items():

@@ -90,7 +90,7 @@ def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
     "--resume",
     metavar="RUN",
     shell_complete=options.complete_runs,
-    help="Go on within the generation of RUN, with its job unless JOB is given.",
+    help="Resume within the generation of RUN, with its job unless JOB is given.",
 )
 @click.option(
     "--occasion",
@@ -111,7 +111,7 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
     """
     where = options.where(given)
     if fresh and resume:
-        raise click.UsageError("--fresh begins a generation, --resume goes on in one: give only one of them")
+        raise click.UsageError("give either --fresh or --resume, not both")
     if job is None:
         if resume is None:
             raise click.UsageError("name a job file, or a run with --resume")
@@ -158,7 +158,7 @@ def _occasion(given: str) -> str:
         return occasion_name(moment)
     except (ValueError, OverflowError) as error:
         expected = "2026-11-21, 2026-11-21T02:00, today, or due"
-        raise InputError(Fault("--occasion", f"{given!r} is no time", expected)) from error
+        raise InputError(Fault("--occasion", f"{given!r} is not a valid time", expected)) from error
 
 
 def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:

@@ -25,12 +25,13 @@ _COMMANDS = {
     "score": ("runs", "Score a run again, from the ledger; nothing is sent."),
     "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
-    "usage": ("usage", "Sum up what our calls drew."),
+    "usage": ("usage", "Sum up the tokens used by day, model, job or tag."),
     "ledger": ("ledger", "Where the ledger is, whether it is sound, and its upkeep."),
-    "schedule": ("schedule", "Make a timer of a job's schedule, and list what came of its occasions."),
+    "schedule": ("schedule", "Make a timer of a job's schedule, and list its past and upcoming runs."),
     "slots": ("slots", "Say who on this machine has requests in flight."),
     "platform": ("platform", "Serve the embedded platform."),
-    "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to mend what is wrong."),
+    "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix what is wrong."),
+    "help": ("help", "Explain a topic: jobs, datasets, scorers, runs, schedules, ledger, platform, exit-codes."),
     "completion": ("completion", "Print the script that lets a shell complete commands."),
 }
 _NOT_BUILT_YET = (
@@ -53,7 +54,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"workbench.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, "help_" if cmd_name == "help" else cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -90,7 +91,7 @@ def console() -> NoReturn:
 
 def main() -> int:
     """Run the command that `sys.argv` holds and return a documented exit code, whatever happens."""
-    _mend_streams()
+    _harden_streams()
     try:
         code = workbench.main(prog_name="workbench", standalone_mode=False)
     except BaseException as error:
@@ -103,7 +104,7 @@ def main() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _mend_streams() -> None:
+def _harden_streams() -> None:
     """Let a stream that the caller closed swallow what is written, and one that cannot show a character say its number."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -174,7 +175,7 @@ def _explain_system(error: OSError | UnicodeEncodeError) -> int:
     if isinstance(error, BrokenPipeError):
         return 0
     if isinstance(error, UnicodeEncodeError):
-        click.echo("error: an argument is no UTF-8", err=True)
+        click.echo("error: an argument is not valid UTF-8", err=True)
         return 2
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         click.echo(

@@ -46,7 +46,7 @@ def init(folder: Path) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8"))
     except FileExistsError as error:
-        raise InputError(Fault(str(path), "is there already; it is left as it is")) from error
+        raise InputError(Fault(str(path), "already exists; nothing was changed")) from error
     click.echo(path)
     say("next: `workbench platform keys create ada`, then `workbench platform serve`")
 
@@ -63,7 +63,7 @@ def init(folder: Path) -> None:
     default=30.0,
     show_default=True,
     type=click.FloatRange(0, 86_400),
-    help="How many seconds requests in flight may go on after a stop.",
+    help="Seconds that requests in flight may take after a stop.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Announce base URL and key as one line of JSON.")
 @click.pass_context

@@ -121,5 +121,5 @@ def known_account(files: Files, account: str) -> str:
     names = [entry.name for entry in load(files).accounts]
     if account not in names:
         hint = nearest(account, names) or f"the configuration has {', '.join(names)}"
-        raise InputError(Fault("ACCOUNT", f"{account!r} is no account", hint))
+        raise InputError(Fault("ACCOUNT", f"{account!r} is not an account", hint))
     return account

@@ -74,7 +74,7 @@ def revoke(ctx: click.Context, /, key_id: str, **_: Any) -> None:
 @click.group(invoke_without_command=True)
 @with_files
 @click.option("--account", "whose", help="Only this one's.")
-@click.option("--unsettled", is_flag=True, help="Only those whose usage nobody reported.")
+@click.option("--unsettled", is_flag=True, help="Only those whose usage was not reported.")
 @click.option("--most", default=20, show_default=True, type=click.IntRange(1, 10**9), help="How many, newest first.")
 @options.as_json
 @click.pass_context

@@ -31,5 +31,5 @@ def usage(by: str, as_json: bool, **given: Any) -> None:
     print_table(rows, {"name": by, **counts})
     if any(row["calls_without_usage"] or row["maybe_drawn"] or row["open_intents"] for row in rows):
         say(
-            "no usage: answered, and nobody said what it drew; maybe: failed, and may have drawn; open: sent, never ended"
+            "no usage: answered, usage not reported; maybe: failed, may have used tokens; open: sent, no outcome recorded"
         )

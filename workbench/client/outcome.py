@@ -172,7 +172,7 @@ def _not_json(reply: Reply) -> Verdict:
         evidence = f"HTTP {reply.status} with a page, from in front of the platform"
         return Verdict(outcome, evidence, None, head, goes_on=reply.status >= 500)
     if reply.status < 400:
-        return Verdict(Outcome.MALFORMED_BODY, f"HTTP {reply.status} with a body that is no JSON", None, head)
+        return Verdict(Outcome.MALFORMED_BODY, f"HTTP {reply.status} with a body that is not valid JSON", None, head)
     if reply.status == 503:
         return Verdict(
             Outcome.RATE_LIMITED, "HTTP 503 in plain text: the server is at its connection limit", None, head

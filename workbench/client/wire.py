@@ -15,7 +15,7 @@ from workbench.records import Completion, Model, ToolCall, Usage
 
 _MOST_TOKENS = 10**12
 _MOST_VALUES = 200_000  # objects and lists of a long reply: each takes many times its bytes in memory
-_MOST_MENDED_BYTES = 4 * 2**20  # the standard library takes 5 ms a MB, in which nothing else happens
+_MOST_REPAIRED_BYTES = 4 * 2**20  # the standard library takes 5 ms a MB, in which nothing else happens
 
 
 def decode(body: bytes) -> Any:
@@ -29,15 +29,15 @@ def decode(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as odd:
-        if len(body) > _MOST_MENDED_BYTES:
+        if len(body) > _MOST_REPAIRED_BYTES:
             raise ValueError("not valid JSON") from odd
         try:
-            return msgspec.json.decode(_mended(body))
+            return msgspec.json.decode(_repaired(body))
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
 
 
-def _mended(body: bytes) -> bytes:
+def _repaired(body: bytes) -> bytes:
     r"""JSON that is not quite: an answer that was paid for is not thrown away for one odd character.
 
     Half of a surrogate pair (`\ud83d`) is legal and seen where answers are cut; bytes that are no UTF-8, control
@@ -46,8 +46,8 @@ def _mended(body: bytes) -> bytes:
     """
     text = body.decode(json.detect_encoding(body), "replace")
     value = json.loads(text, strict=False, parse_constant=lambda _: None, parse_float=_finite)
-    mended = json.dumps(value, ensure_ascii=False)
-    return mended.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    repaired = json.dumps(value, ensure_ascii=False)
+    return repaired.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _finite(digits: str) -> float | None:

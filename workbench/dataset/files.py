@@ -52,7 +52,7 @@ def _no_file(pattern: str, path: Path, where: str) -> Fault:
     if path.is_dir():
         return Fault(where, f"{pattern} is a folder", f"name the files in it: {path}/*.jsonl, for one")
     if path.exists():
-        return Fault(where, f"{pattern} is no regular file")
+        return Fault(where, f"{pattern} is not a regular file")
     siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     kind = "no file matches" if glob.has_magic(pattern) else "there is no file"
     return Fault(where, f"{kind} {pattern}", nearest(path.name, siblings))

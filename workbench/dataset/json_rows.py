@@ -54,7 +54,7 @@ def array_rows(path: Path) -> Iterator[Row]:
                 yield f"{path}: element {number}", value
         except ValueError as error:
             place, reason = _place_in(path) or (f"{path}: element {number + 1}", str(error))
-            raise InputError(Fault(place, f"no JSON: {reason}")) from error
+            raise InputError(Fault(place, f"not valid JSON: {reason}")) from error
 
 
 def decoded(text: bytes) -> Any:
@@ -76,7 +76,7 @@ def _object(text: bytes, place: str) -> dict[str, Any]:
     try:
         value = decoded(text)
     except ValueError as error:
-        raise InputError(Fault(place, f"no JSON: {error}")) from error
+        raise InputError(Fault(place, f"not valid JSON: {error}")) from error
     if not isinstance(value, dict):
         raise InputError(Fault(place, f"expected one JSON object a line, found a {type(value).__name__}"))
     return value

@@ -49,7 +49,7 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[Row]:
             raise InputError(Fault(f"{path}:{reader.line_num}", f"no table: {error}")) from error
         except UnicodeDecodeError as error:
             raise InputError(
-                Fault(f"{path}:{reader.line_num + 1} or soon after", f"no UTF-8: {error.reason}")
+                Fault(f"{path}:{reader.line_num + 1} or soon after", f"not valid UTF-8: {error.reason}")
             ) from error
 
 

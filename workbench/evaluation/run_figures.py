@@ -37,7 +37,8 @@ def find_run(reader: Reader, named: str | None) -> str:
     """
     known: list[str] = [row["run_id"] for row in reader.rows("run_ids")]
     if not known:
-        raise InputError(Fault("", "no run is recorded in this ledger yet", "`workbench run JOB` begins one"))
+        which = f" {named!r}" if named not in (None, LAST) else ""
+        raise InputError(Fault("", f"there is no run{which}: the ledger is empty", "`workbench run JOB` begins one"))
     if named is None or named == LAST:
         return known[0]
     begins = [run_id for run_id in known if run_id.startswith(named)]

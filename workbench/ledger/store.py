@@ -60,7 +60,7 @@ class Ledger:
             if beside.exists() and not is_right():
                 raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger keeps its own there"))
         if _is_something_else(self.path):
-            raise InputError(Fault("--ledger", f"{self.path} is no DuckDB file", "name another file"))
+            raise InputError(Fault("--ledger", f"{self.path} is not a DuckDB file", "name another file"))
 
     @property
     def exists(self) -> bool:

@@ -56,7 +56,7 @@ class RouteFault(_Table, frozen=True):
     (breaks off in its answer) are faults of the model server; `gateway` (the platform cannot reach its gateway), `reset`
     (the caller's connection is reset) and `truncate` (the caller's body ends in its middle) are faults in front of it."""
     lasting: bool = True
-    """Whether it meets every attempt of a request, so that the gateway's retries do not mend it."""
+    """Whether it meets every attempt of a request, so that the gateway's retries do not help."""
     delay_s: Seconds = 0.0
     """For kind `slow`."""
     from_s: Seconds = 0.0

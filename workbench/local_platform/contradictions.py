@@ -48,7 +48,7 @@ def contradictions(config: PlatformConfig) -> Iterator[Contradiction]:
     yield from _unknown(("statistics_for",), config.statistics_for, accounts, "account")
     for status in config.silent.cooldown_after:
         if not 400 <= status <= 599:
-            yield Contradiction(("silent", "cooldown_after"), f"{status} is no status of a failure")
+            yield Contradiction(("silent", "cooldown_after"), f"{status} is not a status of a failure")
 
 
 def _repeated(named: Iterable[tuple[Place, str]]) -> Iterator[Contradiction]:
@@ -62,7 +62,7 @@ def _repeated(named: Iterable[tuple[Place, str]]) -> Iterator[Contradiction]:
 def _unknown(place: Place, names: Iterable[str], known: tuple[str, ...], kind: str) -> Iterator[Contradiction]:
     for name in names:
         if name not in known:
-            yield Contradiction(place, f"{name!r} is no {kind}", name, known)
+            yield Contradiction(place, f"{name!r} is not a known {kind}", name, known)
 
 
 def _preset_faults(preset: Preset, routes: tuple[str, ...]) -> Iterator[Contradiction]:

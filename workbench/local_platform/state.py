@@ -229,7 +229,7 @@ class State:
 
         Args:
             account: Only this one's.
-            unsettled_only: Only those whose usage nobody reported.
+            unsettled_only: Only those whose usage was not reported.
             most: How many; -1 is all.
         """
         rows = self._execute(

@@ -185,7 +185,7 @@ async def _let_end(response: aiohttp.ClientResponse) -> None:
 def _chunk(event: bytes, secret: str | None, *, begun: bool) -> dict[str, Any]:
     chunk = _without(secret, _json(event))
     if not isinstance(chunk, dict):
-        text = f"the model server sent an event that is no chunk: {_shown(event, secret)}"
+        text = f"the model server sent an event that is not a chunk: {_shown(event, secret)}"
         raise Failure(UNREACHABLE, text, drew=None)
     if error := chunk.get("error"):
         code = error.get("code") if isinstance(error, dict) else None

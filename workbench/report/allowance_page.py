@@ -14,7 +14,7 @@ MOST_DEAREST = 20
 _COSTS = (
     Column("calls", "calls"), Column("prompt_tokens", "prompt tokens"), Column("completion_tokens", "completion tokens"),
     Column("total_tokens", "tokens"), Column("calls_without_usage", "calls without usage"),
-    Column("maybe_drawn", "maybe drawn", help="Failed after they may have reached a model"),
+    Column("maybe_drawn", "may have used tokens", help="Failed after they may have reached a model"),
     Column("open_intents", "open", help="Sent, and never recorded as ended"),
 )  # fmt: skip
 
@@ -71,10 +71,10 @@ def verdict(total: Row, unknown: Sequence[Row]) -> str:
     said = f"{tokens} in {people.plural(total['calls'], 'call')} on {days}. "
     uncertain = total["calls_without_usage"] + total["maybe_drawn"] + total["open_intents"]
     if not uncertain:
-        return said + "Every call that may have drawn reported what it drew."
+        return said + "Every call that may have used tokens reported its usage."
     high = sum(row["high_tokens"] or 0 for row in unknown)
     low = sum(row["low_tokens"] or 0 for row in unknown)
-    said += f"What {people.count(uncertain)} of them drew is not known"
+    said += f"The usage of {people.count(uncertain)} of them is not known"
     if not high or any(row["high_tokens"] is None for row in unknown):
         return said + "."
     return said + f": between {people.amount(low)} and {people.amount(high)} tokens, judged by like calls."
@@ -95,7 +95,7 @@ def _charts(daily: Result, jobs: Result, colours: Colours) -> list[Chart]:
         rows = sorted(
             ({**row, "reasoning_tokens": None} for row in jobs.rows), key=lambda row: -(row["total_tokens"] or 0)
         )
-        parts = {"prompt": "var(--m8)", "completion, thinking included": "var(--m0)"}
+        parts = {"prompt": "var(--m8)", "completion, reasoning included": "var(--m0)"}
         drawing = charts.token_chart(rows, parts, "name")
         found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs)))
     return found
@@ -113,12 +113,12 @@ def _unknown_table(unknown: Result) -> Table:
     return Table(
         "unknown_draw", unknown, ("model",),
         (Column("model", "model", "text"),
-         Column("calls_without_usage", "no usage", help="Answered, and nobody said what they drew"),
-         Column("maybe_drawn", "maybe drawn", help="Failed after they may have reached a model"),
+         Column("calls_without_usage", "no usage", help="Answered, usage not reported"),
+         Column("maybe_drawn", "may have used tokens", help="Failed after they may have reached a model"),
          Column("open_intents", "open", help="Sent, and never recorded as ended"),
          Column("low_tokens", "at least (tokens)"), Column("high_tokens", "at most"),
          Column("known_calls", "judged by", help="Calls of the same model that reported their tokens"),
-         Column("p10_tokens", "10 % drew under", "number"), Column("p90_tokens", "10 % drew over", "number")),
+         Column("p10_tokens", "10 % used less than", "number"), Column("p90_tokens", "10 % used more than", "number")),
     )  # fmt: skip
 
 
@@ -134,7 +134,9 @@ def _dearest_runs(found: Result, there: frozenset[str]) -> Table:
 def _dearest_samples(found: Result, there: frozenset[str]) -> Table:
     return Table(
         "dearest_samples", found, ("sample_key",),
-        (Column("sample_id", "sample", "sample"), Column("job", "job of the dearest call", "text"), Column("calls", "calls"),
-         Column("total_tokens", "tokens"), Column("most_tokens", "dearest call"), Column("dearest_model", "its model", "text")),
+        (Column("sample_id", "sample", "sample"), Column("job", "job of the most expensive call", "text"),
+         Column("calls", "calls"),
+         Column("total_tokens", "tokens"), Column("most_tokens", "most expensive call"),
+         Column("dearest_model", "its model", "text")),
         there,
     )  # fmt: skip

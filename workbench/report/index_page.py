@@ -51,7 +51,7 @@ def index_page(reader: Reader, folder: Path) -> Callable[[], str]:
 
 
 def again(run: Row) -> str:
-    """The command that goes on with a run, but for the options that name platform and ledger."""
+    """The command that resumes a run, without the options for platform and ledger."""
     words = ["workbench", "run", run["job_path"] or run["job"]]
     if run["generation"] != "base":
         words += ["--resume", run["run_id"]]
@@ -86,7 +86,7 @@ def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: fr
 def _jobs_table(jobs: Result) -> Table:
     return Table(
         "jobs", jobs, ("job",),
-        (Column("job", "job", "text"), Column("runs", "runs"), Column("complete", "of them complete"),
+        (Column("job", "job", "text"), Column("runs", "runs"), Column("complete", "of which complete"),
          Column("first_at", "first", "moment"), Column("last_at", "newest", "moment"),
          Column("last_status", "ended", "status")),
     )  # fmt: skip

@@ -20,7 +20,7 @@ from workbench.stats.intervals import Interval
 _NAMED = 3  # models that the verdict names; the tables have them all
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _UNCHANGED_PACE = 2  # its rows: the start and the end
-_PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of it thinking": "var(--m4)"}
+_PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of which reasoning": "var(--m4)"}
 
 
 def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
@@ -104,7 +104,7 @@ def _answered(figures: RunFigures) -> str:
         more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
         return f"{said}; {people.words(silent[:_NAMED])}{more} answered nothing."
     worst = f"{people.count(short[0]['unanswered'])} of {people.count(short[0]['items'])}"
-    return f"{said}; {short[0]['model']} left most open, {worst}."
+    return f"{said}; {short[0]['model']} has the most unanswered, {worst}."
 
 
 def _renamed(figures: RunFigures) -> str:
@@ -180,7 +180,7 @@ def _cost(summary: Row) -> str:
         return "Nothing was sent: every answer was there already." if summary["reused"] else "Nothing was sent."
     calls = people.plural(summary["calls"], "call")
     if summary["total_tokens"] is None:
-        return f"{calls}, whose tokens nobody reported."
+        return f"{calls}, whose tokens were not reported."
     return f"{people.count(summary['total_tokens'])} tokens in {calls}."
 
 
@@ -189,10 +189,10 @@ def not_known(figures: RunFigures) -> list[str]:
     summary = figures.summary
     found = []
     if summary["calls_without_usage"]:
-        found.append(f"What {people.plural(summary['calls_without_usage'], 'answer')} drew: they came without usage.")
+        found.append(f"The usage of {people.plural(summary['calls_without_usage'], 'answer')}: it was not reported.")
     if summary["maybe_drawn"] or summary["open_intents"]:
         uncertain = (summary["maybe_drawn"] or 0) + summary["open_intents"]
-        found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off drew on the allowance.")
+        found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
     if told_apart(figures.tables["run_served"]):
         found.append(
             "Whether another served name means a fallback: a platform may name one route in several ways. "
@@ -244,7 +244,7 @@ def _tables(figures: RunFigures) -> dict[str, Table]:
         ),
         "asked": table(
             "run_items_by_model", ("model",), model, Column("items", "asked"), Column("answered", "answered"),
-            Column("reused", "of them reused"), Column("unanswered", "unanswered"),
+            Column("reused", "of which reused"), Column("unanswered", "unanswered"),
         ),
         "outcomes": table(
             "run_outcomes", ("model", "outcome"), model, Column("outcome", "outcome", "outcome"), Column("calls", "calls"),
@@ -256,7 +256,7 @@ def _tables(figures: RunFigures) -> dict[str, Table]:
         ),
         "tokens": table(
             "run_tokens", ("model",), model, Column("calls", "calls"), Column("prompt_tokens", "prompt"),
-            Column("completion_tokens", "completion"), Column("reasoning_tokens", "of it thinking"),
+            Column("completion_tokens", "completion"), Column("reasoning_tokens", "of which reasoning"),
             Column("total_tokens", "total"), Column("calls_without_usage", "without usage"),
         ),
         "latency": table(

@@ -192,7 +192,7 @@ class Conductor:
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
     """What the run is now, its exit code, and why."""
     stop = work.stop
-    left = bool(work.mendable) or work.ended < tally.planned - tally.reused
+    left = bool(work.retryable) or work.ended < tally.planned - tally.reused
     status = RunStatus.INCOMPLETE if left else RunStatus.COMPLETE
     if stop.status is RunStatus.INTERRUPTED or (stop and left):
         status = stop.status or status
@@ -202,7 +202,7 @@ def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
         return status, ExitCode.DONE, work.overrun or ""
     reason = "; ".join(filter(None, [stop.reason, *_few(work.given_up), work.overrun]))
     if status is RunStatus.INCOMPLETE and not reason:
-        reason = f"a rerun asks again what failed: {work.mendable} of {tally.planned} requests"
+        reason = f"{work.retryable} of {tally.planned} requests failed; rerun to retry them"
     return status, stop.exit_code or EXIT_CODES[status], reason
 
 

@@ -47,7 +47,7 @@ class Guard:
         needed = math.ceil(reserve_of(request, max_tokens) * self._overrun)
         if self._tokens is not None and self._drawn + self._reserved + needed > self._tokens:
             held = f", {self._reserved} reserved" if self._reserved else ""
-            return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} drawn{held})"
+            return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} used{held})"
         self._sent += 1
         self._reserved += needed
         self._held[request.request_key] = needed

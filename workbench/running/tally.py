@@ -27,7 +27,7 @@ class Tally:
     def __init__(self, planned: int, reused: int) -> None:
         self.planned, self.reused = planned, reused
         self.completed = 0
-        self.mendable = 0
+        self.retryable = 0
         """Failed requests that a rerun sends again."""
         self._failed = 0
         self._waiting = 0
@@ -64,7 +64,7 @@ class Tally:
             self._waiting += 1
         elif not attempt.accepted and (attempt.outcome is not Outcome.CANCELLED or ended.attempt > 1):
             self._failed += 1
-            self.mendable += attempt.rerun
+            self.retryable += attempt.rerun
         usage = record.completion.usage if record.completion else Usage()
         for name in self._tokens:
             if (tokens := getattr(usage, name)) is not None:

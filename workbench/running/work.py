@@ -72,7 +72,7 @@ class Work:
         """How many told the run to stop."""
         self.ended = 0
         """Requests that are through: accepted, or not to be sent again in this run."""
-        self.mendable = 0
+        self.retryable = 0
         """Those of them that a rerun sends again."""
 
     async def run(self, progress: Progress, after_call: Callable[[], None]) -> None:
@@ -96,7 +96,7 @@ class Work:
         self._slots.rest()
         self._write()
         self.ended += self._queue.late
-        self.mendable += self._queue.late
+        self.retryable += self._queue.late
         for model, breaker in self._queue.paused():
             self._notices.paused(model, breaker)
         self._notices.late(self._queue.late)
@@ -265,7 +265,7 @@ class Work:
             self._queue.again(turn, wait_s)
         elif record.attempt.outcome is not Outcome.CANCELLED:
             self.ended += 1
-            self.mendable += record.attempt.rerun and not record.attempt.accepted
+            self.retryable += record.attempt.rerun and not record.attempt.accepted
         asked_s = record.attempt.retry_after_s if POLICIES[record.attempt.outcome].wait_s is not None else None
         breaker = self._queue.ended(turn, record.attempt.outcome, asks_for_time=bool(asked_s))
         if asked_s:

@@ -86,7 +86,7 @@ def _without(crontab: str, path: str | Path) -> str:
         else:
             kept.append(line)
     if inside:
-        raise InputError(Fault("crontab", f"{header(path)!r} is there without {_END!r}", "mend it with `crontab -e`"))
+        raise InputError(Fault("crontab", f"{header(path)!r} is there without {_END!r}", "fix it with `crontab -e`"))
     return "".join(kept)
 
 

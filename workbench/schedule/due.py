@@ -64,7 +64,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
         if now - moment <= ON_TIME:
             return Due(name, "it has come")
         if _begun(schedule, runs) is None:
-            return Due(None, f"occasion {name} was missed, and the first one is not made up for")
+            return Due(None, f"occasion {name} was missed, and the first one never runs late")
         if not schedule.catch_up:
             return Due(None, f"occasion {name} was missed, and schedule.catch_up is off")
         return Due(name, "it was missed")

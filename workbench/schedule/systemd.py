@@ -43,7 +43,7 @@ WorkingDirectory={_plain(str(command.folder))}
 KillMode=mixed
 TimeoutStopSec={command.stop_s:.0f}
 SuccessExitStatus={_ENDED_WELL}
-# What ended incomplete is gone on with; what a guard or a gate stopped is not.
+# What ended incomplete is resumed; what a guard or a gate stopped is not.
 Restart=on-failure
 RestartSec={RETRY_MINUTES}min
 RestartPreventExitStatus={_NOT_AGAIN}

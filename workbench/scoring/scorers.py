@@ -105,7 +105,7 @@ def _pattern(scorer: Pattern, answer: str, sample: Sample) -> Score:
 def _numeric(scorer: Numeric, answer: str, targets: list[str]) -> Score:
     wanted = [number for target in targets if (number := _target_number(target)) is not None]
     if not wanted:
-        return Score(None, f"the target is no number: {_short(targets[0])}")
+        return Score(None, f"the target is not a number: {_short(targets[0])}")
     given = last_number(answer)
     if given is None:
         return Score(0.0, "the answer holds no number")

@@ -22,10 +22,10 @@ def score_json(scorer: JsonFields, answer: str, sample: Sample) -> Score:
     """How many of the target object's fields the answer's JSON object has right."""
     wanted = as_object(sample.target)
     if not wanted:
-        return Score(None, "the target is no JSON object")
+        return Score(None, "the target is not a JSON object")
     given = object_in(answer, wanted)
     if given is None:
-        return Score(0.0, "the answer holds no JSON object")
+        return Score(0.0, "the answer has no object in JSON")
     wrong = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
     right = len(wanted) - len(wrong)
     value = float(not wrong) if scorer.whole else right / len(wanted)
@@ -36,7 +36,7 @@ def score_json(scorer: JsonFields, answer: str, sample: Sample) -> Score:
 def score_tool_call(scorer: CalledTool, calls: Sequence[ToolCall], sample: Sample) -> Score:
     """Whether one of the calls made is the target's."""
     if not is_tool_target(sample.target):
-        return Score(None, 'the target is no tool call {"name": …, "arguments": {…}}')
+        return Score(None, 'the target is not a tool call {"name": …, "arguments": {…}}')
     wanted = as_object(sample.target) or {}
     arguments = as_object(wanted.get("arguments") or {}) or {}
     if not calls:
@@ -139,7 +139,7 @@ def _wrong_arguments(text: str, wanted: dict[str, Any]) -> list[str]:
     try:
         given = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError):
-        return ["arguments that are no JSON", *wanted]
+        return ["arguments that are not valid JSON", *wanted]
     if not isinstance(given, dict):
         return ["arguments that are no object", *wanted]
     missing = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]

@@ -85,7 +85,7 @@
       : "No sample is like that.";
     list.replaceChildren(...found.slice(first, first + PAGE).map(item));
     const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false, name); } }, name);
-    pager.replaceChildren(...(pages > 1 ? [turn(-1, "Back"), `page ${page} of ${pages}`, turn(1, "On")] : []));
+    pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
     if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Not only sample ${only}`));
     const { disagree = "", ...others } = Object.fromEntries(new FormData(form));
     keep({ ...others, disagree, sample: only, page: page > 1 ? String(page) : "" });

@@ -76,7 +76,7 @@
     filter.addEventListener("input", () => { text = filter.value; page = 1; change(); });
     const turn = (by, name) => workbench.make("button", { type: "button", value: by, onclick: () => { page += by; change(); } }, name);
     if (all.length > FILTER_FROM) tools.append(filter, told);
-    if (all.length > PAGE) tools.append(turn(-1, "Back"), turn(1, "On"));
+    if (all.length > PAGE) tools.append(turn(-1, "Previous"), turn(1, "Next"));
     if (tools.children.length) table.parentElement.before(tools);
     const again = () => { recall(); show(); };
     again();

@@ -1,6 +1,6 @@
 -- What became of a run's requests: planned = reused + completed + failed + pending.
 -- completed: accepted answers this run paid for. failed: ended without acceptance. pending: never sent, or cut off.
--- mendable: failed ones that a rerun sends again. Tokens cover this run's calls only: 0 where
+-- retryable: failed ones that a rerun sends again. Tokens cover this run's calls only: 0 where
 -- none was sent, NULL where none reported any.
 -- Parameters: run_id
 WITH own AS (
@@ -15,7 +15,7 @@ counted AS (
         (SELECT count(*) FROM run_items WHERE run_id = $run_id AND reused) AS reused,
         (SELECT count(*) FROM own WHERE accepted) AS completed,
         (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off) AS failed,
-        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS mendable
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS retryable
 ),
 unsent AS (SELECT 0::BIGINT AS tokens WHERE NOT EXISTS (SELECT 1 FROM requests WHERE run_id = $run_id)),
 used AS (

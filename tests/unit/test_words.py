@@ -1,0 +1,41 @@
+"""Every text for people avoids the turns of phrase that newcomers stumbled over."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STUMBLED_OVER = (
+    r"\bmend", r"\bgone on with\b", r"\bgoes on with\b", r"\b[Gg]o on with\b", r"(?<![Tt]here )\bis no (?!longer\b|such\b|more\b)", r"\bno (?:TOML|JSON|UTF-8)\b",
+    r"\btold of\b", r"\btells of\b", r"\bnobody\b", r"\bdearest\b", r"\bwhat came of\b", r"\bWhat needs you\b", r"\blet into flight\b",
+    r"\bleft most open\b", r"\bmade up for\b", r"\bgives a line\b", r"\basks? again what\b", r"\bis there already\b",
+    r"\bothers go on\b", r"\bmaybe drawn\b", r"\bof it thinking\b",
+)  # fmt: skip
+
+
+def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The text literals of a module but for its docstrings."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+def readable() -> Iterator[tuple[str, str]]:
+    for path in (ROOT / "workbench").rglob("*.py"):
+        if "skills" not in path.parts:  # what simulated models say
+            for line, text in texts(ast.parse(path.read_text())):
+                yield f"{path.relative_to(ROOT)}:{line}", text
+    for path in (ROOT / "workbench" / "report" / "templates").iterdir():
+        for line, text in enumerate(re.sub(r"\{[{%#].*?[}%#]\}", "", path.read_text()).splitlines(), 1):
+            yield f"{path.relative_to(ROOT)}:{line}", text
+    for line, text in enumerate((ROOT / "README.md").read_text().splitlines(), 1):
+        yield f"README.md:{line}", text
+
+
+@pytest.mark.parametrize("pattern", STUMBLED_OVER)
+def test_texts_for_people_are_plain(pattern: str) -> None:
+    assert [f"{place}: {text}" for place, text in readable() if re.search(pattern, text)] == []

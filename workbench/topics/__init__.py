@@ -1,0 +1,1 @@
+"""The texts of `workbench help TOPIC`."""
