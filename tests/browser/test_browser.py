@@ -90,6 +90,20 @@ def test_a_page_reads_without_scripts(reader: Reader, pages: dict[str, Path]) ->
     expect(page.locator("#first-samples pre").first).to_contain_text("What is")
 
 
+LEFTMOST = """
+[...document.querySelectorAll(".drawing")].flatMap(drawing => [...drawing.querySelectorAll("text")].map(
+    text => text.getBoundingClientRect().left - drawing.getBoundingClientRect().left
+))
+"""
+
+
+def test_no_label_of_a_drawing_is_cut_at_its_left(reader: Reader, pages: dict[str, Path]) -> None:
+    for name in ("run", "routes"):
+        drawn = reader.open(pages[name]).evaluate(LEFTMOST)  # before it comes alive: as it was rendered
+        assert drawn
+        assert min(drawn) >= 0
+
+
 def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
     status = page.locator("#browser [role=status]")
