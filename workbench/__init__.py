@@ -11,7 +11,8 @@ The rooms, in the order in which a prompt passes them:
 - `ledger`: the journal, the DuckDB file and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
 - `report`: figures become pages; `frames`: the ledger as tables;
-- `pipeline`: one job all the way; `schedule`: by the clock; `api`, `cli`: for Python, and for the terminal;
+- `pipeline`: one job all the way; `schedule`: by the clock; `api`, `loops`, `cli`: for Python, and for the
+  terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
   share; `demo`, `starter` and `topics`: the files behind three commands.
 """

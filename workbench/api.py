@@ -11,16 +11,13 @@ Every function takes the endpoint, the key and the ledger from the same places a
 functions work on a thread of their own; the ones that end in `_async` run on the loop that awaits them.
 """
 
-import asyncio
 import json
 import sys
-import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-import anyio
 import msgspec
 
 from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
@@ -28,15 +25,15 @@ from workbench.errors import Fault, InputError
 from workbench.frames import Frames
 from workbench.job import Job, parse_job
 from workbench.job import load_job as _load_job
+from workbench.loops import on_a_loop
 from workbench.narrowing import narrowed
 from workbench.pipeline import RunOptions, RunPlan, plan_job, run_job
-from workbench.running.signals import Interrupts, handlers, passed_on, restore
+from workbench.running.signals import Interrupts, handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
 if TYPE_CHECKING:
     import pandas
 
-T = TypeVar("T")
 Rows = Sequence[Mapping[str, Any]]
 _ROWS = "rows given in Python"
 
@@ -203,7 +200,7 @@ def plan(job: Job, *, fresh: bool = False, part: Part | None = None, **place: Un
     Raises:
         WorkbenchError: The job has a fault, or the platform cannot be asked for its models.
     """
-    return _on_a_loop(partial(plan_async, job, fresh=fresh, part=part, **place))
+    return on_a_loop(partial(plan_async, job, fresh=fresh, part=part, **place))
 
 
 async def plan_async(job: Job, *, fresh: bool = False, part: Part | None = None, **place: Unpack[Place]) -> RunPlan:
@@ -221,7 +218,7 @@ def run(job: Job, **how: Unpack[How]) -> Run:
         WorkbenchError: Before anything is sent, if anything about the job is wrong; a run that went wrong is returned.
     """
     interrupts = Interrupts()
-    return _on_a_loop(partial(_run, job, how, interrupts), interrupts)
+    return on_a_loop(partial(_run, job, how, interrupts), interrupts)
 
 
 async def run_async(job: Job, **how: Unpack[How]) -> Run:
@@ -318,35 +315,3 @@ def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
 
 def _is_watched() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
-
-
-def _on_a_loop(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None = None) -> T:
-    """Run on an event loop of our own: on this thread, or on another one where a loop runs on this one already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        before = handlers()
-        try:
-            return anyio.run(main)
-        finally:
-            restore(before)
-    return _on_a_thread(main, interrupts)
-
-
-def _on_a_thread(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None) -> T:
-    returned: list[T] = []
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            returned.append(anyio.run(main))
-        except BaseException as error:  # raised again where it was asked for
-            failed.append(error)
-
-    thread = threading.Thread(target=work, name="workbench")
-    with passed_on(interrupts):  # an interrupted cell: the run drains, and is returned
-        thread.start()
-        thread.join()
-    if failed:
-        raise failed[0]
-    return returned[0]

@@ -25,7 +25,7 @@ class Frames:
         folder: Where to look for it; by default the working folder.
 
     Raises:
-        InputError: There is no ledger, or there are two and none is named.
+        InputError: There is no ledger.
     """
 
     def __init__(self, ledger: str | Path | None = None, *, folder: str | Path | None = None) -> None:

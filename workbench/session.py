@@ -63,8 +63,16 @@ class Session:
 
 
 def _warn(text: str) -> None:
+    _say(f"warning: {text}")
+
+
+def _note(text: str) -> None:
+    _say(f"note: {text}")
+
+
+def _say(text: str) -> None:
     with contextlib.suppress(OSError):  # a closed terminal stops nothing
-        print(f"warning: {visible(text)}", file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 @asynccontextmanager
@@ -141,10 +149,10 @@ def ledger_to_write(where: Where) -> Ledger:
 
 
 def ledger_to_read(where: Where) -> Ledger:
-    """The ledger that a reading command means: the one named, or the only one here.
+    """The ledger that a reading command means: the one named, or the one here; of two, the account's, which is said.
 
     Raises:
-        InputError: There is none, or there are two.
+        InputError: There is none.
     """
     if where.ledger is not None:
         ledger = Ledger(where.ledger)
@@ -161,13 +169,7 @@ def ledger_to_read(where: Where) -> Ledger:
             Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` makes one")
         )
     if len(found) > 1:
-        raise InputError(
-            Fault(
-                "",
-                f"{DEFAULT_LEDGER} and {LOCAL_LEDGER} are both here",
-                "name one: --ledger PATH, or Frames(PATH) in a notebook",
-            )
-        )
+        _note(f"reading {DEFAULT_LEDGER}; --local reads {LOCAL_LEDGER}")
     return found[0]
 
 

@@ -207,7 +207,7 @@ def test_hostile_content_is_inert_and_legible(reader: Reader, tmp_path: Path) ->
     lines = page.locator(".samples .line")
     lines.nth(0).click()
     page.get_by_text("The exchange as it was").click()
-    page.get_by_text("Reasoning").click()
+    page.get_by_text("Reasoning", exact=True).click()
     opened = page.locator(".exchange")
     expect(opened).to_contain_text("<script>alert(1)</script>")
     expect(opened).to_contain_text("␛[31mred {{ 7*7 }}")

@@ -1,5 +1,6 @@
 """Everything that can be wrong before a run: one clear message, the documented code, and nothing is sent."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -176,13 +177,16 @@ def test_times_for_programs_say_that_they_are_utc(bench: Workbench) -> None:
     assert all(row["started_at"].endswith("Z") for row in bench.json("runs"))
 
 
-def test_two_ledgers_in_a_folder_must_be_told_apart(bench: Workbench) -> None:
+def test_of_two_ledgers_in_a_folder_the_accounts_is_read_with_a_note(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     bench("run", "job.toml", "--local", "--no-report")
     bench("run", "job.toml", "--no-report")
-    assert "name one: --ledger PATH" in bench("runs", code=2).stderr
-    assert len(bench.json("runs", "--ledger", "local.duckdb")) == 1
+    bench("run", "job.toml", "--no-report", "--fresh")
+    done = bench("runs", "--json")
+    assert done.stderr == "note: reading ledger.duckdb; --local reads local.duckdb\n"
+    assert len(json.loads(done.stdout)) == 2
+    assert len(bench.json("runs", "--local")) == len(bench.json("runs", "--ledger", "local.duckdb")) == 1
 
 
 def test_an_empty_ledger_is_refused(tmp_path: Path) -> None:

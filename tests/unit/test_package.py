@@ -132,6 +132,11 @@ def private_uses(tree: ast.AST) -> set[str]:
     return {name for name in used if name.startswith("_") and not name.endswith("__")}
 
 
+def test_no_module_is_longer_than_350_lines() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "workbench").rglob("*.py")}
+    assert {name: length for name, length in lengths.items() if length > 350} == {}
+
+
 def test_every_command_is_documented() -> None:
     readme = (ROOT / "README.md").read_text()
     for name in _COMMANDS:

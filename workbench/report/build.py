@@ -14,7 +14,7 @@ from workbench.ledger.queries import Reader, Row
 from workbench.report import figures as people
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
-from workbench.report.charts import Colours
+from workbench.report.drawing import Colours
 
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000

@@ -9,7 +9,7 @@ from workbench.ledger.queries import Reader, Row
 from workbench.report import charts
 from workbench.report import figures as people
 from workbench.report.build import colours_of, ledger_frame, render, result
-from workbench.report.charts import Chart, Colours, drawn
+from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 
 MOST_RUNS = 200

@@ -12,7 +12,7 @@ from workbench.ledger.store import Ledger
 from workbench.report import charts
 from workbench.report import figures as people
 from workbench.report.build import Frame, colours_of, render, result, write_page
-from workbench.report.charts import Chart, Colours, drawn
+from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import Interval
