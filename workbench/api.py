@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import msgspec
 
 from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, nearest
 from workbench.frames import Frames
 from workbench.job import Job, parse_job
 from workbench.job import load_job as _load_job
@@ -61,15 +61,20 @@ class Part(TypedDict, total=False):
     max_in_flight: int | None
 
 
-class How(Place, Part, total=False):
-    """Everything a run may be told."""
+class What(Place, Part, total=False):
+    """Which requests of a job, on which platform."""
 
     fresh: bool
-    """Ask everything anew, in a generation of its own."""
+    """Ask everything again, in a generation of its own."""
+
+
+class How(What, total=False):
+    """Everything a run accepts."""
+
     resume: str | None
     """Continue within the generation of this run."""
     occasion: str | None
-    """Which occasion this is, for a job that asks anew on each."""
+    """Which scheduled time this is, for a job with `run.reuse = "occasion"`."""
     fixed: bool
     """Keep to the limit from the start, instead of adapting to how the platform does."""
     report: bool
@@ -188,24 +193,23 @@ def make_job(
     return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
 
 
-def plan(job: Job, *, fresh: bool = False, part: Part | None = None, **place: Unpack[Place]) -> RunPlan:
-    """Say what a run would send and what it would reuse; nothing is sent.
+def plan(job: Job, **what: Unpack[What]) -> RunPlan:
+    """Show what a run would send and what it would reuse; nothing is sent.
 
     Args:
         job: What to plan.
-        fresh: As for a run that asks everything anew.
-        part: As for a run of a part of it.
-        place: Which platform and which ledger.
+        what: As for `run`.
 
     Raises:
         WorkbenchError: The job has a fault, or the platform cannot be asked for its models.
     """
-    return on_a_loop(partial(plan_async, job, fresh=fresh, part=part, **place))
+    return on_a_loop(partial(plan_async, job, **what))
 
 
-async def plan_async(job: Job, *, fresh: bool = False, part: Part | None = None, **place: Unpack[Place]) -> RunPlan:
+async def plan_async(job: Job, **what: Unpack[What]) -> RunPlan:
     """The same on the running event loop."""
-    return await plan_job(_where(place), _in_part(job, part or {}), fresh=fresh)
+    _require_known(what, What.__optional_keys__)
+    return await plan_job(_where(what), _in_part(job, what), fresh=what.get("fresh", False))
 
 
 def run(job: Job, **how: Unpack[How]) -> Run:
@@ -265,6 +269,7 @@ def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) 
 
 
 async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
+    _require_known(how, How.__optional_keys__)
     where = _where(how)
     asked = _in_part(job, how)
     progress = how.get("progress")
@@ -284,16 +289,23 @@ async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
         restore(before)
 
 
-def _where(place: Place | How) -> Where:
+def _require_known(given: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Refuse a misspelt argument: nothing but a type checker would notice it."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"there is no argument {name!r}; {nearest(name, known) or ', '.join(sorted(known))}")
+
+
+def _where(place: Place) -> Where:
     local, base_url, profile = place.get("local", False), place.get("base_url"), place.get("profile")
     if sum(map(bool, (local, base_url, profile))) > 1:
         raise InputError(Fault("local, base_url, profile", "give only one of them"))
     folder, ledger = place.get("folder"), place.get("ledger")
     working = Path.cwd() if folder is None else Path(folder).absolute()
-    return Where(working, local, base_url, profile, None if ledger is None else str(ledger))
+    return Where(working, local, base_url, profile, None if ledger is None else str(working / ledger))
 
 
-def _in_part(job: Job, part: Part | How) -> Job:
+def _in_part(job: Job, part: Part) -> Job:
     return narrowed(
         job, limit=part.get("limit"), models=part.get("models", ()), max_in_flight=part.get("max_in_flight")
     )

@@ -94,9 +94,13 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
     with pytest.raises(wb.WorkbenchError, match="only one of them"):
         wb.plan(made(), folder=folder, local=True, base_url="http://127.0.0.1:1")
     with pytest.raises(wb.WorkbenchError, match="did you mean 'Abacus Mini \\[fast\\]'"):
-        wb.plan(made(), folder=folder, part={"models": ["Abacus Mini [fas]"]})
+        wb.plan(made(), folder=folder, models=["Abacus Mini [fas]"])
+    with pytest.raises(TypeError, match="did you mean 'local'"):
+        wb.run(made(), folder=folder, locl=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="did you mean 'models'"):
+        wb.plan(made(), folder=folder, model=MODELS[0])  # type: ignore[call-arg]
     with pytest.raises(wb.WorkbenchError, match="from 1"):
-        wb.plan(made(), folder=folder, part={"limit": 0})
+        wb.plan(made(), folder=folder, limit=0)
     with pytest.raises(wb.WorkbenchError, match="the dataset is empty"):
         wb.plan(wb.make_job("none", MODELS, []), folder=folder)
 
@@ -107,6 +111,8 @@ def test_a_question_is_asked_anew_each_time(folder: Path, platform: ThreadedServ
     assert all(answer and "42" in answer for answer in answers)
     assert platform.platform.statistics.requests[MODELS[0]] == before + 2
     assert list(wb.open(folder=folder).runs()["job"]) == ["ask", "ask"]
+    assert wb.ask(MODELS[0], "What is 6 * 7?", folder=folder, ledger="other.duckdb")
+    assert (folder / "other.duckdb").exists()
 
 
 def test_both_kinds_of_function_work_where_a_loop_is_running(folder: Path) -> None:
