@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
@@ -163,3 +164,44 @@ def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str
         done = subprocess.run(command, cwd=tmp_path, env=bench.environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["complete", str(100 - int(completed)), completed]
         assert server.platform.statistics.requests["sim/instant"] == 100
+
+
+CELL = """
+import workbench as wb
+run = wb.run(wb.load_job("job.toml"), report=False)
+print(run.status, run.summary.completed, run.summary.reused, flush=True)
+"""
+
+
+def test_an_interrupted_cell_of_a_notebook_drains_and_resumes(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100.0)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(100))
+        bench.write("job.toml", job("sim/instant", limit=4))
+        manager, client = start_new_kernel(cwd=str(tmp_path), env=bench.environment)
+        try:
+            message = client.execute(CELL)
+            while server.platform.statistics.requests["sim/instant"] < 10:
+                assert manager.is_alive()
+            manager.interrupt_kernel()
+            status, completed, reused = printed(client, message).split()
+            assert (status, reused) == ("interrupted", "0")
+            assert printed(client, client.execute(CELL)).split() == ["complete", str(100 - int(completed)), completed]
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+    assert server.platform.statistics.requests["sim/instant"] == 100
+
+
+def printed(client: Any, message: str) -> str:
+    """What a cell printed on standard output, once it ended."""
+    text = ""
+    while True:
+        came = client.get_iopub_msg(timeout=60)
+        if came["parent_header"].get("msg_id") != message:
+            continue
+        assert came["msg_type"] != "error", came["content"]
+        if came["msg_type"] == "stream" and came["content"]["name"] == "stdout":
+            text += came["content"]["text"]
+        if came["msg_type"] == "status" and came["content"]["execution_state"] == "idle":
+            return text
