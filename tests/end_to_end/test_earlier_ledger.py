@@ -1,0 +1,43 @@
+"""A ledger that an earlier version wrote (schema 2, runs with failures in two generations) opens and reports the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench
+from workbench.frames import Frames
+from workbench.ledger.database import migrations
+from workbench.zstd import ZstdDecompressor
+
+EARLIER = Path(__file__).parents[1] / "unit" / "earlier"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    packed = (EARLIER / "schema_2_ledger.zst").read_bytes()
+    (tmp_path / "local.duckdb").write_bytes(ZstdDecompressor().decompress(packed))
+    return Workbench(tmp_path, None)
+
+
+def test_an_earlier_ledger_reports_the_same_figures(bench: Workbench) -> None:
+    expected = json.loads((EARLIER / "schema_2.json").read_text())
+    for command, before in (("runs", expected["runs"]), ("usage", expected["usage"])):
+        now = bench.json(command, "--local")
+        assert len(now) == len(before)
+        assert all(was.items() <= row.items() for row, was in zip(now, before, strict=True)), command
+    shown = bench.json("show", expected["show"]["run_id"], "--local")
+    scores, before = shown.pop("scores"), expected["show"].pop("scores")
+    assert expected["show"].items() <= shown.items()
+    assert all(was.items() <= row.items() for row, was in zip(scores, before, strict=True))
+
+
+def test_an_earlier_ledger_is_brought_up_to_date_and_goes_on(bench: Workbench) -> None:
+    assert len(Frames(folder=bench.folder).calls()) == 32
+    assert bench.json("ledger", "check", "--local")["problems"] == []
+    bench("ask", "Abacus Large [careful]", "What is 6 * 7?", "--local")
+    assert [run["job"] for run in bench.json("runs", "--local")] == ["ask", "sums", "sums"]
+    bench("ledger", "compact", "--local")
+    assert bench.json("ledger", "check", "--local")["sound"]
+    assert len(bench.json("report", "--all", "--local")["pages"]) == 3 + 3
+    assert len(migrations()) > 2
