@@ -322,7 +322,11 @@ def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
         return None
     if hasattr(dataset, "to_json"):  # a pandas table, whose missing values become null
         dataset = json.loads(dataset.to_json(orient="records", date_format="iso"))
-    return tuple(dict(row) for row in dataset)
+    rows = tuple(dataset)
+    if not all(isinstance(row, Mapping) for row in rows):
+        problem = "expected a file, a [dataset] table, or samples as dictionaries"
+        raise InputError(Fault("dataset", problem, 'of several files: {"path": [...]}'))
+    return tuple(dict(row) for row in rows)
 
 
 def _is_watched() -> bool:

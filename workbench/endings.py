@@ -146,6 +146,12 @@ def recorded_continuation(provenance: dict[str, Any], ledger: str) -> str:
         return f"the same call in Python: its job {provenance['job']!r} has no file"
     platform = ["--local"] if provenance["endpoint"] == LOCAL else ["--base-url", provenance["endpoint"]]
     options = [*platform, "--ledger", ledger]
+    if provenance["narrowed"]:  # typed as it stands, it would send more than that run
+        return f"{_recorded(provenance, options)}  # the whole job; this run was narrowed to {provenance['narrowed']}"
+    return _recorded(provenance, options)
+
+
+def _recorded(provenance: dict[str, Any], options: Sequence[str]) -> str:
     generation = provenance["generation"]
     occasion = generation.removeprefix(occasion_generation(provenance["job"], ""))
     if occasion != generation:

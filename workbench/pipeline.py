@@ -159,7 +159,8 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             _take_answers(session, plan, ledger, None if generation == BASE_GENERATION else generation)
             simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
-            started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=options.resume)
+            resumed = None if options.resume is None else str(_provenance(ledger, options.resume)["run_id"])
+            started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=resumed)
             conductor = Conductor(plan, session.client, ledger, started, session.models)
             with slots_of(where, session.endpoint, job.run.max_in_flight, job.name) as slots:
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S

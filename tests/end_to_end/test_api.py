@@ -91,6 +91,11 @@ def test_a_fault_is_named(wrong: dict[str, Any], message: str) -> None:
         wb.make_job("sums", MODELS, ROWS, **given)
 
 
+def test_a_list_of_files_is_no_list_of_samples() -> None:
+    with pytest.raises(wb.WorkbenchError, match="of several files"):
+        wb.make_job("sums", MODELS, ["a.jsonl", "b.jsonl"])
+
+
 def test_wrong_places_and_parts_are_named(folder: Path) -> None:
     with pytest.raises(wb.WorkbenchError, match="only one of them"):
         wb.plan(made(), folder=folder, local=True, base_url="http://127.0.0.1:1")

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from tests.conftest import Workbench
+from tests.conftest import Workbench, job, sums
 from workbench.local_platform.server import ThreadedServer
 
 MODEL = "Abacus Large [careful]"
@@ -50,6 +51,16 @@ def test_a_run_is_named_by_the_beginning_of_its_id_or_as_the_last(bench: Workben
     assert "there is no run 'x'" in bench("show", "x", code=2).stderr
     assert bench.json("report", "last")["run_id"] == newest
     assert bench.json("score", oldest[:-1])["run_id"] == oldest
+
+
+def test_the_run_that_is_resumed_is_recorded_by_its_id(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job(MODEL))
+    first = bench.json("run", "job.toml", "--no-report", "--fresh")["run_id"]
+    assert bench.json("run", "job.toml", "--no-report", "--resume", "last")["reused"] == 2
+    with duckdb.connect(bench.folder / "ledger.duckdb", read_only=True) as db:
+        resumed = db.execute("SELECT resumed_run FROM runs WHERE resumed_run IS NOT NULL").fetchall()
+    assert resumed == [(first,)]
 
 
 def test_a_page_is_opened(bench: Workbench) -> None:
