@@ -84,14 +84,9 @@ class Workbench:
         return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
 
     def start(self, *arguments: str, **kwargs: Any) -> subprocess.Popen[str]:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(
-            [str(COMMAND), *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **kwargs,
+            [str(COMMAND), *arguments], cwd=self.folder, env=self.environment, text=True, **(pipes | kwargs)
         )
 
     def write(self, name: str, text: str) -> Path:

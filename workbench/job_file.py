@@ -106,7 +106,7 @@ class RunTable(Table, frozen=True):
     patience_s: Seconds | None = None
     """How long a run waits when nothing but paused routes is left; by default 90 s, 900 s for an occasion."""
     max_reply_bytes: Annotated[int, msgspec.Meta(ge=2**16)] | None = None
-    """A longer reply is not kept; by default 16 MiB, or 32 bytes for each of `max_tokens` where that is more."""
+    """A longer reply is not kept; by default 1 MiB and 4 KiB for each of `max_tokens`, or 16 MiB without that cap."""
     max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """A run whose calls fail more often than this sends nothing more."""
 

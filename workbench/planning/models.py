@@ -12,9 +12,11 @@ from workbench.records import Model
 GATEWAY_ATTEMPTS = 3
 """The gateway's own first try and its two retries; its time limit was measured to be per attempt."""
 TIMEOUT_MARGIN_S = 15.0
-MAX_REPLY_BYTES = 16 * 2**20
-BYTES_A_TOKEN = 32
-"""More than a token's text takes in JSON, escaped."""
+UNCAPPED_REPLY_BYTES = 16 * 2**20
+BESIDE_THE_TOKENS_BYTES = 2**20
+"""Room for what an answer carries beside its tokens: sources, tool results, and what a preset adds."""
+BYTES_A_TOKEN = 4096
+"""Far more than a token's text takes in JSON, escaped; log probabilities take most."""
 
 
 class PlannedModel(msgspec.Struct, frozen=True):
@@ -82,9 +84,17 @@ def _timeout_s(spec: ModelSpec, job: Job, gateway_limit_s: float | None) -> floa
 
 
 def _reply_bytes(job: Job, fields: dict[str, Any]) -> int:
-    """The longest reply that is kept: what is set, or room enough for all the tokens that are asked for."""
-    wanted = BYTES_A_TOKEN * (_max_tokens(fields) or 0) * max(1, _count(fields.get("n")))
-    return job.run.max_reply_bytes or max(MAX_REPLY_BYTES, wanted)
+    """The longest reply that is kept: what is set, or room enough for all the tokens that are asked for.
+
+    A cap keeps the memory of a run small whatever replies claim: DuckDB reads a column by 2,048 rows, so that eight
+    answers of 15 MiB that arrive together take about 550 MiB to ingest.
+    """
+    if job.run.max_reply_bytes is not None:
+        return job.run.max_reply_bytes
+    cap = _max_tokens(fields)
+    if cap is None:
+        return UNCAPPED_REPLY_BYTES
+    return BESIDE_THE_TOKENS_BYTES + BYTES_A_TOKEN * cap * max(1, _count(fields.get("n")))
 
 
 def _max_tokens(fields: dict[str, Any]) -> int | None:
