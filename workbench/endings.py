@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.records import LOCAL
 
 BASE_GENERATION = "base"
 """Of the answers that every run of a job reuses."""
@@ -138,24 +137,3 @@ def continuation(job_path: str, options: Sequence[str], occasion: str | None = N
     elif resume:
         words += ["--resume", resume]
     return shlex.join(words)
-
-
-def recorded_continuation(provenance: dict[str, Any], ledger: str) -> str:
-    """The same for a run of a ledger, from how it began (a row of the query `run_provenance`)."""
-    if provenance["job_path"].endswith(MADE_IN_PYTHON):
-        return f"the same call in Python: its job {provenance['job']!r} has no file"
-    platform = ["--local"] if provenance["endpoint"] == LOCAL else ["--base-url", provenance["endpoint"]]
-    options = [*platform, "--ledger", ledger]
-    if provenance["narrowed"]:  # typed as it stands, it would send more than that run
-        return f"{_recorded(provenance, options)}  # the whole job; this run was narrowed to {provenance['narrowed']}"
-    return _recorded(provenance, options)
-
-
-def _recorded(provenance: dict[str, Any], options: Sequence[str]) -> str:
-    generation = provenance["generation"]
-    occasion = generation.removeprefix(occasion_generation(provenance["job"], ""))
-    if occasion != generation:
-        return continuation(provenance["job_path"], options, occasion=occasion)
-    return continuation(
-        provenance["job_path"], options, resume=None if generation == BASE_GENERATION else provenance["run_id"]
-    )

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from signal import Signals
-from typing import Any
 
 import msgspec
 
@@ -13,9 +12,10 @@ from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, RunEnd, occasion_generation
 from workbench.errors import Fault, InputError
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import run_figures
+from workbench.evaluation.run_figures import find_run
 from workbench.job import Job
 from workbench.ledger.queries import reading
+from workbench.ledger.rows import ForcedTools, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding, ToolExperience, lint_plan
@@ -86,7 +86,7 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     ledger = ledger_to_write(where)
     if not ledger.exists:
         raise InputError(Fault("--resume", f"there is no run {run_id!r}: nothing is recorded at {ledger.path} yet"))
-    return Path(_provenance(ledger, run_id)["job_path"])
+    return Path(_provenance(ledger, run_id).job_path)
 
 
 async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> RunPlan:
@@ -109,8 +109,7 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> RunPlan:
             if ledger.exists:
                 with reading(ledger) as reader:
                     experience = {
-                        row["model"]: ToolExperience(row["forced"], row["called"])
-                        for row in reader.rows("tools_forced")
+                        tools.model: ToolExperience(tools.forced, tools.called) for tools in reader.all(ForcedTools)
                     }
             findings = lint_plan(plan, session.models, experience)
             return _described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
@@ -159,8 +158,10 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             _take_answers(session, plan, ledger, None if generation == BASE_GENERATION else generation)
             simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
-            resumed = None if options.resume is None else str(_provenance(ledger, options.resume)["run_id"])
-            started = msgspec.structs.replace(started, fresh=options.fresh, resumed_run=resumed)
+            resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
+            started = msgspec.structs.replace(
+                started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
+            )
             conductor = Conductor(plan, session.client, ledger, started, session.models)
             with slots_of(where, session.endpoint, job.run.max_in_flight, job.name) as slots:
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
@@ -214,8 +215,8 @@ def _newest_latencies(plan: Plan, ledger: Ledger) -> dict[str, list[float]]:
         return {}
     with reading(ledger, frugal=True) as reader:
         models = [model.id for model in plan.models]
-        rows = reader.rows("newest_latencies", models=models, most=1_000)
-    return {row["model"]: row["latencies_ms"] for row in rows}
+        newest = reader.all(NewestLatencies, models=models, most=1_000)
+    return {of.model: of.latencies_ms for of in newest}
 
 
 def _is_simulated(session: Session, plan: Plan) -> bool:
@@ -251,23 +252,23 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
     if options.resume is None:
         return BASE_GENERATION if options.occasion is None else occasion_generation(plan.job.name, options.occasion)
     before = _provenance(ledger, options.resume)
-    if before["dataset_hash"] != plan.dataset_hash:
+    if before.dataset_hash != plan.dataset_hash:
         raise InputError(
             Fault(
                 f"{plan.job.path}: dataset",
                 f"it is not the dataset of run {options.resume} "
-                f"({before['dataset_rows']} samples then, {plan.samples} now)",
+                f"({before.dataset_rows} samples then, {plan.samples} now)",
                 "run without --resume: answers that fit are reused all the same",
             )
         )
-    return str(before["generation"])
+    return before.generation
 
 
-def _provenance(ledger: Ledger, run_id: str) -> dict[str, Any]:
+def _provenance(ledger: Ledger, run_id: str) -> Provenance:
     """How an earlier run began.
 
     Raises:
         InputError: There is no such run.
     """
     with reading(ledger) as reader:
-        return run_figures(reader, run_id).provenance
+        return reader.only(Provenance, run_id=find_run(reader, run_id))

@@ -14,6 +14,7 @@ import msgspec
 from workbench.display import visible
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
+from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
 from workbench.records import LOCAL, Model
 from workbench.running.slots import Slots
@@ -208,7 +209,7 @@ def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
     Raises:
         InputError: The ledger holds data of the other kind.
     """
-    kinds = [row["simulated"] for row in reader.rows("ledger_kind")]
+    kinds = [kind.simulated for kind in reader.all(LedgerKind)]
     if kinds and kinds[0] is not simulated:
         held, given = ("simulated data", "an account's") if kinds[0] else ("an account's data", "simulated ones")
         raise InputError(Fault("--ledger", f"{ledger.path} holds {held}; {given} need a ledger of their own"))

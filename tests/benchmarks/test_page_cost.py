@@ -5,6 +5,7 @@ python -m pytest -m benchmark -s tests/benchmarks/test_page_cost.py
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -13,11 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.big_ledger import LARGE_RUN, LARGE_RUN_CALLS, make_big_ledger
 from tests.browser.conftest import installed_chromium
-from workbench.ledger.queries import reading
-from workbench.report.allowance_page import allowance_page
-from workbench.report.build import write_page
-from workbench.report.index_page import index_page
-from workbench.report.routes_page import routes_page
+from workbench.report.ledger_pages import PAGES, write_ledger_page
 from workbench.report.run_page import write_run_page
 
 pytestmark = pytest.mark.benchmark
@@ -40,16 +37,9 @@ def test_pages_over_a_million_calls(tmp_path: Path) -> None:
     print(f"\na ledger of {CALLS:,} calls made in {time.perf_counter() - began:.1f} s")
     folder = tmp_path / "reports"
 
-    def over_the_ledger(name: str, page: Callable[..., Callable[[], str]]) -> Path:
-        with reading(ledger) as reader:
-            content = page(reader, folder)
-        return write_page(folder, f"{name}.html", content())
-
     pages: dict[str, Callable[[], Path]] = {
-        f"run of {LARGE_RUN_CALLS:,} calls": lambda: write_run_page(ledger, LARGE_RUN, folder),
-        "index": lambda: over_the_ledger("index", index_page),
-        "allowance": lambda: over_the_ledger("allowance", allowance_page),
-        "routes": lambda: over_the_ledger("routes", routes_page),
+        f"run of {LARGE_RUN_CALLS:,} calls": lambda: write_run_page(ledger, LARGE_RUN, folder, PAGES),
+        **{page.name: partial(write_ledger_page, ledger, page, folder) for page in PAGES},
     }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=installed_chromium(), args=["--no-sandbox"])

@@ -23,22 +23,20 @@ fixed = click.option(
     "--fixed", is_flag=True, help="Keep to max_in_flight from the start, instead of adapting to the platform."
 )
 no_progress = click.option("--no-progress", is_flag=True, help="Draw no progress bar, as where there is no terminal.")
+_MOST_OFFERED = 50  # to a shell that completes
 
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The newest runs of the ledger, for a shell that completes; without one there is nothing to offer."""
     from workbench.errors import WorkbenchError
     from workbench.ledger.queries import reading
+    from workbench.ledger.rows import RunId
     from workbench.session import ledger_to_read
 
     try:
         named = {name: value for name, value in ctx.params.items() if name in ("local", "ledger_path")}
         with reading(ledger_to_read(where(named)), patience_s=0.5) as reader:
-            return [
-                row["run_id"]
-                for row in reader.rows("runs", most=50, run_ids=None)
-                if row["run_id"].startswith(incomplete)
-            ]
+            return [run.run_id for run in reader.all(RunId) if run.run_id.startswith(incomplete)][:_MOST_OFFERED]
     except (WorkbenchError, OSError):
         return []
 

@@ -14,12 +14,12 @@ _MOST_SHOWN = 5
 
 def print_findings(figures: RunFigures) -> None:
     """Print what a run found, after its numbers."""
-    if figures.provenance["narrowed"]:
-        echo(f"narrowed to {figures.provenance['narrowed']}")
+    if figures.provenance.narrowed:
+        echo(f"narrowed to {figures.provenance.narrowed}")
     _print_scores(figures)
     _print_substitutes(figures)
     _print_failures(figures)
-    if figures.provenance["simulated"]:
+    if figures.provenance.simulated:
         echo("simulated: no real model answered")
 
 

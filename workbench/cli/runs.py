@@ -11,7 +11,8 @@ from tqdm import tqdm
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
-from workbench.endings import RunStatus, recorded_continuation
+from workbench.endings import RunStatus
+from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
@@ -42,7 +43,6 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         row
         | {
             "status": row["status"] or "not ended",
-            "answered": row["reused"] + row["completed"],
             "tokens": amount(row["total_tokens"]) if row["total_tokens"] is not None else "–",
         }
         for row in rows
@@ -122,7 +122,7 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
     with reading(ledger) as reader:
         run = find_run(reader, run)
         provenance = run_figures(reader, run).provenance
-    chosen = load_job(job) if job else parse_job(provenance["job_toml"], Path(provenance["job_path"]))
+    chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
     written, ingested = rescore(ledger, run, chosen.scorers)
     if ingested.deferred:
         say(f"note: the scores are safe in the journal and not ingested yet: {ingested.deferred}")

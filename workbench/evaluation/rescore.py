@@ -10,7 +10,8 @@ from workbench.job_file import ScorerTable, scorer_label
 from workbench.ledger.entries import score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import AnsweringRun, ScorableAnswer, ScoreThatCounts
 from workbench.ledger.store import Ledger
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.scorers import score
@@ -39,20 +40,18 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
     configured = [(scorer, (scorer_label(scorer), msgspec.json.encode(scorer).decode())) for scorer in scorers]
     written = 0
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
-        before = reader.rows("scores_of_run", run_id=run_id)
+        before = reader.all(ScoreThatCounts, run_id=run_id)
         known = {
-            (row["request_key"], row["scorer"], row["scorer_config"]): Score(
-                row["value"], row["reason"], row["extracted"]
-            )
-            for row in before
+            (old.request_key, old.scorer, old.scorer_config): Score(old.value, old.reason, old.extracted)
+            for old in before
         }
-        recorded_at = _after([row["recorded_at"] for row in before])
-        for count, row in enumerate(_scorable_answers(reader, run_id)):
-            sample = _sample_of(row)
+        recorded_at = _after([old.recorded_at for old in before])
+        for count, answer in enumerate(_scorable_answers(reader, run_id)):
+            sample = _sample_of(answer)
             for scorer, name in configured:
-                verdict = _judged(row, scorer, sample)
-                if known.get((row["request_key"], *name)) != verdict:
-                    journal.append(score_entry(run_id, row["request_key"], name, recorded_at, verdict))
+                verdict = _judged(answer, scorer, sample)
+                if known.get((answer.request_key, *name)) != verdict:
+                    journal.append(score_entry(run_id, answer.request_key, name, recorded_at, verdict))
                     written += 1
             if count % _ANSWERS_AT_ONCE == 0:
                 journal.flush()
@@ -66,26 +65,26 @@ def _after(moments: list[datetime]) -> datetime:
     return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
 
 
-def _scorable_answers(reader: Reader, run_id: str) -> Iterator[Row]:
-    for paid in reader.rows("answering_runs", run_id=run_id):
-        at_once = min(_ANSWERS_AT_ONCE, max(1, _BYTES_AT_ONCE // max(1, paid["longest_bytes"])))
-        for first in range(paid["first_call_no"], paid["last_call_no"] + 1, at_once):
-            yield from reader.rows(
-                "scorable_answers",
+def _scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
+    for paid in reader.all(AnsweringRun, run_id=run_id):
+        at_once = min(_ANSWERS_AT_ONCE, max(1, _BYTES_AT_ONCE // max(1, paid.longest_bytes)))
+        for first in range(paid.first_call_no, paid.last_call_no + 1, at_once):
+            yield from reader.all(
+                ScorableAnswer,
                 run_id=run_id,
-                answer_run_id=paid["answer_run_id"],
+                answer_run_id=paid.answer_run_id,
                 first_call_no=first,
                 end_call_no=first + at_once,
             )
 
 
-def _judged(row: Row, scorer: ScorerTable, sample: Sample) -> Score:
-    if not row["scorable"]:
-        return Score(None, f"the answer is {row['outcome'].replace('_', ' ')}")
-    calls = [ToolCall(None, call["name"], call["arguments"]) for call in row["tool_calls"] or []]
-    return score(scorer, row["answer"], sample, calls)
+def _judged(answer: ScorableAnswer, scorer: ScorerTable, sample: Sample) -> Score:
+    if not answer.scorable:
+        return Score(None, f"the answer is {answer.outcome.replace('_', ' ')}")
+    calls = [ToolCall(None, call["name"], call["arguments"]) for call in answer.tool_calls or []]
+    return score(scorer, answer.answer, sample, calls)
 
 
-def _sample_of(row: Row) -> Sample:
-    content = msgspec.json.decode(row["sample"]) if row["sample"] else {}
-    return msgspec.convert({"input": None, **content, "id": row["sample_id"]}, Sample)
+def _sample_of(answer: ScorableAnswer) -> Sample:
+    content = msgspec.json.decode(answer.sample) if answer.sample else {}
+    return msgspec.convert({"input": None, **content, "id": answer.sample_id}, Sample)

@@ -5,6 +5,7 @@ import msgspec
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.ledger.queries import Reader, Row
+from workbench.ledger.rows import Provenance, RunId, RunNumbers, SampleMean
 from workbench.stats.intervals import Interval, mean_interval
 
 LAST = "last"
@@ -15,8 +16,8 @@ ROUTE_FIGURES = ("run_outcomes", "run_items_by_model", "run_tokens", "run_served
 class RunFigures(msgspec.Struct, frozen=True):
     """Everything a page or a command says of a run, query by query."""
 
-    summary: Row
-    provenance: Row
+    numbers: RunNumbers
+    provenance: Provenance
     tables: dict[str, list[Row]]
     """By query name; see `ROUTE_FIGURES`."""
     scores: list[tuple[Row, Interval | None]]
@@ -35,7 +36,7 @@ def find_run(reader: Reader, named: str | None) -> str:
     Raises:
         InputError: There is no such run, or several begin so.
     """
-    known: list[str] = [row["run_id"] for row in reader.rows("run_ids")]
+    known = [run.run_id for run in reader.all(RunId)]
     if not known:
         which = f" {named!r}" if named not in (None, LAST) else ""
         raise InputError(Fault("", f"there is no run{which}: the ledger is empty", "`workbench run JOB` begins one"))
@@ -56,17 +57,17 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     Raises:
         InputError: There is no such run.
     """
-    provenance = reader.rows("run_provenance", run_id=find_run(reader, run_id))
+    provenance = reader.only(Provenance, run_id=find_run(reader, run_id))
     values: dict[tuple[str, str], list[float]] = {}
-    for row in reader.stream("run_score_values", run_id=run_id):
-        values.setdefault((row["model"], row["scorer"]), []).append(row["value"])
+    for sample in reader.each(SampleMean, run_id=run_id):
+        values.setdefault((sample.model, sample.scorer), []).append(sample.value)
     scores = [
         (row, mean_interval(values[row["model"], row["scorer"]]) if row["scored"] else None)
         for row in reader.rows("run_scores", run_id=run_id)
     ]
     shared = [(row, mean_interval(row["values"])) for row in reader.rows("run_shared_scores", run_id=run_id)]
     tables = {name: reader.rows(name, run_id=run_id) for name in ROUTE_FIGURES}
-    return RunFigures(reader.row("run_summary", run_id=run_id), provenance[0], tables, scores, shared)
+    return RunFigures(reader.only(RunNumbers, run_id=run_id), provenance, tables, scores, shared)
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
@@ -76,7 +77,7 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
         figures: The run's.
         ledger: Its path.
     """
-    numbers, provenance = figures.summary, figures.provenance
+    numbers, provenance = figures.numbers, figures.provenance
     outcomes: dict[str, int] = {}
     for row in figures.tables["run_outcomes"]:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["calls"]
@@ -85,20 +86,20 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
         name = row["served_model"] or "unknown"
         served[name] = served.get(name, 0) + row["answers"]
     return RunSummary(
-        run_id=provenance["run_id"],
-        job=provenance["job"],
-        status=RunStatus(provenance["status"]) if provenance["status"] else None,
-        reason=provenance["reason"],
-        planned=numbers["planned"],
-        reused=numbers["reused"],
-        completed=numbers["completed"],
-        failed=numbers["failed"],
-        pending=numbers["pending"],
+        run_id=provenance.run_id,
+        job=provenance.job,
+        status=RunStatus(provenance.status) if provenance.status else None,
+        reason=provenance.reason,
+        planned=numbers.planned,
+        reused=numbers.reused,
+        completed=numbers.completed,
+        failed=numbers.failed,
+        pending=numbers.pending,
         outcomes=outcomes,
-        usage=TokenSums(*(numbers[name] for name in TokenSums.__struct_fields__)),
+        usage=TokenSums(*(getattr(numbers, name) for name in TokenSums.__struct_fields__)),
         served_models=served,
-        simulated=provenance["simulated"],
-        duration_s=provenance["duration_s"],
+        simulated=provenance.simulated,
+        duration_s=provenance.duration_s,
         ledger=ledger,
     )
 

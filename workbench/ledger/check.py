@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
+from workbench.ledger.rows import JournalCount, RequestIdentity
 from workbench.ledger.store import Ledger
 from workbench.prompt import body_key, canonical, request_key
 
@@ -61,9 +62,9 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
 def _missing_entries(reader: Reader) -> list[str]:
     """Where the ledger has other rows than its journals held."""
     return [
-        f"{row['rows']} rows of {row['recorded']} journal entries of the kind {row['kind']!r}"
-        for row in reader.rows("journal_counts")
-        if row["recorded"] is not None and row["recorded"] != row["rows"]
+        f"{count.rows} rows of {count.recorded} journal entries of the kind {count.kind!r}"
+        for count in reader.all(JournalCount)
+        if count.recorded is not None and count.recorded != count.rows
     ]
 
 
@@ -71,31 +72,31 @@ def _wrong_requests(reader: Reader) -> list[str]:
     """Where a request's key is not that of its body and identity."""
     named: dict[str, list[str]] = {}
     counted: Counter[str] = Counter()
-    for row in reader.stream("request_identities"):
-        if fault := _fault_of(row):
+    for request in reader.each(RequestIdentity):
+        if fault := _fault_of(request):
             counted[fault] += 1
             if counted[fault] <= _NAMED:
-                named.setdefault(fault, []).append(f"{row['run_id']} call {row['call_no']}")
+                named.setdefault(fault, []).append(f"{request.run_id} call {request.call_no}")
     return [
         f"{counted[fault]} requests {fault}: {', '.join(calls)}{', …' if counted[fault] > _NAMED else ''}"
         for fault, calls in named.items()
     ]
 
 
-def _fault_of(row: Row) -> str | None:
-    if row["body"] is None:
+def _fault_of(request: RequestIdentity) -> str | None:
+    if request.body is None:
         return "have no body"
-    if row["identity"] is None:
+    if request.identity is None:
         return "belong to a run whose beginning is not recorded"
-    sent = row["body"].encode()
-    if body_key(sent) != row["body_key"]:
+    sent = request.body.encode()
+    if body_key(sent) != request.body_key:
         return "have another body than was sent"
     try:
         body = msgspec.json.decode(sent)
     except msgspec.DecodeError:
         return "have a body that is not valid JSON"
-    if not isinstance(body, dict) or body.get("model") != row["model"]:
+    if not isinstance(body, dict) or body.get("model") != request.model:
         return "ask another model than is recorded"
-    if request_key(row["identity"], canonical(body), row["epoch"], row["occurrence"]) != row["request_key"]:
+    if request_key(request.identity, canonical(body), request.epoch, request.occurrence) != request.request_key:
         return "have a key that is not that of their body, endpoint, epoch and occurrence"
     return None

@@ -46,6 +46,7 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     fresh: bool | None = None
     resumed_run: str | None = None
     narrowed: str | None = None
+    occasion: str | None = None
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):

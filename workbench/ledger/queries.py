@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
@@ -22,6 +22,7 @@ from workbench.ledger.database import (
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, READING_MEMORY_MIB, Engine, literal
 from workbench.ledger.ingest import memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
+from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 from workbench.scratch import ScratchFolder
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
+T = TypeVar("T", bound=QueryRow)
 _SIDES = (("ledger", "live"), ("live", "ledger"))
 _NEWEST_ITEMS = """
     SELECT * FROM {these}.run_items AS item WHERE NOT EXISTS (
@@ -73,6 +75,18 @@ class Reader:
             while batch := cursor.fetchmany(_BATCH_ROWS):
                 for values in batch:
                     yield dict(zip(names, values, strict=True))
+
+    def all(self, kind: type[T], **parameters: Any) -> list[T]:
+        """All rows of a query, as the struct that names it."""
+        return [kind(**row) for row in self.rows(kind.query, **parameters)]
+
+    def only(self, kind: type[T], **parameters: Any) -> T:
+        """The only row of a query that always has one, as the struct that names it."""
+        return self.all(kind, **parameters)[0]
+
+    def each(self, kind: type[T], **parameters: Any) -> Iterator[T]:
+        """The rows of a query as the struct that names it, a batch in memory at a time."""
+        return (kind(**row) for row in self.stream(kind.query, **parameters))
 
     def arrow(self, query: str, **parameters: Any) -> "pyarrow.Table":
         """A query's answer as an Arrow table; its times say that they are UTC."""

@@ -11,6 +11,7 @@ from workbench.dataset.spool import Spool
 from workbench.job import Job
 from workbench.job_file import scorer_label
 from workbench.ledger.queries import Reader
+from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.planning.models import PlannedModel
 from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
 from workbench.records import ChatRequest, Sample
@@ -198,15 +199,15 @@ class Plan:
         for start in range(0, len(self), _LOOKED_UP_AT_ONCE):
             items = range(start, min(start + _LOOKED_UP_AT_ONCE, len(self)))
             keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
-            for row in reader.stream("accepted_answers", request_keys=list(keys), generation=generation):
-                self._answer_of[keys[row["request_key"]]] = len(self._answers)
-                self._answers.append(EarlierAnswer(row["run_id"], row["call_no"], row["generation"]))
+            for answer in reader.each(AcceptedAnswer, request_keys=list(keys), generation=generation):
+                self._answer_of[keys[answer.request_key]] = len(self._answers)
+                self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))
         for start in range(0, self.samples, _LOOKED_UP_AT_ONCE):
             numbers: dict[str, list[int]] = {}
             for number in range(start, min(start + _LOOKED_UP_AT_ONCE, self.samples)):
                 numbers.setdefault(self._decoder.decode(self._spool[number]).sample_key, []).append(number)
-            for row in reader.stream("known_samples", sample_keys=list(numbers)):
-                for number in numbers[row["sample_key"]]:
+            for known in reader.each(KnownSample, sample_keys=list(numbers)):
+                for number in numbers[known.sample_key]:
                     self.unknown_samples[number] = 0
 
 

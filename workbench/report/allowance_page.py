@@ -1,12 +1,12 @@
 """The page of what we spent, on what, and what we do not see."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import Any
 
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Row
 from workbench.report import charts
 from workbench.report import figures as people
-from workbench.report.build import colours_of, ledger_frame, render, result
+from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 
@@ -22,42 +22,34 @@ _COSTS = (
 _UNKNOWN = ("calls_without_usage", "maybe_drawn", "open_intents")
 
 
-def allowance_page(reader: Reader, folder: Path) -> Callable[[], str]:
-    """Ask what the page shows; returns what renders it, once the ledger is let go.
-
-    Args:
-        reader: Of the ledger.
-        folder: Where the runs' pages are: only those that are there are linked.
-    """
-    period, spend, unknown = result(reader, "ledger_period"), result(reader, "spend"), result(reader, "unknown_draw")
+def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
+    """Ask what the page shows; returns what computes its content."""
+    reader = asked.reader
+    spend, unknown = result(reader, "spend"), result(reader, "unknown_draw")
     by = {name: result(reader, "usage_by", by=name) for name in ("model", "job", "day")}
     by["tag"] = result(reader, "usage_by_tag")
     daily = result(reader, "usage_by_day_and_model")
     dearest_runs = result(reader, "dearest_runs", most=MOST_DEAREST)
     dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
-    colours = colours_of(reader)
 
-    def rendered() -> str:
-        there = frozenset(path.stem for path in folder.glob("*.html"))
-        drawings = _charts(daily, by["job"], colours)
-        return render(
-            ledger_frame("allowance", "Allowance", period.rows[0]),
-            has_charts=bool(drawings),
-            spend=spend,
-            total=spend.rows[0],
-            verdict=verdict(spend.rows[0], unknown.rows),
-            by={name: _by_table(name, found) for name, found in by.items() if len(found.rows) > 1},
-            charts=drawings,
-            unknown=_unknown_table(unknown),
-            low=sum(row["low_tokens"] or 0 for row in unknown.rows),
-            high=sum(row["high_tokens"] or 0 for row in unknown.rows),
-            unpriced=[row["model"] for row in unknown.rows if row["high_tokens"] is None],
-            dearest_runs=_dearest_runs(dearest_runs, there),
-            dearest_samples=_dearest_samples(dearest_samples, there),
-            simulated=period.rows[0]["simulated"],
-        )
+    def content() -> dict[str, Any]:
+        there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        return {
+            "spend": spend,
+            "total": spend.rows[0],
+            "verdict": verdict(spend.rows[0], unknown.rows),
+            "by": {name: _by_table(name, found) for name, found in by.items() if len(found.rows) > 1},
+            "charts": _charts(daily, by["job"], asked.colours),
+            "unknown": _unknown_table(unknown),
+            "low": sum(row["low_tokens"] or 0 for row in unknown.rows),
+            "high": sum(row["high_tokens"] or 0 for row in unknown.rows),
+            "unpriced": [row["model"] for row in unknown.rows if row["high_tokens"] is None],
+            "dearest_runs": _dearest_runs(dearest_runs, there),
+            "dearest_samples": _dearest_samples(dearest_samples, there),
+            "simulated": asked.period.rows[0]["simulated"],
+        }
 
-    return rendered
+    return content
 
 
 def verdict(total: Row, unknown: Sequence[Row]) -> str:

@@ -1,10 +1,11 @@
 """Pages as files: templates filled, the script and the charts' program put in, whole or not at all."""
 
 import secrets
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -45,6 +46,28 @@ def ledger_frame(page: str, title: str, period: Row) -> Frame:
     return Frame(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"])
 
 
+class Asked(NamedTuple):
+    """What a page over a whole ledger is built from."""
+
+    reader: Reader
+    ledger: Path
+    folder: Path
+    """Where the runs' pages are: only those that are there are linked."""
+    period: tables.Result
+    """The only row of `ledger_period`."""
+    colours: Colours
+
+
+class Page(NamedTuple):
+    """A page over a whole ledger."""
+
+    name: str
+    """Of its file and its template."""
+    title: str
+    build: Callable[[Asked], Callable[[], dict[str, Any]]]
+    """Asks what the page shows; returns what computes the content of its template, once the ledger is let go."""
+
+
 def result(reader: Reader, query: str, **parameters: Any) -> tables.Result:
     """Ask a named query and keep its name beside its rows."""
     return tables.Result(query, parameters, reader.rows(query, **parameters))
@@ -55,13 +78,13 @@ def colours_of(reader: Reader) -> Colours:
     return Colours([row["model"] for row in reader.rows("model_order")])
 
 
-def render(frame: Frame, *, has_charts: bool, **content: Any) -> str:
+def render(frame: Frame, pages: Sequence[Page], content: dict[str, Any]) -> str:
     """A page as HTML, from the template of its kind.
 
     Args:
         frame: Whose page, and of what.
-        has_charts: Whether the charts' program is needed.
-        **content: What the template names.
+        pages: Those that its head links.
+        content: What the template names; the charts' program is put in where there are `charts`.
     """
     environment = Environment(
         loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True, trim_blocks=True
@@ -74,9 +97,10 @@ def render(frame: Frame, *, has_charts: bool, **content: Any) -> str:
         frame=frame,
         css=Markup(_source("report.css")),
         scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
-        vega=vega_bundle() if has_charts else "",
+        vega=vega_bundle() if content["charts"] else "",
         nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
         rendered_at=datetime.now(UTC),
+        pages=pages,
         **content,
     )
 

@@ -1,14 +1,14 @@
 """The page over all runs: what ran, and what needs somebody."""
 
-import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from workbench.ledger.queries import Reader, Row
+from workbench.evaluation.continuation import recorded_continuation
+from workbench.ledger.queries import Row
+from workbench.ledger.rows import Provenance
 from workbench.report import charts
 from workbench.report import figures as people
-from workbench.report.build import colours_of, ledger_frame, render, result
+from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 
@@ -16,46 +16,30 @@ MOST_RUNS = 200
 _NAMED = 3
 
 
-def index_page(reader: Reader, folder: Path) -> Callable[[], str]:
-    """Ask what the page shows; returns what renders it, once the ledger is let go.
-
-    Args:
-        reader: Of the ledger.
-        folder: Where the runs' pages are: only those that are there are linked.
-    """
-    period = result(reader, "ledger_period")
+def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
+    """Ask what the page shows; returns what computes its content."""
+    reader, period = asked.reader, asked.period
     runs = result(reader, "runs", most=MOST_RUNS, run_ids=None)
     jobs = result(reader, "jobs")
     open_ones = [row["last_run_id"] for row in jobs.rows if row["last_status"] != "complete"]
     needs = reader.rows("runs", most=len(open_ones), run_ids=open_ones)
+    began = {run_id: reader.only(Provenance, run_id=run_id) for run_id in open_ones}
     scores = result(reader, "newest_run_scores", most=MOST_RUNS)
     means = result(reader, "newest_run_means", most=MOST_RUNS)
-    colours = colours_of(reader)
 
-    def rendered() -> str:
-        there = frozenset(path.stem for path in folder.glob("*.html"))
-        drawings = _charts(means)
-        return render(
-            ledger_frame("index", "Runs", period.rows[0]),
-            has_charts=bool(drawings),
-            period=period,
-            verdict=verdict(period.rows[0], jobs.rows, needs),
-            needs=[(row, again(row)) for row in needs],
-            runs=_runs_table(runs, _sparks(scores.rows, colours), there),
-            jobs=_jobs_table(jobs),
-            charts=drawings,
-            most=MOST_RUNS,
-        )
+    def content() -> dict[str, Any]:
+        there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        return {
+            "period": period,
+            "verdict": verdict(period.rows[0], jobs.rows, needs),
+            "needs": [(row, recorded_continuation(began[row["run_id"]], str(asked.ledger))) for row in needs],
+            "runs": _runs_table(runs, _sparks(scores.rows, asked.colours), there),
+            "jobs": _jobs_table(jobs),
+            "charts": _charts(means),
+            "most": MOST_RUNS,
+        }
 
-    return rendered
-
-
-def again(run: Row) -> str:
-    """The command that resumes a run, without the options for platform and ledger."""
-    words = ["workbench", "run", run["job_path"] or run["job"]]
-    if run["generation"] != "base":
-        words += ["--resume", run["run_id"]]
-    return shlex.join(words)
+    return content
 
 
 def verdict(period: Row, jobs: Sequence[Row], needs: Sequence[Row]) -> str:
@@ -76,7 +60,7 @@ def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: fr
         "runs", shown, ("run_id",),
         (Column("started_at", "started", "moment"), Column("job", "job", "run"), Column("status", "status", "status"),
          Column("scores", "scores", "bars", help="Mean of each model and scorer, 0 to 1"),
-         Column("planned", "planned"), Column("reused", "reused"), Column("completed", "answered"),
+         Column("planned", "planned"), Column("reused", "reused"), Column("answered", "answered"),
          Column("failed", "failed"), Column("pending", "pending"), Column("total_tokens", "tokens", "amount"),
          Column("duration_s", "time", "seconds")),
         there,

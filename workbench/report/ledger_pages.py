@@ -4,14 +4,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from workbench.ledger.queries import reading
+from workbench.ledger.rows import RunId
 from workbench.ledger.store import Ledger
 from workbench.report.allowance_page import allowance_page
-from workbench.report.build import write_page
+from workbench.report.build import Asked, Page, colours_of, ledger_frame, render, result, write_page
 from workbench.report.index_page import index_page
 from workbench.report.routes_page import routes_page
 from workbench.report.run_page import write_run_page
 
-_EVERY_RUN = 2**62
+PAGES = (
+    Page("index", "Runs", index_page),
+    Page("allowance", "Allowance", allowance_page),
+    Page("routes", "Routes", routes_page),
+)
 
 
 def write_pages(
@@ -23,26 +28,31 @@ def write_pages(
         ledger: Where the runs are.
         run_ids: Whose pages are wanted.
         folder: For pages; made if it is not there.
-        each: Told of every run once its page is there.
+        each: Called with every run once its page is there.
 
     Returns:
-        The absolute paths: the runs' in their order, then index, allowance and routes.
+        The absolute paths: the runs' in their order, then those of `PAGES`.
 
     Raises:
         InputError: A run is not there.
     """
     paths = []
     for run_id in run_ids:
-        paths.append(write_run_page(ledger, run_id, folder))
+        paths.append(write_run_page(ledger, run_id, folder, PAGES))
         each(run_id)
-    for name, page in (("index", index_page), ("allowance", allowance_page), ("routes", routes_page)):
-        with reading(ledger) as reader:
-            content = page(reader, folder)
-        paths.append(write_page(folder, f"{name}.html", content()))
-    return paths
+    return paths + [write_ledger_page(ledger, page, folder) for page in PAGES]
+
+
+def write_ledger_page(ledger: Ledger, page: Page, folder: Path) -> Path:
+    """Render one page over a whole ledger; returns its absolute path."""
+    with reading(ledger) as reader:
+        period = result(reader, "ledger_period")
+        content = page.build(Asked(reader, ledger.path, folder, period, colours_of(reader)))
+    frame = ledger_frame(page.name, page.title, period.rows[0])
+    return write_page(folder, f"{page.name}.html", render(frame, PAGES, content()))
 
 
 def every_run(ledger: Ledger) -> list[str]:
     """The ids of all runs, newest first."""
     with reading(ledger) as reader:
-        return [str(row["run_id"]) for row in reader.rows("runs", most=_EVERY_RUN, run_ids=None)]
+        return [run.run_id for run in reader.all(RunId)]

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from workbench.evaluation.attention import KINDS, NEWEST_CALLS, Attention, routes_that_need_attention, told_apart
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Row
 from workbench.report import charts
 from workbench.report import figures as people
-from workbench.report.build import colours_of, ledger_frame, render, result
+from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 
@@ -33,7 +32,6 @@ class Card(msgspec.Struct, frozen=True):
 class Answers(msgspec.Struct, frozen=True):
     """What the page asks of the ledger."""
 
-    period: Result
     routes: Result
     matrix: Result
     outcomes: Result
@@ -41,37 +39,32 @@ class Answers(msgspec.Struct, frozen=True):
     course: Result
 
 
-def routes_page(reader: Reader, folder: Path) -> Callable[[], str]:
-    """Ask what the page shows; returns what renders it, once the ledger is let go."""
-    period = result(reader, "ledger_period")
+def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
+    """Ask what the page shows; returns what computes its content."""
+    reader, period = asked.reader, asked.period.rows[0]
     answers = Answers(
-        period,
         result(reader, "routes"),
         result(reader, "route_matrix"),
         result(reader, "route_outcomes"),
         result(reader, "route_recent", newest=NEWEST_CALLS),
-        result(reader, "route_course", span=_span(period.rows[0])),
+        result(reader, "route_course", span=_span(period)),
     )
-    colours = colours_of(reader)
-    return lambda: _rendered(answers, colours)
+    return lambda: _content(answers, asked.colours) | {"simulated": period["simulated"]}
 
 
-def _rendered(answers: Answers, colours: Colours) -> str:
+def _content(answers: Answers, colours: Colours) -> dict[str, Any]:
     attention = routes_that_need_attention(answers.routes.rows, answers.recent.rows, answers.matrix.rows)
-    return render(
-        ledger_frame("routes", "Routes", answers.period.rows[0]),
-        has_charts=bool(answers.matrix.rows),
-        verdict=verdict(answers.routes.rows, answers.matrix.rows, attention),
-        attention={
+    return {
+        "verdict": verdict(answers.routes.rows, answers.matrix.rows, attention),
+        "attention": {
             kind: found for kind in KINDS if (found := [(item, told(item)) for item in attention if item.kind == kind])
         },
-        cards=_cards(answers, attention, colours),
-        routes=answers.routes,
-        outcomes=answers.outcomes,
-        matrix=_matrix_table(answers.matrix),
-        charts=_charts(answers),
-        simulated=answers.period.rows[0]["simulated"],
-    )
+        "cards": _cards(answers, attention, colours),
+        "routes": answers.routes,
+        "outcomes": answers.outcomes,
+        "matrix": _matrix_table(answers.matrix),
+        "charts": _charts(answers),
+    }
 
 
 def verdict(routes: Sequence[Row], matrix: Sequence[Row], attention: Sequence[Attention]) -> str:

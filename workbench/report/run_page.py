@@ -1,17 +1,21 @@
 """The page of one run: how it went, whether it can be trusted, what it cost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.endings import recorded_continuation
+import msgspec
+
 from workbench.evaluation.attention import told_apart
+from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.queries import Row, reading
+from workbench.ledger.rows import RunNumbers
 from workbench.ledger.store import Ledger
 from workbench.report import charts
 from workbench.report import figures as people
-from workbench.report.build import Frame, colours_of, render, result, write_page
+from workbench.report.build import Frame, Page, colours_of, render, result, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Column, Result, Table
@@ -23,13 +27,14 @@ _UNCHANGED_PACE = 2  # its rows: the start and the end
 _PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of which reasoning": "var(--m4)"}
 
 
-def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
+def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Page]) -> Path:
     """Render a run's page and put it into a folder, whole or not at all.
 
     Args:
         ledger: Where the run is.
         run_id: Which.
         folder: For pages; made if it is not there.
+        pages: Those that its head links.
 
     Returns:
         The page's absolute path.
@@ -53,50 +58,45 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
         colours = colours_of(reader)
     run = figures.provenance
     frame = Frame(
-        "run", f"{run['job']} · run {run_id}", run["endpoint"], run["key_fingerprint"], run["simulated"], run["started_at"],
-        run["ended_at"] or run["started_at"],
+        "run", f"{run.job} · run {run_id}", run.endpoint, run.key_fingerprint, run.simulated, run.started_at,
+        run.ended_at or run.started_at,
     )  # fmt: skip
-    drawings = [*_charts(figures, colours), *_course(figures, course, (in_flight, pace), colours)]
-    page = render(
-        frame,
-        has_charts=bool(drawings),
-        run=run,
-        summary=_of(figures, "run_summary", [figures.summary]),
-        provenance=_of(figures, "run_provenance", [run]),
-        tables=_tables(figures),
-        charts=drawings,
-        all_ok=_all_ok(figures),
-        renamed=told_apart(figures.tables["run_served"]),
-        verdict=verdict(figures),
-        continuation=recorded_continuation(run, str(ledger.path)),
-        unknown=not_known(figures),
-        samples=samples,
-        ledger=str(ledger.path),
-    )
-    path = write_page(folder, f"{run_id}.html", page)
+    content = {
+        "run": msgspec.structs.asdict(run),
+        "summary": _of(figures, "run_summary", [msgspec.structs.asdict(figures.numbers)]),
+        "provenance": _of(figures, "run_provenance", [msgspec.structs.asdict(run)]),
+        "tables": _tables(figures),
+        "charts": [*_charts(figures, colours), *_course(figures, course, (in_flight, pace), colours)],
+        "all_ok": _all_ok(figures),
+        "renamed": told_apart(figures.tables["run_served"]),
+        "verdict": verdict(figures),
+        "continuation": recorded_continuation(run, str(ledger.path)),
+        "unknown": not_known(figures),
+        "samples": samples,
+        "ledger": str(ledger.path),
+    }
+    path = write_page(folder, f"{run_id}.html", render(frame, pages, content))
     remove_earlier_parts(folder / f"{run_id}.samples", samples)
     return path
 
 
 def verdict(figures: RunFigures) -> str:
     """The run in a few sentences with their numbers."""
-    return " ".join(filter(None, (_answered(figures), _renamed(figures), _best(figures), _cost(figures.summary))))
+    return " ".join(filter(None, (_answered(figures), _renamed(figures), _best(figures), _cost(figures.numbers))))
 
 
 def _answered(figures: RunFigures) -> str:
-    summary, items = figures.summary, figures.tables["run_items_by_model"]
+    summary, items = figures.numbers, figures.tables["run_items_by_model"]
     answered = sum(row["answered"] for row in items)
     if not items:
         return "Nothing was asked yet."
     models = people.plural(len(items), "model")
-    pending = f"; {people.count(summary['pending'])} are pending" if summary["pending"] else ""
+    pending = f"; {people.count(summary.pending)} are pending" if summary.pending else ""
     short = sorted((row for row in items if row["unanswered"]), key=lambda row: -row["unanswered"])
-    if not short and not summary["pending"]:
+    if not short and not summary.pending:
         every = "The request" if answered == 1 else f"All {people.count(answered)} requests"
         return f"{every} to {models} {'is' if answered == 1 else 'are'} answered."
-    said = (
-        f"{people.count(answered)} of {people.plural(summary['planned'], 'request')} to {models} are answered{pending}"
-    )
+    said = f"{people.count(answered)} of {people.plural(summary.planned, 'request')} to {models} are answered{pending}"
     if not short:
         return f"{said}."
     silent = [row["model"] for row in short if not row["answered"]]
@@ -173,25 +173,25 @@ def _clearly_below(one: Interval, other: Interval) -> bool:
     return one.high is not None and other.low is not None and one.high < other.low
 
 
-def _cost(summary: Row) -> str:
-    if summary["open_intents"] and summary["calls"] == 0:
-        return f"{people.plural(summary['open_intents'], 'call')} sent, and none recorded as ended."
-    if summary["calls"] == 0:
-        return "Nothing was sent: every answer was there already." if summary["reused"] else "Nothing was sent."
-    calls = people.plural(summary["calls"], "call")
-    if summary["total_tokens"] is None:
+def _cost(summary: RunNumbers) -> str:
+    if summary.open_intents and summary.calls == 0:
+        return f"{people.plural(summary.open_intents, 'call')} sent, and none recorded as ended."
+    if summary.calls == 0:
+        return "Nothing was sent: every answer was there already." if summary.reused else "Nothing was sent."
+    calls = people.plural(summary.calls, "call")
+    if summary.total_tokens is None:
         return f"{calls}, whose tokens were not reported."
-    return f"{people.count(summary['total_tokens'])} tokens in {calls}."
+    return f"{people.count(summary.total_tokens)} tokens in {calls}."
 
 
 def not_known(figures: RunFigures) -> list[str]:
     """What the figures cannot say, in words."""
-    summary = figures.summary
+    summary = figures.numbers
     found = []
-    if summary["calls_without_usage"]:
-        found.append(f"The usage of {people.plural(summary['calls_without_usage'], 'answer')}: it was not reported.")
-    if summary["maybe_drawn"] or summary["open_intents"]:
-        uncertain = (summary["maybe_drawn"] or 0) + summary["open_intents"]
+    if summary.calls_without_usage:
+        found.append(f"The usage of {people.plural(summary.calls_without_usage, 'answer')}: it was not reported.")
+    if summary.maybe_drawn or summary.open_intents:
+        uncertain = (summary.maybe_drawn or 0) + summary.open_intents
         found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
     if told_apart(figures.tables["run_served"]):
         found.append(
@@ -200,7 +200,7 @@ def not_known(figures: RunFigures) -> list[str]:
         )
     if not figures.scores:
         found.append("Whether the answers are right: the job names no scorer, or nothing was scored.")
-    if figures.provenance["simulated"]:
+    if figures.provenance.simulated:
         found.append("Anything of a real model: every answer here was computed by the embedded platform.")
     else:
         found.append("How much of the allowance is left: the platform does not publish its size.")
@@ -210,11 +210,11 @@ def not_known(figures: RunFigures) -> list[str]:
 def _all_ok(figures: RunFigures) -> bool:
     """Whether calls were sent, and every one of them ended ok."""
     outcomes = figures.tables["run_outcomes"]
-    return bool(outcomes) and not figures.summary["open_intents"] and all(row["outcome"] == "ok" for row in outcomes)
+    return bool(outcomes) and not figures.numbers.open_intents and all(row["outcome"] == "ok" for row in outcomes)
 
 
 def _of(figures: RunFigures, query: str, rows: list[Row], **parameters: Any) -> Result:
-    return Result(query, {"run_id": figures.provenance["run_id"], **parameters}, rows)
+    return Result(query, {"run_id": figures.provenance.run_id, **parameters}, rows)
 
 
 def _tables(figures: RunFigures) -> dict[str, Table]:
@@ -320,6 +320,6 @@ def _course(figures: RunFigures, course: Result, flights: tuple[Result, Result],
             Column("model", "limit of", "text"), Column("limit_allowed", "which is now"),
         )  # fmt: skip
         steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), columns)
-        drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance["max_in_flight"], far)
+        drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)
         found.append(drawn("pace", "How many calls were in flight?", drawing, steps))
     return found

@@ -12,7 +12,8 @@ from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.job import Job
 from workbench.job_file import ScheduleTable
-from workbench.ledger.queries import Row, reading
+from workbench.ledger.queries import reading
+from workbench.ledger.rows import OccasionRun
 from workbench.ledger.store import Ledger
 from workbench.occasions import following, newest, occasion_name
 
@@ -69,15 +70,15 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
             return Due(None, f"occasion {name} was missed, and schedule.catch_up is off")
         return Due(name, "it was missed")
     last = own[-1]
-    if last["job_path"] != job.path and Path(last["job_path"]).exists():
-        text = f"its occasions are shared with another job of the name {job.name!r}, {last['job_path']}"
+    if last.job_path != job.path and Path(last.job_path).exists():
+        text = f"its occasions are shared with another job of the name {job.name!r}, {last.job_path}"
         raise InputError(Fault(f"{job.path}: name", text, "give each a name of its own"))
-    if last["status"] in _SETTLED:
-        return Due(None, f"occasion {name} is {last['status']} (run {last['run_id']})")
-    tried = sum(run["status"] != RunStatus.INTERRUPTED for run in own)
+    if last.status in _SETTLED:
+        return Due(None, f"occasion {name} is {last.status} (run {last.run_id})")
+    tried = sum(run.status != RunStatus.INTERRUPTED for run in own)
     if tried > schedule.retries:
-        return Due(None, f"occasion {name} was left after {tried} runs (the last is {last['run_id']})")
-    return Due(name, f"run {last['run_id']} left it {last['status'] or 'unfinished'}")
+        return Due(None, f"occasion {name} was left after {tried} runs (the last is {last.run_id})")
+    return Due(name, f"run {last.run_id} left it {last.status or 'unfinished'}")
 
 
 def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
@@ -103,7 +104,7 @@ def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
     return [_occasion(name, runs.get(name, [])) for name in names]
 
 
-def _begun(schedule: ScheduleTable, runs: dict[str, list[Row]]) -> datetime | None:
+def _begun(schedule: ScheduleTable, runs: dict[str, list[OccasionRun]]) -> datetime | None:
     """The first occasion of this schedule that was asked; what was asked by hand, or by another schedule, is none."""
     return next((moment for moment in sorted(map(_moment, runs)) if newest(schedule, moment) == moment), None)
 
@@ -113,16 +114,16 @@ def _moment(name: str) -> datetime:
     return datetime.fromisoformat(name).astimezone(UTC)
 
 
-def _occasion(name: str, runs: list[Row]) -> Occasion:
+def _occasion(name: str, runs: list[OccasionRun]) -> Occasion:
     if not runs:
         return Occasion(name, "missed", 0)
-    return Occasion(name, runs[-1]["status"] or "unfinished", len(runs), runs[-1]["run_id"])
+    return Occasion(name, runs[-1].status or "unfinished", len(runs), runs[-1].run_id)
 
 
-def _runs(ledger: Ledger, job: Job) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+def _runs(ledger: Ledger, job: Job) -> dict[str, list[OccasionRun]]:
+    found: dict[str, list[OccasionRun]] = defaultdict(list)
     if ledger.exists:
         with reading(ledger, frugal=True) as reader:
-            for row in reader.rows("occasion_runs", job=job.name):
-                found[row["occasion"]].append(row)
+            for run in reader.all(OccasionRun, job=job.name):
+                found[run.occasion].append(run)
     return dict(found)

@@ -1,6 +1,6 @@
 -- The runs of a job's occasions, oldest first; status NULL is a run that still goes on or was killed.
 -- Parameters: job
-SELECT run_id, substr(generation, length(job) + 2) AS occasion, status, job_path
+SELECT run_id, occasion, status, job_path
 FROM run_overview
-WHERE job = $job AND starts_with(generation, job || '@')
+WHERE job = $job AND occasion IS NOT NULL
 ORDER BY started_at, run_id;

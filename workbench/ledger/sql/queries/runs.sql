@@ -1,5 +1,5 @@
 -- Runs, newest first, with what became of their requests and what they drew: total_tokens is 0 where nothing was sent,
--- NULL where no call reported any.
+-- NULL where no call reported any. answered: reused and completed. duration_s: NULL where a run is running or was killed.
 -- Parameters: most, run_ids (list; NULL takes all)
 WITH newest AS (
     SELECT * FROM run_overview
@@ -28,12 +28,14 @@ taken AS (
 )
 SELECT newest.run_id, newest.job, newest.status, newest.reason, newest.exit_code, newest.started_at, newest.ended_at,
     newest.duration_s, newest.planned, coalesce(taken.reused, 0) AS reused, coalesce(ended.completed, 0) AS completed,
+    coalesce(taken.reused, 0) + coalesce(ended.completed, 0) AS answered,
     coalesce(ended.failed, 0) AS failed,
     newest.planned - coalesce(taken.reused, 0) - coalesce(ended.completed, 0) - coalesce(ended.failed, 0) AS pending,
     coalesce(used.calls, 0) AS calls,
     coalesce(used.total_tokens, CASE WHEN sent.run_id IS NULL THEN 0 END) AS total_tokens,
     coalesce(used.calls_without_usage, 0) AS calls_without_usage,
-    coalesce(taken.models, 0) AS models, newest.generation, newest.job_path, newest.simulated
+    coalesce(taken.models, 0) AS models, newest.generation, newest.occasion, newest.narrowed, newest.tags, newest.endpoint,
+    newest.job_path, newest.simulated
 FROM newest
 LEFT JOIN ended USING (run_id)
 LEFT JOIN used USING (run_id)

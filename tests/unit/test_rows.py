@@ -1,0 +1,94 @@
+"""The structs, the queries, the INSERTs and the tables name the same columns."""
+
+import re
+from typing import Any
+
+import duckdb
+import msgspec
+import pytest
+
+from tests.unit.ledger_rows import started, write_run
+from workbench.ledger.database import migrations, sql
+from workbench.ledger.entries import Scored, journal_columns
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.rows import QueryRow
+from workbench.ledger.store import Ledger
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "accepted_answers": {"request_keys": [], "generation": None},
+    "known_samples": {"sample_keys": ["sample1"]},
+    "occasion_runs": {"job": "nightly"},
+    "newest_latencies": {"models": ["m"], "most": 10},
+    "scorable_answers": {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": 9},
+    **{name: {} for name in ("run_ids", "ledger_kind", "journal_counts", "request_identities", "tools_forced")},
+}
+KINDS = QueryRow.__subclasses__()
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+    """Runs of which every query has something to say, in a journal."""
+    ledger = Ledger(tmp_path_factory.mktemp("rows") / "ledger.duckdb")
+    write_run(ledger.journal_folder, "r1", 3)
+    journal = JournalWriter(ledger.journal_folder)
+    journal.append(started("r2", 3, job="nightly", occasion="2026-11-20", generation="nightly@2026-11-20"))
+    journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
+    journal.close()
+    return ledger
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_struct_is_its_query(ledger: Ledger, kind: type[QueryRow]) -> None:
+    parameters = PARAMETERS.get(kind.query, {"run_id": "r1"})
+    with reading(ledger) as reader:
+        table = reader.arrow(kind.query, **parameters)
+        rows = reader.rows(kind.query, **parameters)
+    assert tuple(table.column_names) == kind.__struct_fields__
+    for row in rows:
+        msgspec.convert(row, kind)  # raises where a value is not of the type that the struct promises
+
+
+def test_most_queries_answer_here(ledger: Ledger) -> None:
+    with reading(ledger) as reader:
+        silent = [kind for kind in KINDS if not reader.all(kind, **PARAMETERS.get(kind.query, {"run_id": "r1"}))]
+    assert {kind.query for kind in silent} <= {"accepted_answers", "tools_forced", "run_score_values"}
+
+
+@pytest.fixture(scope="module")
+def empty() -> duckdb.DuckDBPyConnection:
+    """A ledger's tables, and the lines of no journal."""
+    db = duckdb.connect()
+    for _, _, text in migrations():
+        db.execute(text)
+    db.execute(f"CREATE TEMP TABLE staged ({', '.join(f'{name} {kind}' for name, kind in journal_columns().items())})")
+    return db
+
+
+def inserts() -> dict[str, list[str]]:
+    """The SELECTs of `ingest.sql` by the table that they fill."""
+    found: dict[str, list[str]] = {}
+    for statement in re.sub(r"--[^\n]*", "", sql("ingest")).split(";"):
+        if match := re.match(r"\s*INSERT INTO (\w+) BY NAME\s(.*)", statement, re.DOTALL):
+            found.setdefault(match[1], []).append(match[2])
+    return found
+
+
+@pytest.mark.parametrize("table", inserts())
+def test_an_insert_fills_every_column_of_its_table(empty: duckdb.DuckDBPyConnection, table: str) -> None:
+    columns = {name: kind for name, kind, *_ in empty.execute(f"DESCRIBE {table}").fetchall()}
+    filled: dict[str, str] = {}
+    for select in inserts()[table]:
+        filled |= {name: kind for name, kind, *_ in empty.execute(f"DESCRIBE {select}").fetchall()}
+    assert filled == columns
+
+
+def test_every_table_is_filled(empty: duckdb.DuckDBPyConnection) -> None:
+    tables = {
+        name for (name,) in empty.execute("SELECT table_name FROM duckdb_tables() WHERE NOT temporary").fetchall()
+    }
+    by_hand = {
+        "schema_versions",
+        "ingested_journals",
+    }  # written by `insert_row`, for which a missing column is an error
+    assert tables == set(inserts()) | by_hand

@@ -1,0 +1,29 @@
+"""The command that continues a run of the ledger, from how it began."""
+
+from collections.abc import Sequence
+
+from workbench.endings import BASE_GENERATION, MADE_IN_PYTHON, continuation
+from workbench.ledger.rows import Provenance
+from workbench.records import LOCAL
+
+
+def recorded_continuation(run: Provenance, ledger: str) -> str:
+    """The whole command that asks what a run left, to be typed into a shell.
+
+    Args:
+        run: How it began.
+        ledger: Path of the ledger that it is in.
+    """
+    if run.job_path.endswith(MADE_IN_PYTHON):
+        return f"the same call in Python: its job {run.job!r} has no file"
+    platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
+    command = _command(run, [*platform, "--ledger", ledger])
+    if run.narrowed:  # typed as it stands, it would send more than that run
+        return f"{command}  # the whole job; this run was narrowed to {run.narrowed}"
+    return command
+
+
+def _command(run: Provenance, options: Sequence[str]) -> str:
+    if run.occasion is not None:
+        return continuation(run.job_path, options, occasion=run.occasion)
+    return continuation(run.job_path, options, resume=None if run.generation == BASE_GENERATION else run.run_id)

@@ -1,0 +1,217 @@
+"""What the program itself reasons with of a query's answer: a struct a query, with its columns in their order.
+
+Tables that are only shown stay dictionaries (`Reader.rows`). A test compares every struct with its query.
+"""
+
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+
+
+class QueryRow(msgspec.Struct, frozen=True):
+    """One row of the query in `sql/queries/` that the class names."""
+
+    query: ClassVar[str]
+
+
+class AcceptedAnswer(QueryRow, frozen=True):
+    """Where the newest accepted answer to a request is."""
+
+    query = "accepted_answers"
+
+    request_key: str
+    run_id: str
+    call_no: int
+    generation: str
+
+
+class KnownSample(QueryRow, frozen=True):
+    """A sample whose content the ledger holds."""
+
+    query = "known_samples"
+
+    sample_key: str
+
+
+class RunId(QueryRow, frozen=True):
+    """A run, of the list from the newest to the oldest."""
+
+    query = "run_ids"
+
+    run_id: str
+
+
+class Provenance(QueryRow, frozen=True):
+    """Everything recorded about how a run began and ended; `status` None: it is running, or was killed."""
+
+    query = "run_provenance"
+
+    run_id: str
+    job: str
+    job_path: str
+    job_toml: str
+    job_hash: str
+    tags: dict[str, str]
+    generation: str
+    occasion: str | None
+    planned: int
+    dataset_paths: str
+    dataset_hash: str
+    dataset_rows: int
+    endpoint: str
+    identity: str
+    simulated: bool
+    key_fingerprint: str
+    host: str
+    pid: int
+    max_in_flight: int
+    versions: dict[str, str]
+    limits: dict[str, str]
+    git_commit: str | None
+    git_dirty: bool | None
+    fresh: bool | None
+    resumed_run: str | None
+    narrowed: str | None
+    started_at: datetime
+    ended_at: datetime | None
+    status: str | None
+    exit_code: int | None
+    duration_s: float | None
+    reason: str | None
+
+
+class RunNumbers(QueryRow, frozen=True):
+    """What became of a run's requests: `planned = reused + completed + failed + pending`; tokens None: not reported."""
+
+    query = "run_summary"
+
+    planned: int
+    reused: int
+    completed: int
+    failed: int
+    retryable: int
+    pending: int
+    calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    calls_without_usage: int
+    maybe_drawn: int
+    open_intents: int
+
+
+class SampleMean(QueryRow, frozen=True):
+    """The mean score of a sample over its epochs."""
+
+    query = "run_score_values"
+
+    model: str
+    scorer: str
+    sample_key: str
+    value: float
+
+
+class ScoreThatCounts(QueryRow, frozen=True):
+    """The newest score of a request by a scorer."""
+
+    query = "scores_of_run"
+
+    request_key: str
+    scorer: str
+    scorer_config: str
+    recorded_at: datetime
+    value: float | None
+    reason: str
+    extracted: str | None
+
+
+class AnsweringRun(QueryRow, frozen=True):
+    """A run that paid for answers which another one uses; its range of calls, and its longest answer."""
+
+    query = "answering_runs"
+
+    answer_run_id: str
+    first_call_no: int
+    last_call_no: int
+    longest_bytes: int
+
+
+class ScorableAnswer(QueryRow, frozen=True):
+    """An answer with its sample, for the scorers."""
+
+    query = "scorable_answers"
+
+    request_key: str
+    sample_id: str
+    outcome: str
+    scorable: bool
+    answer: str | None
+    tool_calls: list[dict[str, str]] | None
+    sample: str | None
+    """JSON: input, target, choices, tools and metadata."""
+
+
+class OccasionRun(QueryRow, frozen=True):
+    """A run of one occasion of a job."""
+
+    query = "occasion_runs"
+
+    run_id: str
+    occasion: str
+    status: str | None
+    job_path: str
+
+
+class ForcedTools(QueryRow, frozen=True):
+    """How often a model was forced to call a tool, and how often it did."""
+
+    query = "tools_forced"
+
+    model: str
+    forced: int
+    called: int
+
+
+class NewestLatencies(QueryRow, frozen=True):
+    """How long a model's newest answers took, in ms, oldest first."""
+
+    query = "newest_latencies"
+
+    model: str
+    latencies_ms: list[float]
+
+
+class LedgerKind(QueryRow, frozen=True):
+    """Whether the ledger's runs asked simulated models."""
+
+    query = "ledger_kind"
+
+    simulated: bool
+
+
+class JournalCount(QueryRow, frozen=True):
+    """How many rows of a kind the ledger has, and how many its journals held; None: not counted."""
+
+    query = "journal_counts"
+
+    kind: str
+    rows: int
+    recorded: int | None
+
+
+class RequestIdentity(QueryRow, frozen=True):
+    """A request with all that its key is made of."""
+
+    query = "request_identities"
+
+    run_id: str
+    call_no: int
+    request_key: str
+    body_key: str
+    model: str
+    epoch: int
+    occurrence: int
+    identity: str | None
+    body: str | None
