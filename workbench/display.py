@@ -1,4 +1,90 @@
-"""Texts for people, made safe for a terminal and a page, whoever wrote them."""
+"""Texts and numbers for people, on a terminal and a page alike.
+
+Texts are made safe, whoever wrote them. Numbers have three significant figures, thin thousands and their unit, and words
+where nothing is known.
+"""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+NOT_KNOWN = "not available"
+THIN = "\u202f"
+MINUTE_S, HOUR_S = 60, 3600
+
+
+def count(value: int | None) -> str:
+    """A whole number with thin spaces between thousands."""
+    return NOT_KNOWN if value is None else f"{value:,}".replace(",", THIN)
+
+
+def amount(value: int | None) -> str:
+    """A large whole number to three significant figures with its unit: `9 748`, `28.8 k`, `288 M`."""
+    if value is None:
+        return NOT_KNOWN
+    for unit, size, least in (("G", 1e9, 0.9995e9), ("M", 1e6, 0.9995e6), ("k", 1e3, 1e4)):
+        if abs(value) >= least:
+            return f"{significant(value / size)}{THIN}{unit}"
+    return count(value)
+
+
+def significant(value: float | None) -> str:
+    """A number to three significant figures, never in exponents for sizes people meet."""
+    if value is None or math.isnan(value):
+        return NOT_KNOWN
+    if value == 0:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
+    return f"{value:,.{min(decimals, 6)}f}".replace(",", THIN)
+
+
+def duration(seconds: float | None) -> str:
+    """A time span: `430 ms`, `1.80 s`, `2 m 05 s`, `3 h 12 m`."""
+    if seconds is None:
+        return NOT_KNOWN
+    if seconds < 1:
+        return f"{significant(seconds * 1000)} ms"
+    if seconds < MINUTE_S:
+        return f"{significant(seconds)} s"
+    if seconds < HOUR_S:
+        return f"{int(seconds // MINUTE_S)} m {int(seconds % MINUTE_S):02d} s"
+    return f"{int(seconds // HOUR_S)} h {int(seconds % HOUR_S // MINUTE_S):02d} m"
+
+
+def milliseconds(value: float | None) -> str:
+    """A latency given in ms."""
+    return duration(None if value is None else value / 1000)
+
+
+def percent(value: float | None) -> str:
+    """A ratio as a percentage to a whole number, with words for what is nearly nothing."""
+    if value is None or math.isnan(value):
+        return NOT_KNOWN
+    return "under 1 %" if 0 < value < 0.01 else f"{100 * value:.0f} %"
+
+
+def plural(number: int, noun: str) -> str:
+    """A count with its noun: `1 run`, `2 runs`."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def words(items: Sequence[str]) -> str:
+    """A list as a sentence has it: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
+
+
+def moment(at: datetime | None) -> str:
+    """A UTC time to the second."""
+    return NOT_KNOWN if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def clipped(text: str | None, most: int) -> str:
+    """A text cut at `most` characters, with how much was cut."""
+    if text is None:
+        return ""
+    return (
+        text if len(text) <= most else f"{text[:most]}… ({count(len(text) - most)} more characters are in the ledger)"
+    )
 
 
 def visible(text: str) -> str:

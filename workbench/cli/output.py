@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from workbench.display import visible
+from workbench.display import count, significant, visible
 
 _LEAST_WIDTH = 8
 _ENCODER = msgspec.json.Encoder(enc_hook=str)
@@ -50,21 +50,36 @@ def _zoned(value: Any) -> Any:
             return value
 
 
-def print_table(rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "") -> None:
-    """Rows as a table on standard output; numbers to the right, long texts cut where a terminal is too narrow for them.
+def print_table(
+    rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "", spare: Sequence[str] = ()
+) -> None:
+    """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits.
+
+    On a terminal long texts are cut to its width; where that does not help, columns are left out, and each row is a list
+    of its own where even that does not.
 
     Args:
         rows: Dictionaries.
         columns: Key of a row -> heading.
         whole: Key of a column that is never cut: what the next command needs.
+        spare: Keys of columns that may be left out, in this order.
     """
-    cells = [[_cell(row.get(key)) for key in columns] for row in rows]
+    for_people = sys.stdout.isatty()
+    cells = [[_cell(row.get(key), for_people=for_people) for key in columns] for row in rows]
     numeric = [all(isinstance(row.get(key), int | float | Decimal | None) for row in rows) for key in columns]
     headings = list(columns.values())
     widths = [max(map(len, (heading, *(line[n] for line in cells)))) for n, heading in enumerate(headings)]
-    if sys.stdout.isatty():
+    if for_people:
         fixed = [right or key == whole for key, right in zip(columns, numeric, strict=True)]
-        widths = _narrowed(widths, fixed, shutil.get_terminal_size().columns)
+        room = shutil.get_terminal_size().columns
+        widths = _narrowed(widths, fixed, room)
+        if _width(widths) > room and spare:
+            fewer = {key: heading for key, heading in columns.items() if key != spare[0]}
+            print_table(rows, fewer, whole=whole, spare=spare[1:])
+            return
+        if _width(widths) > room:
+            _print_stacked(headings, cells)
+            return
     for line in (headings, *cells):
         aligned = [
             text.rjust(width) if right else _cut(text, width).ljust(width)
@@ -73,11 +88,25 @@ def print_table(rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whol
         echo("  ".join(aligned).rstrip())
 
 
+def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
+    """A block of lines for each row."""
+    margin = max(map(len, headings))
+    for number, line in enumerate(cells):
+        if number:
+            echo()
+        for heading, text in zip(headings, line, strict=True):
+            echo(f"{heading.ljust(margin)}  {text}")
+
+
+def _width(widths: list[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
 def _narrowed(widths: list[int], fixed: list[bool], room: int) -> list[int]:
     """Take what is too much from the widest columns that are not fixed, a character at a time."""
     widths = list(widths)
     free = [column for column, kept in enumerate(fixed) if not kept]
-    while sum(widths) + 2 * (len(widths) - 1) > room:
+    while _width(widths) > room:
         widest = max(free, key=lambda column: widths[column], default=0)
         if not free or widths[widest] <= _LEAST_WIDTH:
             break
@@ -89,16 +118,16 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, *, for_people: bool) -> str:
     match value:
         case None:
             return "–"
         case bool():
             return "yes" if value else "no"
         case int():
-            return f"{value:,}".replace(",", "\u202f")
+            return count(value) if for_people else str(value)
         case float() | Decimal():
-            return f"{value:.4g}"
+            return significant(float(value)) if for_people else f"{value:.6g}"
         case datetime():
             return f"{value:%Y-%m-%d %H:%M}"
         case _:

@@ -2,6 +2,7 @@
 
 import sys
 import webbrowser
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,19 @@ from tqdm import tqdm
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
+from workbench.display import duration, visible
 from workbench.endings import RunStatus
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.rescore import rescore
-from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
+from workbench.evaluation.run_figures import find_run, run_figures, run_summary, running_now, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.job import load_job, parse_job
-from workbench.ledger.queries import reading
-from workbench.report.figures import amount, visible
+from workbench.ledger.queries import Row, reading
 from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
+_RUNNING, _NOT_ENDED = "running", "not ended"
+_SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model served_model outcome http_status attempts latency_ms prompt_tokens "
     "completion_tokens total_tokens finish_reason answer reasoning tool_calls evidence error_text scores"
@@ -34,24 +37,37 @@ _CALL_FIELDS = (
 @options.as_json
 def runs(most: int, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first."""
-    with reading(ledger_to_read(options.where(given))) as reader:
-        rows = reader.rows("runs", most=most, run_ids=None)
+    ledger = ledger_to_read(options.where(given))
+    with reading(ledger) as reader:
+        running = running_now(reader, ledger)
+        rows = [
+            row | {"status": _RUNNING if row["run_id"] in running else row["status"]}
+            for row in reader.rows("runs", most=most, run_ids=None)
+        ]
+        means = {row["run_id"]: row["mean"] for row in reader.rows("newest_run_means", most=most)}
     if as_json:
-        print_json(rows)
+        print_json([row | {"mean_score": means.get(row["run_id"])} for row in rows])
         return
-    shown = [
-        row
-        | {
-            "status": row["status"] or "not ended",
-            "tokens": amount(row["total_tokens"]) if row["total_tokens"] is not None else "–",
-        }
-        for row in rows
-    ]
-    columns = ("run_id", "job", "status", "planned", "answered", "failed", "tokens")
-    print_table(shown, {name: name.replace("_id", "") for name in columns}, whole="run_id")
-    open_ones = [row for row in rows if row["status"] not in (None, RunStatus.COMPLETE)]
+    columns = {
+        "run_id": "run", "job": "job", "status": "status", "started_at": "started (UTC)", "time": "time", "planned": "planned",
+        "answered": "answered", "failed": "failed", "total_tokens": "tokens", "score": "score",
+    }  # fmt: skip
+    print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
+    open_ones = [row for row in rows if row["status"] not in (None, _RUNNING, RunStatus.COMPLETE)]
     if open_ones:
         say(f"`workbench show {open_ones[0]['run_id']}` says what is missing; running its job again sends only that")
+
+
+def _in_short(row: Row, mean: float | None) -> Row:
+    """A run as a line of a table."""
+    taken_s = row["duration_s"]
+    if row["status"] == _RUNNING:
+        taken_s = (datetime.now(UTC) - row["started_at"].replace(tzinfo=UTC)).total_seconds()
+    return row | {
+        "status": row["status"] or _NOT_ENDED,
+        "time": "–" if taken_s is None else duration(taken_s),
+        "score": mean,
+    }
 
 
 @click.command()
@@ -68,6 +84,7 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
     with reading(ledger) as reader:
         run = find_run(reader, run)
         figures = run_figures(reader, run)
+        status = _RUNNING if run in running_now(reader, ledger) else figures.provenance.status
         if calls:
             rows = run_samples(reader, run, _ALL)
             if as_json:
@@ -86,10 +103,10 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
             return
     summary = run_summary(figures, str(ledger.path))
     if as_json:
-        print_json(summary.as_object() | {"scores": score_objects(figures)})
+        print_json(summary.as_object() | {"status": status, "scores": score_objects(figures)})
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
-    echo(f"{summary.run_id}  {summary.job}  {summary.status or 'not ended'}{because}")
+    echo(f"{summary.run_id}  {summary.job}  {status or _NOT_ENDED}{because}")
     echo(
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
@@ -102,7 +119,7 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
         "total_tokens": "tokens", "calls_without_usage": "no usage",
     }  # fmt: skip
     print_table(figures.tables["run_tokens"], tokens)
-    if summary.status is not RunStatus.COMPLETE:
+    if status not in (_RUNNING, RunStatus.COMPLETE):
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: workbench report {run}")
 

@@ -21,6 +21,7 @@ from workbench.ledger.recovery import SUFFIX
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
 POLL_S = 0.02
+_LOOKING_S = 0.2  # `is_running` holds a lock for a moment, and must not be taken for a run
 
 
 class LedgerBusyError(LockHeldError):
@@ -112,10 +113,12 @@ class Ledger:
             LockHeldError: Another process runs it.
         """
         self.journal_folder.mkdir(parents=True, exist_ok=True)
-        name = hashlib.sha256(job.encode()).hexdigest()[:16]
-        fd = os.open(self.journal_folder / f"{name}.running", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(self._running_path(job), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if not _lock_at_once(fd, exclusive=True):
+            deadline = time.monotonic() + _LOOKING_S
+            while not (locked := _lock_at_once(fd, exclusive=True)) and time.monotonic() < deadline:
+                time.sleep(POLL_S)
+            if not locked:
                 holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
                 raise LockHeldError(f"job {job!r} is running already on this ledger, in process {holder}")
             os.ftruncate(fd, 0)
@@ -123,6 +126,20 @@ class Ledger:
             yield
         finally:
             os.close(fd)
+
+    def is_running(self, job: str) -> bool:
+        """Whether a process of this machine runs a job now."""
+        try:
+            fd = os.open(self._running_path(job), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # it never ran here, or for another user only
+            return False
+        try:
+            return not _lock_at_once(fd, exclusive=False)
+        finally:
+            os.close(fd)
+
+    def _running_path(self, job: str) -> Path:
+        return self.journal_folder / f"{hashlib.sha256(job.encode()).hexdigest()[:16]}.running"
 
 
 def log_of(path: Path) -> Path:

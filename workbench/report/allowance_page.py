@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workbench import display as people
 from workbench.ledger.queries import Row
 from workbench.report import charts
-from workbench.report import figures as people
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table

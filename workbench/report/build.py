@@ -11,8 +11,8 @@ import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from workbench import display as people
 from workbench.ledger.queries import Reader, Row
-from workbench.report import figures as people
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workbench import display as people
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.ledger.queries import Row
 from workbench.ledger.rows import Provenance
 from workbench.report import charts
-from workbench.report import figures as people
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from workbench import display as people
 from workbench.evaluation.attention import KINDS, NEWEST_CALLS, Attention, routes_that_need_attention, told_apart
 from workbench.ledger.queries import Row
 from workbench.report import charts
-from workbench.report import figures as people
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table

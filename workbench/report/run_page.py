@@ -6,15 +6,16 @@ from typing import Any
 
 import msgspec
 
+from workbench import display as people
 from workbench.evaluation.attention import told_apart
 from workbench.evaluation.continuation import recorded_continuation
+from workbench.evaluation.ranking import Ranking, is_on_different_samples, ranking
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.rows import RunNumbers
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report import figures as people
 from workbench.report.build import Frame, Page, colours_of, render, result, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
@@ -82,7 +83,9 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
 
 def verdict(figures: RunFigures) -> str:
     """The run in a few sentences with their numbers."""
-    return " ".join(filter(None, (_answered(figures), _renamed(figures), _best(figures), _cost(figures.numbers))))
+    return " ".join(
+        filter(None, (_answered(figures), _renamed(figures), _best(ranking(figures)), _cost(figures.numbers)))
+    )
 
 
 def _answered(figures: RunFigures) -> str:
@@ -119,58 +122,39 @@ def _renamed(figures: RunFigures) -> str:
     return f"{'; '.join(said)}." if said else ""
 
 
-def _best(figures: RunFigures) -> str:
-    """Who scores best by the first scorer on the samples that all scored models share, and how clearly."""
-    scored = [row for row, _ in figures.scores if row["scored"]]
-    scored = [row for row in scored if row["scorer"] == scored[0]["scorer"]]
-    if not scored:
+def _best(found: Ranking | None) -> str:
+    """Who scores best, and how clearly."""
+    if found is None:
         return ""
-    scorer = scored[0]["scorer"]
-    shared = [(row, interval) for row, interval in figures.shared_scores if row["scorer"] == scorer]
-    if not shared:
-        each = [f"{row['model']} {people.count(row['samples'])}" for row in scored]
-        counts = people.words(each) if len(each) <= _NAMED else f"{_samples_each(scored)} each"
-        return f"“{scorer}” scored no sample for all {len(scored)} models (n: {counts}), so none is called best."
-    best = max((interval for _, interval in shared), key=lambda interval: interval.mean)
-    leading = [row["model"] for row, interval in shared if interval.mean == best.mean]
-    others = [interval for _, interval in shared if interval.mean < best.mean]
-    more = f" and {len(leading) - _NAMED} more" if len(leading) > _NAMED else ""
-    verb = "score" if len(leading) > 1 else "scores"
-    rank = " best" if others else " the same" if len(leading) > 1 else ""
-    where, n = "", f" (n {people.count(best.n)})"
-    if _are_apart(figures, scorer):
-        where = f"on the {people.plural(best.n, 'sample')} that all {len(scored)} scored models share"
-        where, n = f", {where} (of {_samples_each(scored)} each)", ""
-    said = f"{people.words(leading[:_NAMED])}{more} {verb}{rank} by “{scorer}”{where}: {best.mean:.3f}{n}"
-    return f"{said}{_not_clearly_worse(others, best)}."
+    models = len(found.samples)
+    if found.best is None:
+        each = [f"{model} {people.count(samples)}" for model, samples in found.samples.items()]
+        counts = people.words(each) if models <= _NAMED else f"{_samples_each(found)} each"
+        return f"“{found.scorer}” scored no sample for all {models} models (n: {counts}), so none is called best."
+    more = f" and {len(found.leading) - _NAMED} more" if len(found.leading) > _NAMED else ""
+    verb = "score" if len(found.leading) > 1 else "scores"
+    rank = " best" if found.behind else " the same" if len(found.leading) > 1 else ""
+    where, n = "", f" (n {people.count(found.best.n)})"
+    if found.is_partial:
+        where = f", on the {people.plural(found.best.n, 'sample')} that all {models} scored models share"
+        where, n = f"{where} (of {_samples_each(found)} each)", ""
+    said = f"{people.words(found.leading[:_NAMED])}{more} {verb}{rank} by “{found.scorer}”{where}: {found.best.mean:.3f}{n}"
+    return f"{said}{_not_clearly_worse(found)}."
 
 
-def _are_apart(figures: RunFigures, scorer: str) -> bool:
-    """Whether models were scored on different samples: then their means over all of these do not compare."""
-    shared = {row["scorer"]: row["samples"] for row, _ in figures.shared_scores}
-    return any(row["samples"] > shared.get(scorer, 0) for row, _ in figures.scores if row["scorer"] == scorer)
-
-
-def _samples_each(scored: list[Row]) -> str:
-    counts = sorted({row["samples"] for row in scored})
+def _samples_each(found: Ranking) -> str:
+    counts = sorted(found.samples.values())
     return " to ".join(people.count(count) for count in dict.fromkeys((counts[0], counts[-1])))
 
 
-def _not_clearly_worse(others: list[Interval], best: Interval) -> str:
-    unclear = [interval for interval in others if not _clearly_below(interval, best)]
-    if not unclear:
+def _not_clearly_worse(found: Ranking) -> str:
+    if not found.unclear:
         return ""
-    if len(unclear) == len(others):
-        return (
-            "; the other is not clearly worse"
-            if len(others) == 1
-            else f"; none of the {len(others)} others is clearly worse"
-        )
-    return f"; {len(unclear)} of the {len(others)} others {'is' if len(unclear) == 1 else 'are'} not clearly worse"
-
-
-def _clearly_below(one: Interval, other: Interval) -> bool:
-    return one.high is not None and other.low is not None and one.high < other.low
+    if found.behind == 1:
+        return "; the other is not clearly worse"
+    if found.unclear == found.behind:
+        return f"; none of the {found.behind} others is clearly worse"
+    return f"; {found.unclear} of the {found.behind} others {'is' if found.unclear == 1 else 'are'} not clearly worse"
 
 
 def _cost(summary: RunNumbers) -> str:
@@ -217,6 +201,14 @@ def _of(figures: RunFigures, query: str, rows: list[Row], **parameters: Any) -> 
     return Result(query, {"run_id": figures.provenance.run_id, **parameters}, rows)
 
 
+def _bounds(interval: Interval | None) -> str:
+    if interval is None:
+        return people.NOT_KNOWN
+    if interval.low is None or interval.high is None:
+        return "one value has none"
+    return f"{interval.low:.3f} to {interval.high:.3f}"
+
+
 def _tables(figures: RunFigures) -> dict[str, Table]:
     def table(query: str, keys: tuple[str, ...], *columns: Column) -> Table:
         return Table(query, _of(figures, query, figures.tables[query]), keys, columns)
@@ -224,11 +216,11 @@ def _tables(figures: RunFigures) -> dict[str, Table]:
     model = Column("model", "model", "text")
     apart = told_apart(figures.tables["run_served"])
     served = [row | {"apart": row in apart} for row in figures.tables["run_served"]]
-    scores = [row | {"interval": people.bounds(interval)} for row, interval in figures.scores]
+    scores = [row | {"interval": _bounds(interval)} for row, interval in figures.scores]
     shared = [
-        row | {"interval": people.bounds(interval)}
+        row | {"interval": _bounds(interval)}
         for row, interval in figures.shared_scores
-        if _are_apart(figures, row["scorer"])
+        if is_on_different_samples(figures, row["scorer"])
     ]
     return {
         "scores": Table(
@@ -279,7 +271,7 @@ def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
             note = (
                 "Means over n samples with their 95 % interval. Cut, empty and failed answers are unscored, not zero."
             )
-            if _are_apart(figures, scorer):
+            if is_on_different_samples(figures, scorer):
                 title = f"What does each model score by “{scorer}”?"
                 note += " The models were scored on different samples, so these means do not compare."
             table = tables["scores"] if number == 0 else None

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from workbench import display as people
 from workbench.ledger.queries import Row
-from workbench.report import figures as people
 from workbench.report.build import packed_json, write_page
 from workbench.report.tables import outcome_kind
 

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import msgspec
 from markupsafe import Markup, escape
 
+from workbench import display as people
 from workbench.ledger.queries import Row
-from workbench.report import figures as people
 
 _SHOW = {
     "count": people.count,

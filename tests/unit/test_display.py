@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.report import figures
+from workbench import display
 
 
 @pytest.mark.parametrize(
@@ -8,45 +8,45 @@ from workbench.report import figures
     [(None, "not available"), (0.43, "430 ms"), (1.8, "1.80 s"), (125, "2 m 05 s"), (11520, "3 h 12 m"), (0, "0 ms")],
 )
 def test_durations(seconds: float | None, text: str) -> None:
-    assert figures.duration(seconds) == text
+    assert display.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.123456, "0.123"), (12.3456, "12.3"), (1234.5, "1\u202f234"), (None, "not available")]
 )
 def test_three_significant_figures(value: float | None, text: str) -> None:
-    assert figures.significant(value) == text
+    assert display.significant(value) == text
 
 
 def test_counts() -> None:
-    assert figures.count(1234567) == "1\u202f234\u202f567"
-    assert figures.count(None) == "not available"
+    assert display.count(1234567) == "1\u202f234\u202f567"
+    assert display.count(None) == "not available"
 
 
 def test_control_characters_are_seen_and_do_not_act() -> None:
-    assert figures.visible("a\x1b[31mb\x00\u202ec\n") == "a␛[31mb␀⟨U+202E⟩c\n"
+    assert display.visible("a\x1b[31mb\x00\u202ec\n") == "a␛[31mb␀⟨U+202E⟩c\n"
 
 
 def test_long_texts_say_what_was_cut() -> None:
-    assert figures.clipped("x" * 30, 10) == "x" * 10 + "… (20 more characters are in the ledger)"
+    assert display.clipped("x" * 30, 10) == "x" * 10 + "… (20 more characters are in the ledger)"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(None, "not available"), (9748, "9\u202f748"), (28_812, "28.8\u202fk"), (999_820, "1.00\u202fM"), (287_829_300, "288\u202fM"), (3_000_000_000, "3.00\u202fG")]
 )  # fmt: skip
 def test_amounts_have_three_significant_figures(value: int | None, text: str) -> None:
-    assert figures.amount(value) == text
+    assert display.amount(value) == text
 
 
 @pytest.mark.parametrize(
     ("items", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
 )
 def test_lists_in_words(items: list[str], text: str) -> None:
-    assert figures.words(items) == text
+    assert display.words(items) == text
 
 
 def test_percentages_say_when_they_are_nearly_nothing() -> None:
-    assert [figures.percent(value) for value in (None, 0.0, 0.004, 0.79)] == [
+    assert [display.percent(value) for value in (None, 0.0, 0.004, 0.79)] == [
         "not available",
         "0 %",
         "under 1 %",

@@ -1,0 +1,72 @@
+"""`runs` and `show`: what is running, and tables that fit the terminal."""
+
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import COMMAND, Workbench, job, quick, sums
+from workbench.local_platform.config import load_config
+from workbench.local_platform.server import ThreadedServer
+
+
+def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(400))
+        bench.write("job.toml", job("sim/instant", limit=2))
+        process = bench.start("run", "job.toml", "--no-report")
+        while server.platform.statistics.requests.total() < 6:
+            time.sleep(0.01)
+        (run,) = bench.json("runs")
+        assert run["status"] == bench.json("show")["status"] == "running"
+        assert run["answered"] + run["pending"] == 400
+        assert "running" in bench("runs").stdout
+        assert "continue with" not in bench("show").stderr
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert bench.json("runs")[0]["status"] is bench.json("show")["status"] is None
+        assert "not ended" in bench("runs").stdout
+        assert "continue with" in bench("show").stderr
+
+
+def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
+    """What a command prints on a terminal of that width, line by line."""
+    ours, theirs = pty.openpty()
+    environment = bench.environment | {"COLUMNS": str(columns)}
+    subprocess.run([str(COMMAND), *arguments], cwd=bench.folder, env=environment, stdout=theirs, check=True)
+    os.close(theirs)
+    printed = b""
+    try:
+        while part := os.read(ours, 65536):
+            printed += part
+    except OSError:  # everything was read, and nobody has the other end
+        pass
+    os.close(ours)
+    return printed.decode().splitlines()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 140])
+@pytest.mark.parametrize("command", [("runs",), ("show",), ("show", "--calls"), ("usage",), ("usage", "--by", "model")])
+def test_tables_fit_the_terminal(bench: Workbench, columns: int, command: tuple[str, ...]) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
+    bench("run", "job.toml", "--no-report")
+    lines = on_a_terminal(bench, columns, *command)
+    assert max(map(len, lines)) <= max(columns, 80 if command == ("show",) else columns)
+    if command == ("runs",) and columns == 140:
+        assert lines[0].split()[-1] == "score"
+
+
+def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(120))
+    bench.write("job.toml", job("sim/instant"))
+    bench("run", "job.toml", "--no-report")
+    tokens = bench.json("runs")[0]["total_tokens"]
+    assert tokens > 1000
+    assert f" {tokens} " in bench("runs").stdout
+    assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in on_a_terminal(bench, 140, "runs"))
