@@ -1,17 +1,18 @@
 """Batch evaluation and usage tracking for accounts on a multi-model chat platform.
 
-The rooms, in the order in which a prompt passes them:
+The modules, in the order in which a prompt passes through them:
 
-- `job`, `job_file`, `narrowing`: what is asked for; `settings`, `occasions`: where, and when;
+- `job`, `job_file`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`, `environment`, `endpoint`,
+  `occasions`: where, and when;
 - `dataset`, `template`, `prompt`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
-- `session`: a platform that answers, and its models; `local_platform`: the embedded one, which stands alone;
+- `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;
 - `client`: one request over HTTP, and what its reply means; `policy`: what follows from that;
 - `running`: the fan-out with its slots, limits, passes, breakers and guards;
 - `ledger`: the journal, the DuckDB file and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
 - `report`: figures become pages; `frames`: the ledger as tables;
-- `pipeline`: one job all the way; `schedule`: by the clock; `api`, `loops`, `cli`: for Python, and for the
+- `pipeline`: a job from plan to report; `schedule`: timers; `api`, `loops`, `cli`: for Python, and for the
   terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
   share; `demo`, `starter` and `topics`: the files behind three commands.
@@ -35,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for, when it is asked for: `import workbench` itself takes a millisecond."""
+    """Import names when they are first used: `import workbench` itself takes a millisecond."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -39,7 +39,7 @@ _ROWS = "rows given in Python"
 
 
 class Place(TypedDict, total=False):
-    """Which platform and which ledger is meant; by default those that the command line would take."""
+    """Which platform and ledger to use; by default the same as on the command line."""
 
     local: bool
     """The embedded platform, and its ledger `local.duckdb`."""
@@ -52,10 +52,10 @@ class Place(TypedDict, total=False):
 
 
 class Part(TypedDict, total=False):
-    """A job asked for in part; a run of it says so."""
+    """Part of a job; its run records that."""
 
     limit: int | None
-    """The first so many samples."""
+    """Only the first N samples."""
     models: Sequence[str]
     """Only these of the job's models."""
     max_in_flight: int | None
@@ -65,37 +65,37 @@ class What(Place, Part, total=False):
     """Which requests of a job, on which platform."""
 
     fresh: bool
-    """Ask everything again, in a generation of its own."""
+    """Send everything again, in a new generation."""
 
 
 class How(What, total=False):
-    """Everything a run accepts."""
+    """All arguments of a run."""
 
     resume: str | None
     """Continue within the generation of this run."""
     occasion: str | None
-    """Which scheduled time this is, for a job with `run.reuse = "occasion"`."""
+    """The scheduled time to run, for a job with `run.reuse = "occasion"`."""
     fixed: bool
-    """Keep to the limit from the start, instead of adapting to how the platform does."""
+    """Use the full limit from the start, instead of adapting to the platform."""
     report: bool
     """Write the run's page; by default yes."""
     progress: bool | None
-    """Draw a progress bar; by default at a terminal and in a notebook."""
+    """Show a progress bar; by default at a terminal and in a notebook."""
 
 
 class Run:
-    """A run that ended, and what is recorded of it.
+    """A run that ended, and its records.
 
     Args:
-        end: What it left behind.
+        end: Its result.
     """
 
     def __init__(self, end: RunEnd) -> None:
         self.summary: RunSummary = end.summary
         self.notes: tuple[str, ...] = end.notes
-        """What a person should know: an ingest that was deferred, scores or a page that could not be made."""
+        """Messages for people: a deferred ingest, scores or a page that could not be created."""
         self.exit_code: int = end.exit_code
-        """What the command would have ended with."""
+        """The exit code that the command would have."""
 
     @property
     def id(self) -> str:
@@ -113,15 +113,15 @@ class Run:
         return None if self.summary.report is None else Path(self.summary.report)
 
     def scores(self) -> "pandas.DataFrame":
-        """One row a request and scorer; `value` is missing where an answer is unscored."""
+        """One row per request and scorer; `value` is missing where an answer is unscored."""
         return self._frames().scores(self.id)
 
     def answers(self) -> "pandas.DataFrame":
-        """One row a request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
+        """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
         return self._frames().answers(self.id)
 
     def calls(self) -> "pandas.DataFrame":
-        """One row a call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
+        """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
         return self._frames().calls(self.id)
 
     def _frames(self) -> Frames:
@@ -165,7 +165,7 @@ def make_job(
         scorers: Names, or `[[scorers]]` tables.
         folder: What relative paths are relative to; by default the working folder.
         tables: The other tables and keys of a job file: `request`, `run`, `budget`, `tags`, `description`; and `fields`,
-            which column is which part of a sample.
+            which maps the parts of a sample to columns.
 
     Raises:
         InputError: With every fault found.
@@ -188,7 +188,7 @@ def make_job(
     try:
         text = tomli_w.dumps(written)
     except (TypeError, ValueError) as error:
-        raise InputError(Fault(f"the job {name!r}", f"a value has no place in a job file: {error}")) from error
+        raise InputError(Fault(f"the job {name!r}", f"a value cannot be written to a job file: {error}")) from error
     job = parse_job(text, where / f"{name} {MADE_IN_PYTHON}")
     return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
 
@@ -213,13 +213,13 @@ async def plan_async(job: Job, **what: Unpack[What]) -> RunPlan:
 
 
 def run(job: Job, **how: Unpack[How]) -> Run:
-    """Run a job: send what has no answer yet, record, score, report.
+    """Run a job: send requests without an answer, record, score, report.
 
     Ctrl-C, or an interrupted cell, sends nothing more and waits for what is in flight; a second one cancels that. The run
     then ends as `interrupted`, and the same call resumes it.
 
     Raises:
-        WorkbenchError: Before anything is sent, if anything about the job is wrong; a run that went wrong is returned.
+        WorkbenchError: Before anything is sent, if the job has an error; a failed run is returned.
     """
     interrupts = Interrupts()
     return on_a_loop(partial(_run, job, how, interrupts), interrupts)
@@ -232,7 +232,7 @@ async def run_async(job: Job, **how: Unpack[How]) -> Run:
 
 def ask(model: str, text: str, *, system: str | None = None, request: Mapping[str, Any] | None = None,
         **place: Unpack[Place]) -> str | None:  # fmt: skip
-    """Ask a model once, anew each time, record that as a run of the job `ask`, and return the answer's text.
+    """Send one prompt, never reusing an answer, record it as a run of the job `ask`, and return the answer's text.
 
     Args:
         model: Its id.
@@ -317,7 +317,7 @@ def _table(given: Any, key: str) -> dict[str, Any]:
 
 
 def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
-    """Samples that are given themselves; None where a file or a table is named."""
+    """Samples given as rows; None for a file or a table."""
     if isinstance(dataset, str | Path | Mapping):
         return None
     if hasattr(dataset, "to_json"):  # a pandas table, whose missing values become null
@@ -325,7 +325,7 @@ def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
     rows = tuple(dataset)
     if not all(isinstance(row, Mapping) for row in rows):
         problem = "expected a file, a [dataset] table, or samples as dictionaries"
-        raise InputError(Fault("dataset", problem, 'of several files: {"path": [...]}'))
+        raise InputError(Fault("dataset", problem, 'for several files: {"path": [...]}'))
     return tuple(dict(row) for row in rows)
 
 

@@ -88,7 +88,7 @@ def clipped(text: str | None, most: int) -> str:
 
 
 def visible(text: str) -> str:
-    """A text with its control characters as signs, so that none acts: ESC becomes ␛, a direction override its name."""
+    """A text with control characters made visible and harmless: ESC becomes ␛, a direction override its code."""
     return text.translate(_SIGNS)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from workbench.errors import ExitCode, WorkbenchError
 
 BASE_GENERATION = "base"
-"""Of the answers that every run of a job reuses."""
+"""The generation of the answers that every run of a job reuses."""
 
 
 class RunStatus(StrEnum):
@@ -19,11 +19,11 @@ class RunStatus(StrEnum):
     COMPLETE = "complete"
     """Every request is answered, or failed in a way that no rerun changes."""
     INCOMPLETE = "incomplete"
-    """Something is pending, or failed and worth asking again."""
+    """Something is pending, or failed and worth retrying."""
     STOPPED = "stopped"
     """A budget, a deadline or a guard ended it before everything was sent."""
     INTERRUPTED = "interrupted"
-    """A signal did."""
+    """A signal ended it."""
     GATE_FAILED = "gate_failed"
     """Every request is answered, and a quality gate was not met."""
 
@@ -35,7 +35,7 @@ EXIT_CODES = {
     RunStatus.INTERRUPTED: ExitCode.INTERRUPTED,
     RunStatus.GATE_FAILED: ExitCode.GATE_NOT_MET,
 }
-"""Of a run of this status, unless what ended it has a code of its own."""
+"""Of a run with this status, unless what ended it has its own code."""
 
 
 class TokenSums(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class TokenSums(msgspec.Struct, frozen=True):
     completion_tokens: int | None
     total_tokens: int | None
     calls_without_usage: int | None
-    """Answers that came without any."""
+    """Answers without reported usage."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     job: str
     status: RunStatus | None
-    """None while it goes on, and where it was killed."""
+    """None while it is in progress, or if it was killed."""
     reason: str | None
     """Why it ended before everything was answered."""
     planned: int
@@ -82,7 +82,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailedRoute(msgspec.Struct, frozen=True):
-    """A route that a run could not finish with."""
+    """A route whose requests a run could not finish."""
 
     model: str
     state: str
@@ -96,16 +96,16 @@ class FailedRoute(msgspec.Struct, frozen=True):
 
 
 class RunEnd(msgspec.Struct, frozen=True):
-    """What a run left behind."""
+    """The result of a run."""
 
     summary: RunSummary
     exit_code: int
     error: WorkbenchError | None
-    """What stopped it from outside."""
+    """The error that stopped it."""
     notes: tuple[str, ...]
-    """What a person should know of the ingests, scores and pages."""
+    """Messages for people about ingests, scores and pages."""
     told_to_stop: bool
-    """Whether a signal came, whatever had ended the sending before; nothing further should be begun."""
+    """Whether a signal came, whatever had ended the sending before; nothing further should be started."""
     failed_routes: tuple[FailedRoute, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def occasion_generation(job: str, occasion: str) -> str:
 
 
 def continuation(job_path: str, options: Sequence[str], occasion: str | None = None, resume: str | None = None) -> str:
-    """The whole command that asks what a run left, to be typed into a shell.
+    """The whole command that sends what a run left, ready for a shell.
 
     Args:
         job_path: Its job file.

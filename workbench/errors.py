@@ -16,7 +16,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a command ends with; 128 and more are of signals."""
+    """The exit code of a command; 128 and above are for signals."""
 
     DONE = 0
     FAULT_OF_OURS = 1
@@ -42,7 +42,7 @@ class Fault:
     Args:
         where: File, line and field, as far as known (`jobs/a.toml:12: run.max_in_flight`).
         problem: What is wrong and what was expected.
-        hint: The nearest right thing, or the next command to type; may be empty.
+        hint: The closest valid value, or the next command to run; may be empty.
     """
 
     where: str
@@ -55,7 +55,7 @@ class Fault:
 
 
 class WorkbenchError(Exception):
-    """A command cannot go on; `exit_code` is what the process ends with."""
+    """A command cannot continue; `exit_code` is that of the process."""
 
     exit_code: int = ExitCode.FAULT_OF_OURS
 
@@ -95,7 +95,7 @@ class UnreachableError(WorkbenchError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which other known name comes closest to `word`, as a hint; empty when none is near."""
+    """The known name closest to `word`, as a hint; empty if none is close."""
     import difflib  # for a word that is wrong
 
     folded = {name.casefold(): name for name in known if name != word}

@@ -1,24 +1,27 @@
-"""A ledger as tables for a notebook: pandas or Arrow, with what a run that goes on has journalled so far."""
+"""A ledger as tables for a notebook: pandas or Arrow, including what a run in progress has journalled so far."""
 
+import json
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
+from workbench.ledger.rows import JobOfRun
 from workbench.session import Where, ledger_to_read
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-Name = Literal["runs", "calls", "answers", "scores", "usage"]
+Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
 _ALL_RUNS = 2**62
 
 
 class Frames:
-    """Tables of a ledger, read anew at every call and let go at once: a run is never kept waiting.
+    """Tables of a ledger, read afresh at every call and released at once: a run never has to wait.
 
-    Token counts and latencies are as recorded, missing where unknown; times are UTC; a unit stands at the end of a name.
+    Token counts and latencies are as recorded, missing where unknown; times are UTC; names end with their unit.
 
     Args:
         ledger: Path of the DuckDB file; by default the one in the folder.
@@ -36,28 +39,40 @@ class Frames:
         return f"Frames({str(self._ledger.path)!r})"
 
     def runs(self) -> "pandas.DataFrame":
-        """One row a run, newest first: status, what became of its requests, `total_tokens`, `duration_s`."""
+        """One row per run, newest first: status, how its requests ended, tokens, `parameters` of its requests as JSON."""
         return self._pandas("runs", None)
 
     def calls(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row a call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens.
-
-        Args:
-            run: Only the calls of this run: its id, the beginning of it, or `last`.
-        """
+        """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens, `tags`."""
         return self._pandas("calls", run)
 
     def answers(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row a request of a run, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
-        return self._pandas("answers", run)
+        """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it.
+
+        Every further column of the dataset is one of `metadata.NAME`.
+        """
+        import pandas
+
+        frame = self._pandas("answers", run)
+        metadata = [{} if pandas.isna(text) else json.loads(text) for text in frame.pop("metadata")]
+        names = dict.fromkeys(name for row in metadata for name in row)
+        return frame.assign(**{f"metadata.{name}": [row.get(name) for row in metadata] for name in names})
 
     def scores(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row a run, request and scorer; `value` is missing where an answer is unscored."""
+        """One row per run, request and scorer; `value` is missing where an answer is unscored."""
         return self._pandas("scores", run)
 
     def usage(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row a UTC day, run and model: tokens reported, and the calls whose draw is unknown."""
+        """One row per day, run and model: tokens reported, and the calls whose usage is unknown."""
         return self._pandas("usage", run)
+
+    def tool_calls(self, run: str | None = None) -> "pandas.DataFrame":
+        """One row per tool call of an answer; `arguments` verbatim."""
+        return self._pandas("tool_calls", run)
+
+    def tags(self, run: str | None = None) -> "pandas.DataFrame":
+        """One row per run and tag, to join with the others on `run_id`."""
+        return self._pandas("tags", run)
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.
@@ -75,9 +90,22 @@ class Frames:
         with reading(self._ledger) as reader:
             found = None if run is None else find_run(reader, run)
             parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": found}
-            return reader.arrow(name, **parameters)
+            table = reader.arrow(name, **parameters)
+            if name == "runs":
+                texts = {job.run_id: job.job_toml for job in reader.all(JobOfRun)}
+                table = _with_parameters(table, texts)
+            return table
 
     def _pandas(self, name: Name, run: str | None) -> "pandas.DataFrame":
         import pandas
 
         return self.arrow(name, run).to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def _with_parameters(runs: "pyarrow.Table", job_files: dict[str, str]) -> "pyarrow.Table":
+    """Runs with what their job files say of every request, as JSON."""
+    import pyarrow
+
+    requests = [tomllib.loads(job_files[run_id]).get("request", {}) for run_id in runs.column("run_id").to_pylist()]
+    parameters = [json.dumps(request, default=str) for request in requests]
+    return runs.append_column("parameters", pyarrow.array(parameters, pyarrow.string()))

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.endings import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError, nearest
 from workbench.job_file import (
     UNSET,
@@ -24,14 +25,12 @@ from workbench.job_file import (
     ScorerTable,
     scorer_label,
 )
-from workbench.strict import PathTo, Problem, convert, faults, read_toml
+from workbench.request_fields import request_problems, tools_from
+from workbench.strict import Problem, convert, faults, located, read_toml, shown
 
 GATEWAY_LIMIT_S = 300.0
-_SWALLOWED = frozenset(
-    "user metadata params files variables features chat_id id parent_id folder_id filter_ids background_tasks "
-    "session_id model_item extra_body".split()
-)
-_OURS = frozenset({"model", "messages", "stream", "stream_options", "n"})
+_MOST_NAME_CHARS = 100
+_ONE_ANSWER = "each request asks for one answer; repeat it with run.epochs"
 
 
 class ModelSpec(msgspec.Struct, frozen=True):
@@ -71,6 +70,17 @@ class Job(msgspec.Struct, frozen=True):
     """How it was narrowed for this run, in words; see `workbench.narrowing`."""
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The models that it names one by one."""
+        return tuple(spec.id for spec in self.models or () if not spec.is_glob)
+
+    def where(self, *place: str | int) -> str:
+        """A key of the file as messages name it, with its line."""
+        if self.rows is not None or self.path.endswith(MADE_IN_PYTHON):  # what it was written from is not a file
+            return located(place, "", "").removeprefix(": ")
+        return located(place, self.text, self.path)
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the file, as 64 hexadecimal digits."""
         return hashlib.sha256(self.text.encode()).hexdigest()
@@ -84,7 +94,7 @@ class Job(msgspec.Struct, frozen=True):
         """
         if self.schedule is None:
             example = '[schedule] with on_calendar = "Mon..Fri 02:00", or cron = "0 2 * * 1-5"'
-            raise InputError(Fault(f"{self.path}: schedule", "the job has no such table", example))
+            raise InputError(Fault(self.where("schedule"), "the job has no [schedule] table", example))
         return self.schedule
 
 
@@ -116,7 +126,10 @@ def parse_job(text: str, path: Path) -> Job:
     data = read_toml(text, source)
     problems = _not_built_yet(data)
     written, more = convert(data, JobFile)
-    problems += more
+    problems += [
+        problem._replace(hint=_ONE_ANSWER) if problem.path[-1:] == ("n",) and "unknown" in problem.text else problem
+        for problem in more
+    ]
     if written is not None:
         problems += _contradictions(written, path.parent)
     if written is None or problems:
@@ -140,22 +153,17 @@ def parse_job(text: str, path: Path) -> Job:
     )
 
 
-def job_schema() -> dict[str, Any]:
-    """The JSON Schema of a job file, for completion in editors."""
-    return msgspec.json.schema(JobFile)
-
-
 def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
     """Name, and take out, what a later version will understand."""
     found: list[Problem] = []
     if data.pop("gates", None) is not None:
-        found.append(Problem(("gates",), "not built yet: this version refuses the table rather than ignore it"))
+        found.append(Problem(("gates",), "not supported yet: this version rejects the table rather than ignoring it"))
     budget = data.get("budget")
     if isinstance(budget, dict):
         for name in ("allowance_units", "window_share"):
             if budget.pop(name, None) is not None:
                 found.append(
-                    Problem(("budget", name), "not built yet: this version refuses the key rather than ignore it")
+                    Problem(("budget", name), "not supported yet: this version rejects the key rather than ignoring it")
                 )
     return found
 
@@ -163,17 +171,15 @@ def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
 def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
     """What each key allows by itself and the keys together do not."""
     found: list[Problem] = []
+    found += _name_faults(job.name)
+    found += _prompt_faults(job)
     if not job.dataset.path:
-        found.append(Problem(("dataset", "path"), "names no file"))
+        found.append(Problem(("dataset", "path"), "must name at least one file"))
     try:
         limit_range(job.dataset.limit)
     except ValueError as error:
         found.append(Problem(("dataset", "limit"), str(error)))
-    if job.prompt.messages and job.prompt.template != PromptTable().template:
-        found.append(Problem(("prompt", "template"), "give either template or messages, not both"))
-    if job.prompt.messages and job.prompt.system is not None:
-        found.append(Problem(("prompt", "system"), "with prompt.messages, make the system prompt one of them"))
-    found += _request_faults(job.request, ("request",), folder)
+    found += request_problems(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
     found += _scorer_faults(job.scorers)
     if job.schedule is not None:
@@ -181,11 +187,29 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
 
         found += [Problem(("schedule", key), text) for key, text in problems(job.schedule)]
         if job.run.reuse != "occasion":
-            text = 'needs run.reuse = "occasion": otherwise each occasion would take the answers of the one before'
+            text = 'needs run.reuse = "occasion": otherwise each occasion would reuse the answers of the previous one'
             found.append(Problem(("schedule",), text))
     if job.budget.total_tokens is not None and not _all_capped(job):
         text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
         found.append(Problem(("budget", "total_tokens"), text))
+    return found
+
+
+def _name_faults(name: str | None) -> list[Problem]:
+    if name is None or (name.strip() and name.isprintable() and len(name) <= _MOST_NAME_CHARS):
+        return []
+    return [Problem(("name",), f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(name)}")]
+
+
+def _prompt_faults(job: JobFile) -> list[Problem]:
+    found: list[Problem] = []
+    prompt = job.prompt
+    if prompt.messages and prompt.template != PromptTable().template:
+        found.append(Problem(("prompt", "template"), "give either template or messages, not both"))
+    if prompt.messages and prompt.system is not None:
+        found.append(Problem(("prompt", "system"), "with prompt.messages, make the system prompt one of them"))
+    if not prompt.template.strip():
+        found.append(Problem(("prompt", "template"), "is empty", 'the default is "{{ input }}"'))
     return found
 
 
@@ -204,7 +228,7 @@ def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:
     labels = [scorer_label(scorer) for scorer in scorers]
     for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
         if label in labels[:number]:
-            found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it a label of its own"))
+            found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
         if isinstance(scorer, Numeric):
             for name in ("tolerance", "relative_tolerance"):
                 if not math.isfinite(getattr(scorer, name)):
@@ -220,69 +244,18 @@ def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:
 def _model_faults(models: Any, folder: Path) -> list[Problem]:
     if models == "visible":
         return []
-    found: list[Problem] = [] if models else [Problem(("models",), "names no model")]
+    found: list[Problem] = [] if models else [Problem(("models",), "must name at least one model")]
     seen: set[str] = set()
     for number, entry in enumerate(models):
         name = entry if isinstance(entry, str) else entry.id or entry.id_glob
         if not isinstance(entry, str):
             if (entry.id is None) == (entry.id_glob is None):
                 found.append(Problem(("models", number), "give either id or id_glob"))
-            found += _request_faults(entry, ("models", number), folder)
+            found += request_problems(entry, ("models", number), folder)
         if name in seen:
             found.append(Problem(("models", number), f"{name!r} is given twice"))
         seen.add(name or "")
     return found
-
-
-def _request_faults(fields: RequestFields, place: PathTo, folder: Path) -> list[Problem]:
-    found: list[Problem] = []
-    if fields.tools is not UNSET and fields.tools_path is not UNSET:
-        found.append(Problem((*place, "tools_path"), "give either tools or tools_path, not both"))
-    if isinstance(fields.tools_path, str):
-        try:
-            _tools_from(folder / fields.tools_path)
-        except ValueError as error:
-            found.append(Problem((*place, "tools_path"), str(error)))
-    if isinstance(fields.tool_choice, str) and fields.tool_choice not in ("auto", "none", "required"):
-        found.append(
-            Problem(
-                (*place, "tool_choice"),
-                f"expected auto, none, required or a table, found {fields.tool_choice!r}",
-            )
-        )
-    for name in RequestFields.__struct_fields__:
-        if _has_no_json(getattr(fields, name)):
-            found.append(Problem((*place, name), "holds inf or nan, which JSON cannot carry"))
-    return found + _extra_faults(fields, place)
-
-
-def _extra_faults(fields: RequestFields, place: PathTo) -> list[Problem]:
-    found: list[Problem] = []
-    for name in fields.extra if isinstance(fields.extra, dict) else ():
-        if name in _OURS:
-            found.append(Problem((*place, "extra", name), "the workbench sets this field itself"))
-        elif name in _SWALLOWED:
-            found.append(
-                Problem(
-                    (*place, "extra", name),
-                    "the platform takes this name for itself; the model would never see it",
-                )
-            )
-        elif name in RequestFields.__struct_fields__:
-            found.append(Problem((*place, "extra", name), f"write it as {place[0]}.{name}"))
-    return found
-
-
-def _has_no_json(value: Any) -> bool:
-    match value:
-        case float():
-            return not math.isfinite(value)
-        case list():
-            return any(map(_has_no_json, value))
-        case dict():
-            return any(map(_has_no_json, value.values()))
-        case _:
-            return False
 
 
 def limit_range(limit: int | str | None) -> tuple[int, int | None]:
@@ -308,7 +281,7 @@ def _fields(fields: RequestFields, folder: Path) -> dict[str, Any]:
         if name not in ("extra", "tools_path") and (value := getattr(fields, name)) is not UNSET
     }
     if isinstance(fields.tools_path, str):
-        given["tools"] = _tools_from(folder / fields.tools_path)
+        given["tools"] = tools_from(folder / fields.tools_path)
     return given | (fields.extra if isinstance(fields.extra, dict) else {})
 
 
@@ -324,15 +297,8 @@ def _spec(entry: str | ModelTable, folder: Path) -> ModelSpec:
     )
 
 
-def _tools_from(path: Path) -> list[dict[str, Any]]:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a JSON list of tools: {error}") from error
-
-
 def _near_jobs(path: Path) -> str:
     folder = path.parent
+    if path.with_name(f"{path.name}.toml").is_file():
+        return f"did you mean '{path.name}.toml'?"
     return nearest(path.name, [entry.name for entry in folder.glob("*.toml")]) if folder.is_dir() else ""

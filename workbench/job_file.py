@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 MAX_IN_FLIGHT = 63
+MOST_TOKENS = 10_000_000
+"""Of one answer: far beyond any model, so that a slip of the finger is noticed."""
 
 InFlight = Annotated[
     int,
@@ -20,89 +22,126 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FieldNames(Table, frozen=True):
-    """`dataset.fields`: our name = the dataset's column."""
+    """`[dataset.fields]`: our name = the dataset's column."""
 
     input: str | None = None
+    """The prompt, or what the template uses; a column `input` or `messages` needs no mapping."""
     target: str | list[str] | None = None
-    """A list of columns gives a list of accepted targets."""
+    """What is right; a list of columns gives a list of accepted targets."""
     choices: str | list[str] | None = None
-    """One column that holds a list, or a list of columns that hold an option each."""
+    """The options: one column that holds a list, or a list of columns that hold an option each."""
     id: str | None = None
+    """The sample's name; by default the row number."""
     tools: str | None = None
+    """OpenAI-style tools of the sample's own, in place of the job's."""
 
 
 class DatasetTable(Table, frozen=True):
     """`[dataset]`: where the samples come from, and which of them are taken."""
 
     path: str | list[str]
+    """A file, a glob, or a list of them, relative to the job file."""
     format: Literal["jsonl", "json", "csv", "tsv", "parquet"] | None = None
+    """By default told from the content."""
     fields: FieldNames = FieldNames()
+    """Which columns hold input, target, choices, id and tools."""
     limit: int | str | None = None
+    """The first so many rows, or a range such as "10-20"."""
     sample_ids: list[str] = []
+    """Only samples whose id matches one of these globs."""
     shuffle_seed: int | None = None
+    """Draws the rows of `limit` at random, the same ones for the same seed."""
 
 
 class PromptMessage(Table, frozen=True):
     """One templated message."""
 
     role: Literal["system", "user", "assistant", "developer"]
+    """Who says it."""
     content: str
+    """A Jinja template over the sample's fields."""
 
 
 class PromptTable(Table, frozen=True):
     """`[prompt]`: Jinja templates over a sample's fields."""
 
     system: str | None = None
+    """A template of the system prompt."""
     template: str = "{{ input }}"
+    """A template of the user's message; a sample that is a list of messages is sent as it is."""
     messages: list[PromptMessage] = []
+    """Several templated messages, in place of `system` and `template`."""
 
 
 class RequestFields(Table, frozen=True):
-    """Body fields of a request; what is not given is not sent."""
+    """`[request]`: body fields of a request; what is not given is not sent."""
 
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | Unset = UNSET
-    max_completion_tokens: Annotated[int, msgspec.Meta(ge=1)] | Unset = UNSET
-    temperature: Annotated[float, msgspec.Meta(ge=0)] | Unset = UNSET
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENS)] | Unset = UNSET
+    """The most tokens that an answer may have, reasoning included."""
+    max_completion_tokens: Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENS)] | Unset = UNSET
+    """The same under its newer name."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | Unset = UNSET
+    """0 for the most likely words, 2 for the least."""
     top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | Unset = UNSET
+    """Sample from the words that make up this share of the probability."""
     stop: str | list[str] | Unset = UNSET
+    """Texts at which an answer ends."""
     seed: int | Unset = UNSET
-    presence_penalty: float | Unset = UNSET
-    frequency_penalty: float | Unset = UNSET
+    """For routes that can repeat an answer."""
+    presence_penalty: Annotated[float, msgspec.Meta(ge=-2, le=2)] | Unset = UNSET
+    """Above 0: avoid words that occurred."""
+    frequency_penalty: Annotated[float, msgspec.Meta(ge=-2, le=2)] | Unset = UNSET
+    """Above 0: avoid words the more often they occurred."""
     response_format: dict[str, Any] | Unset = UNSET
+    """{type = "json_object"}, or a JSON schema."""
     tools: list[dict[str, Any]] | Unset = UNSET
+    """OpenAI-style tools; nothing executes what a model calls."""
     tools_path: str | Unset = UNSET
+    """A JSON file with such tools."""
     tool_choice: str | dict[str, Any] | Unset = UNSET
+    """auto, none, required, or {type = "function", function = {name = "…"}}."""
     tool_ids: list[str] | Unset = UNSET
+    """Ids of tools that the platform has; they run only for streamed answers, which the workbench does not ask for."""
     parallel_tool_calls: bool | Unset = UNSET
+    """Whether an answer may call several tools."""
     extra: dict[str, Any] | Unset = UNSET
+    """Any further body fields."""
 
 
 class ModelTable(RequestFields, frozen=True):
-    """One `[[models]]` entry: an id or a glob, its limits, and body fields of its own."""
+    """`[[models]]`: an id or a glob, its limits, and body fields that override those of `[request]`."""
 
     id: str | None = None
+    """A model's id, verbatim."""
     id_glob: str | None = None
+    """Every visible model whose id matches, such as "lab/*"."""
     max_in_flight: InFlight | None = None
+    """Requests in flight to this model, within the run's limit."""
     gateway_limit_s: Seconds | None = None
+    """How long the platform's gateway waits for this model, in s."""
 
 
 class RunTable(Table, frozen=True):
-    """`[run]`: how the fan-out goes."""
+    """`[run]`: how the requests are sent."""
 
     epochs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
+    """How often every sample is asked."""
     max_in_flight: InFlight = 8
+    """Requests in flight, over all models; a run adapts within it."""
     reuse: Literal["always", "occasion"] = "always"
     """Which earlier answers count: any, or only those of the same occasion (`workbench run --occasion`)."""
-    on_fallback: Literal["accept", "exclude", "fail"] | None = None
+    on_fallback: Literal["accept"] | None = None
+    """What to do with the answer of another route than asked: "accept" counts and marks it, the only choice so far."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
     """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""
     passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2
     """How many attempts a request may have in a run; 1 never sends again."""
     gateway_limit_s: Seconds | None = None
+    """How long the platform's gateway waits for a model, in s; by default 300."""
     deadline_s: Seconds | None = None
-    """After so long a run sends nothing more, and waits for what is in flight."""
+    """After this time a run sends nothing more, and waits for what is in flight."""
     request_deadline_s: Seconds | None = None
-    """A request is not sent again later than so long after it was first sent."""
+    """A request is not sent again later than this after it was first sent."""
     patience_s: Seconds | None = None
     """How long a run waits when nothing but paused routes is left; by default 90 s, 900 s for an occasion."""
     max_reply_bytes: Annotated[int, msgspec.Meta(ge=2**16)] | None = None
@@ -112,52 +151,62 @@ class RunTable(Table, frozen=True):
 
 
 class BudgetTable(Table, frozen=True):
-    """`[budget]`: what a run may send and draw; tokens are reserved before a request is sent and settled to its usage."""
+    """`[budget]`: what a run may send and use; tokens are reserved before a request is sent and settled to its usage."""
 
     requests: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The most requests that a run sends."""
     total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The most tokens that a run uses; needs `max_tokens`."""
 
 
 class ScheduleTable(Table, frozen=True):
-    """`[schedule]`: when a job is to be asked anew; `workbench schedule` makes a timer or crontab lines of it."""
+    """`[schedule]`: when a job is asked again; `workbench schedule` makes a timer or crontab lines of it."""
 
     on_calendar: str | list[str] | None = None
-    """Calendar events as systemd writes them; of a list, whichever comes."""
+    """Calendar events in systemd's syntax; of a list, whichever comes first."""
     cron: str | None = None
-    """The five time fields of a crontab."""
+    """The five time fields of a crontab line."""
     catch_up: bool = True
-    """Whether the newest occasion is made up for when the machine was off, or busy with the one before."""
+    """Whether a missed occasion runs late, when the machine was off or busy with the previous one."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=100)] = 3
-    """How often an occasion that ended incomplete is gone on with before it is left."""
+    """How often an occasion that ended incomplete is continued before it is left."""
 
 
 class Exact(Table, frozen=True, tag_field="name", tag="exact"):
     """The answer equals a target."""
 
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
     ignore_case: bool = False
+    """Compare without regard to capitals."""
     ignore_punctuation: bool = False
+    """Compare without punctuation."""
 
 
 class Includes(Table, frozen=True, tag_field="name", tag="includes"):
     """The answer contains a target."""
 
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
     ignore_case: bool = True
+    """Search without regard to capitals."""
 
 
 class Pattern(Table, frozen=True, tag_field="name", tag="pattern"):
     """A regular expression finds the answer; its first group is compared with the target when there is one."""
 
     pattern: str
+    """The regular expression."""
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
     ignore_case: bool = True
+    """Search without regard to capitals."""
 
     def groups(self) -> int:
         """How many groups the expression has.
 
         Raises:
-            ValueError: It is no regular expression.
+            ValueError: It is not a regular expression.
         """
         import regex  # takes 10 ms, and few jobs have such a scorer
 
@@ -171,30 +220,36 @@ class Numeric(Table, frozen=True, tag_field="name", tag="numeric"):
     """The last number of the answer is near enough to the target's."""
 
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
     tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """How far the number may be from the target's."""
     relative_tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """The same as a share of the target's number."""
 
 
 class Choice(Table, frozen=True, tag_field="name", tag="choice"):
     """The letter chosen is the target's."""
 
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
 
 
 class JsonFields(Table, frozen=True, tag_field="name", tag="json"):
     """The share of the target object's fields that the answer's JSON object has right."""
 
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
     whole: bool = False
-    """1 only when every field is right, else 0."""
+    """Score 1 only when every field is right, else 0."""
 
 
 class CalledTool(Table, frozen=True, tag_field="name", tag="tool_call"):
     """A tool call has the target's name and arguments: target `{"name": …, "arguments": {…}}`."""
 
     label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
     name_only: bool = False
-    """Whatever the arguments are."""
+    """Accept any arguments."""
 
 
 ScorerTable = Exact | Includes | Pattern | Numeric | Choice | JsonFields | CalledTool
@@ -204,16 +259,27 @@ class JobFile(Table, frozen=True):
     """A job file as it is written."""
 
     dataset: DatasetTable
+    """Where the samples come from."""
     models: Literal["visible"] | list[str | ModelTable]
+    """Ids, `[[models]]` tables, or "visible" for every model that the account sees."""
     name: str | None = None
+    """By default the file's name without its ending."""
     description: str = ""
+    """For people."""
     tags: dict[str, str] = {}
+    """Names and values under which its usage is summed up."""
     prompt: PromptTable = PromptTable()
+    """What is asked."""
     request: RequestFields = RequestFields()
+    """Body fields of every request."""
     run: RunTable = RunTable()
+    """How the requests are sent."""
     budget: BudgetTable = BudgetTable()
+    """What a run may use."""
     scorers: list[ScorerTable] = []
+    """How answers are scored."""
     schedule: ScheduleTable | None = None
+    """When it is asked again."""
 
 
 def scorer_label(scorer: ScorerTable) -> str:

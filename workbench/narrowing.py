@@ -1,4 +1,4 @@
-"""A job asked for in part: fewer samples, some of its models, fewer requests in flight."""
+"""Part of a job: fewer samples, some of its models, fewer requests in flight."""
 
 import fnmatch
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ def narrowed(
 
     Args:
         job: All of it.
-        limit: At most so many samples, the first of those that the job takes.
+        limit: At most this many samples, the first of those that the job takes.
         models: Only these; each must be one that the job asks, or match one of its globs.
-        max_in_flight: At most so many requests in flight.
+        max_in_flight: At most this many requests in flight.
 
     Raises:
         InputError: A model is not the job's, or a number is out of bounds.
@@ -32,9 +32,11 @@ def narrowed(
     if max_in_flight is not None:
         if not 1 <= max_in_flight <= MAX_IN_FLIGHT:
             raise InputError(Fault("max_in_flight", f"expected 1 to {MAX_IN_FLIGHT}, found {max_in_flight}"))
-        at_most = min(max_in_flight, job.run.max_in_flight)
-        run = msgspec.structs.replace(job.run, max_in_flight=at_most)
-        job, said = msgspec.structs.replace(job, run=run), [*said, f"at most {at_most} in flight"]
+        if max_in_flight > job.run.max_in_flight:
+            problem = f"{max_in_flight} is more than the job's run.max_in_flight, {job.run.max_in_flight}"
+            raise InputError(Fault("max_in_flight", problem, "raise it in the job"))
+        run = msgspec.structs.replace(job.run, max_in_flight=max_in_flight)
+        job, said = msgspec.structs.replace(job, run=run), [*said, f"at most {max_in_flight} in flight"]
     return msgspec.structs.replace(job, narrowed=", ".join(said)) if said else job
 
 
@@ -54,8 +56,8 @@ def _only(job: Job, models: Sequence[str]) -> Job:
         spec = next((spec for spec in job.models if _asks(spec, name)), None)
         if spec is None:
             asked = [each.id for each in job.models]
-            problem = f"the job does not ask {name!r}"
-            raise InputError(Fault("model", problem, nearest(name, asked) or f"it asks {', '.join(asked)}"))
+            problem = f"{name!r} is not one of the job's models"
+            raise InputError(Fault("model", problem, nearest(name, asked) or f"its models: {', '.join(asked)}"))
         chosen.append(msgspec.structs.replace(spec, id=name, is_glob=False))
     return msgspec.structs.replace(job, models=tuple(chosen))
 

@@ -50,7 +50,7 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
             yield "cron", f"{schedule.cron!r} is not a valid crontab schedule: {fault}; {expected}"
         return
     if not _lines(schedule):
-        yield "on_calendar", "names no moment"
+        yield "on_calendar", "must name at least one time"
     for line in _lines(schedule):
         fault = _calendar_fault(line)
         if fault:
@@ -115,7 +115,7 @@ def as_crontab_times(schedule: ScheduleTable) -> list[str]:
     """The schedule as the time fields of crontab lines.
 
     Raises:
-        ValueError: A crontab has no words for it.
+        ValueError: A crontab cannot express it.
     """
     return (
         [" ".join(schedule.cron.split())]
@@ -128,12 +128,12 @@ def _crontab_time(line: str) -> str:
     try:
         event = BaseIterator(line, datetime(2000, 1, 1))  # noqa: DTZ001 - only taken apart
     except OnCalendarError as error:  # it was understood with a zone
-        raise ValueError(f"{line!r} names a time zone, and a crontab keeps this machine's") from error
+        raise ValueError(f"{line!r} names a time zone, but a crontab uses this machine's") from error
     if event.seconds != {0} or len(event.years) != _ALL_YEARS or event.any_reverse_day:
-        raise ValueError(f"a crontab has neither seconds, years nor last days of a month, and {line!r} names one")
+        raise ValueError(f"a crontab supports no seconds, years or last days of a month, but {line!r} uses one")
     days, weekdays = _listed(event.days, 31, _field), _listed({day + 1 for day in event.weekdays}, 7, _field)
     if days != "*" and weekdays != "*":
-        raise ValueError(f"a crontab takes days and weekdays of {line!r} as either of them, systemd as both")
+        raise ValueError(f"with the days and weekdays of {line!r}, a crontab matches either, systemd only both")
     months, hours = _listed(event.months, 12, _field), _listed(event.hours, 24, _field)
     return f"{_listed(event.minutes, 60, _field)} {hours} {days} {months} {weekdays}"
 
@@ -169,26 +169,26 @@ def _cron_fault(cron: str) -> str:
     if len(cron.split()) != 5 or not cron.isprintable():
         return f"{len(cron.split())} fields"
     if "#" in cron or "L" in cron.upper().replace("JUL", ""):
-        return "a crontab knows neither L nor #"
+        return "a crontab supports neither L nor #"
     for field in cron.split():
         for part in field.split(","):
             values, _, step = part.partition("/")
             if step and (values != "*" and "-" not in values):
-                return f"{part!r} has a step and no range"
+                return f"{part!r} has a step but no range"
     try:
         next(CronSim(cron, datetime.now(UTC)))
     except (CronSimError, StopIteration, OverflowError) as error:
-        return str(error) or "it never comes"
+        return str(error) or "it never occurs"
     return ""
 
 
 def _calendar_fault(line: str) -> str:
     if not line.isprintable():
-        return "it has a character that is none of text"
+        return "it has an unprintable character"
     try:
         next(TzIterator(line, _LONG_AGO))  # a date that is over is no fault of the file's
     except StopIteration:
         return "there is no such day"
     except (OnCalendarError, OSError, ValueError) as error:
-        return str(error) if isinstance(error, OnCalendarError) else "its time zone is none"
+        return str(error) if isinstance(error, OnCalendarError) else "its time zone is unknown"
     return ""

@@ -1,10 +1,12 @@
 """One job all the way: plan, run, score, report."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from signal import Signals
+from typing import Any
 
 import msgspec
 
@@ -26,25 +28,25 @@ from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.running.signals import Interrupts, SkippedError, heeded, skippable
 from workbench.running.tempo import ACCOUNT, EMBEDDED
-from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, slots_of
+from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, settings_files, slots_of
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """What a caller says of a run beside its job."""
+    """The options of a run, besides its job."""
 
     fresh: bool = False
-    """Ask everything anew, in a generation of its own."""
+    """Send everything again, in a new generation."""
     resume: str | None = None
-    """Go on within the generation of this run."""
+    """Continue within the generation of this run."""
     occasion: str | None = None
-    """Which occasion this is, for a job that asks anew on each."""
+    """Which occasion this is, for a job that asks again on each."""
     check: Callable[[], None] | None = None
     """Called once nobody else can run the job and before anything is sent; what it raises ends the run."""
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False
     fixed: bool = False
-    """Keep to the limit from the start, instead of adapting to how the platform does."""
+    """Use the full limit from the start, instead of adapting to the platform."""
     interrupts: Interrupts | None = None
     """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
 
@@ -69,12 +71,16 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     epochs: int
     max_in_flight: int
     most_attempts: int
-    """With all passes, should everything fail until the last."""
+    """With all passes, if everything fails until the last."""
     models: tuple[ModelPlan, ...]
     dataset_hash: str
     simulated: bool
     ledger: str
     findings: tuple[Finding, ...]
+    settings: tuple[str, ...]
+    """The settings files that were read."""
+    requests: tuple[dict[str, Any], ...]
+    """The first requests as they would be sent."""
 
 
 def recorded_job_path(where: Where, run_id: str) -> Path:
@@ -89,21 +95,22 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     return Path(_provenance(ledger, run_id).job_path)
 
 
-async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> RunPlan:
+async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0) -> RunPlan:
     """Expand a job against the platform and the ledger, and send nothing.
 
     Args:
         where: Endpoint and ledger.
         job: What to plan.
-        fresh: As a run that asks everything anew.
+        fresh: As a run that asks everything again.
+        show: How many requests to show.
 
     Raises:
         InputError: The job, its dataset or a prompt has a fault, or a model is not visible.
     """
     ledger = ledger_to_write(where)
-    async with connected(where) as session:
+    async with connected(where, job.ids) as session:
         with _expanded(session, job) as plan:
-            if job.run.reuse == "always" and not fresh:  # on another occasion everything is asked anew
+            if job.run.reuse == "always" and not fresh:  # on another occasion everything is asked again
                 _take_answers(session, plan, ledger, None)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
@@ -112,7 +119,9 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False) -> RunPlan:
                         tools.model: ToolExperience(tools.forced, tools.called) for tools in reader.all(ForcedTools)
                     }
             findings = lint_plan(plan, session.models, experience)
-            return _described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
+            planned = _described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
+            shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
+            return msgspec.structs.replace(planned, settings=settings_files(where), requests=shown)
 
 
 def _described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bool) -> RunPlan:
@@ -135,6 +144,8 @@ def _described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: b
         simulated=simulated,
         ledger=ledger,
         findings=tuple(findings),
+        settings=(),
+        requests=(),
     )
 
 
@@ -146,9 +157,11 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         LockHeldError: The job is running already on this ledger.
     """
     _check_occasion(job, options)
+    if options.reports is not None:
+        _check_folder(options.reports, "--reports")
     heeds = heeded()
     ledger = ledger_to_write(where)
-    async with connected(where) as session:
+    async with connected(where, job.ids) as session:
         with _expanded(session, job) as plan, ledger.running(job.name):  # what is reused is looked up under the lock
             if options.check is not None:
                 options.check()
@@ -180,14 +193,14 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: 
         with skippable(heeds):
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
-                notes.append(f"scores are not ingested yet, and safe in {ledger.journal_folder}: {done.deferred}")
+                notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
             if reports is not None:
                 from workbench.report.ledger_pages import write_pages
 
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, SkippedError) as failed:
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
-        remedy = f"`workbench score {run_id}` and `workbench report {run_id}` make them"
+        remedy = f"`workbench score {run_id}` and `workbench report {run_id}` create them"
         notes.append(f"scores or page are missing ({failed}); {remedy}")
     summary = msgspec.structs.replace(end.summary, report=report)
     return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
@@ -223,26 +236,40 @@ def _is_simulated(session: Session, plan: Plan) -> bool:
     """Whether a run asks simulated models.
 
     Raises:
-        InputError: It asks others too; a platform of one's own may have both.
+        InputError: It asks real ones too; your own platform may have both.
     """
     asked = {model.id for model in plan.models}
     kinds = {model.simulated: model.id for model in session.models if model.id in asked}
     if len(kinds) > 1:
         problem = f"{kinds[True]!r} is simulated and {kinds[False]!r} is not; a ledger never mixes them"
-        raise InputError(Fault(f"{plan.job.path}: models", problem, "a job and a ledger for either"))
+        raise InputError(Fault(plan.job.where("models"), problem, "use a separate job and ledger for each"))
     return True in kinds
+
+
+def _check_folder(folder: Path, named: str) -> None:
+    """Make a folder for results before anything is spent on them.
+
+    Raises:
+        InputError: Nothing can be written there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
 
 
 def _check_occasion(job: Job, options: RunOptions) -> None:
     by_occasion, own = job.run.reuse == "occasion", options.fresh or options.resume is not None
     if by_occasion and options.occasion is None and not own:
-        problem = 'is "occasion": say which one this is with --occasion'
-        raise InputError(Fault(f"{job.path}: run.reuse", problem, "a date, a time, today, or due"))
+        problem = 'is "occasion": name the occasion with --occasion'
+        raise InputError(Fault(job.where("run", "reuse"), problem, "a date, a time, today, or due"))
     if options.occasion is not None and (own or not by_occasion):
-        problem = "goes with neither --fresh nor --resume" if own else 'needs run.reuse = "occasion" in the job'
+        problem = "cannot be combined with --fresh or --resume" if own else 'needs run.reuse = "occasion" in the job'
         raise InputError(Fault("--occasion", problem))
     if options.occasion is not None and job.narrowed:
-        raise InputError(Fault("--occasion", f"an occasion is the whole job, and this is {job.narrowed}"))
+        raise InputError(Fault("--occasion", f"an occasion runs the whole job, not {job.narrowed}"))
 
 
 def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:
@@ -255,10 +282,10 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
     if before.dataset_hash != plan.dataset_hash:
         raise InputError(
             Fault(
-                f"{plan.job.path}: dataset",
+                plan.job.where("dataset"),
                 f"it is not the dataset of run {options.resume} "
                 f"({before.dataset_rows} samples then, {plan.samples} now)",
-                "run without --resume: answers that fit are reused all the same",
+                "run without --resume: matching answers are still reused",
             )
         )
     return before.generation

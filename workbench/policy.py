@@ -29,7 +29,7 @@ class Policy(NamedTuple):
     crowded: bool = False
     """Whether fewer requests in flight would have helped."""
     refused: bool = False
-    """Whether several routes that refuse in the same words make one think of the allowance."""
+    """Whether the same refusal from several routes suggests an exhausted allowance."""
 
 
 POLICIES: dict[Outcome, Policy] = {

@@ -2,13 +2,14 @@
 
 `request_key` is SHA-256 over a version, the endpoint's identity, the canonical JSON of the body (keys sorted), the
 epoch and the occurrence number; an answer is a request key and a generation. The job's name, the profile's name and
-the row number are not part of it, so that renaming pays for nothing again.
+the row number are not part of it, so that renaming never causes a second payment.
 
 `sample_key` is SHA-256 over input, choices and target: what comparisons pair on.
 """
 
 import functools
 import hashlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,14 +33,14 @@ class Prompt:
 
     Args:
         table: The `[prompt]` table.
-        where: The job file, for messages.
+        where: Names a key of the job file, for messages.
 
     Raises:
-        InputError: A template is no Jinja.
+        InputError: A template is not valid Jinja.
     """
 
-    def __init__(self, table: PromptTable, where: str) -> None:
-        self._where = where
+    def __init__(self, table: PromptTable, where: Callable[..., str]) -> None:
+        self._where, self._has_messages = where, bool(table.messages)
         self._sends_input = not table.messages and table.template == PromptTable().template
         self._parts = _compiled(table, where) if table != PromptTable() else []
 
@@ -56,13 +57,14 @@ class Prompt:
         if not self._parts:
             return [{"role": "user", "content": str(sample.input)}]  # what rendering "{{ input }}" gives
         variables = variables_of(sample)
-        return [
-            {"role": role, "content": template.rendered(variables, f"sample {sample.id!r}")}
-            for role, template in self._parts
-        ]
+        texts = [(role, template.rendered(variables, f"sample {sample.id!r}")) for role, template in self._parts]
+        if not any(text.strip() for _, text in texts):
+            field = self._where("prompt", "messages" if self._has_messages else "template")
+            raise InputError(Fault(field, f"sample {sample.id!r}: the prompt is empty"))
+        return [{"role": role, "content": text} for role, text in texts]
 
     def _unsendable(self, sample: Sample) -> Fault:
-        field = f"{self._where}: prompt.template"
+        field = self._where("prompt", "template")
         if sample.input == sample.metadata:
             known = ", ".join(sorted(variables_of(sample)))
             return Fault(field, f"sample {sample.id!r}: 'input' is undefined", f"the sample has: {known}")
@@ -70,16 +72,18 @@ class Prompt:
         return Fault(field, f"sample {sample.id!r}: the input is {kind}", "name its parts in a template")
 
 
-def _compiled(table: PromptTable, where: str) -> "list[tuple[str, Template]]":
+def _compiled(table: PromptTable, where: Callable[..., str]) -> "list[tuple[str, Template]]":
     """The role and the template of every message."""
     from workbench.template import Template  # with Jinja, which the common prompt does not need
 
-    sources = [("prompt.system", "system", table.system)] if table.system is not None else []
-    if table.messages:
-        sources += [(f"prompt.messages[{n}].content", m.role, m.content) for n, m in enumerate(table.messages)]
-    else:
-        sources.append(("prompt.template", "user", table.template))
-    return [(role, Template(f"{where}: {field}", source)) for field, role, source in sources]
+    sources: list[tuple[str, str, str]] = []
+    if table.system is not None:
+        sources.append((where("prompt", "system"), "system", table.system))
+    for number, message in enumerate(table.messages):
+        sources.append((where("prompt", "messages", number, "content"), message.role, message.content))
+    if not table.messages:
+        sources.append((where("prompt", "template"), "user", table.template))
+    return [(role, Template(place, source)) for place, role, source in sources]
 
 
 def variables_of(sample: Sample) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The values that travel from a dataset row to a score, in the order in which they come into being."""
+"""The values that travel from a dataset row to a score, in the order in which they are created."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ class Sample(msgspec.Struct, frozen=True):
     """One row of a dataset, in the workbench's own field names."""
 
     id: str
-    """Unique by intention; the row number, counted from 1, where the data brings none."""
+    """Meant to be unique; the row number, counted from 1, where the data has none."""
     input: Any
     """Text, a list of chat messages, or an object of the row's own columns."""
     target: Any = None
@@ -114,9 +114,9 @@ class Attempt(msgspec.Struct, frozen=True):
     error_text: str | None = None
     """What platform, gateway or transport said of a failure; never shown unescaped."""
     raw: str | None = None
-    """The response body verbatim; bytes that are no UTF-8 appear as `\\xNN`."""
+    """The response body verbatim; bytes that are not valid UTF-8 appear as `\\xNN`."""
     goes_on: bool = False
-    """Whether the platform may still be at work on it, although it ended for us."""
+    """Whether the platform may still be processing it, although it ended for us."""
 
 
 class Usage(msgspec.Struct, frozen=True):

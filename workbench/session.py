@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from workbench.display import visible
+from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, slots_name
+from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
@@ -19,17 +21,7 @@ from workbench.ledger.store import Ledger
 from workbench.records import LOCAL, Model
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
-from workbench.settings import (
-    Endpoint,
-    Settings,
-    environment_without_keys,
-    find_endpoint,
-    is_loopback,
-    load_settings,
-    read_environment,
-    slots_name,
-    state_folder,
-)
+from workbench.settings import FILE_NAME, Settings, load_settings
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
@@ -39,7 +31,7 @@ DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
 
 
 class Where(msgspec.Struct, frozen=True):
-    """What the command line says of endpoint and ledger."""
+    """What the command line says about endpoint and ledger."""
 
     folder: Path
     """The working folder: `workbench.toml`, `.env`, ledger and reports are looked for there."""
@@ -77,8 +69,12 @@ def _say(text: str) -> None:
 
 
 @asynccontextmanager
-async def connected(where: Where) -> AsyncIterator[Session]:
-    """Find the platform, start the embedded one if that is meant, and ask for its models.
+async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Session]:
+    """Find the platform, start the embedded one if requested, and list its models.
+
+    Args:
+        where: Endpoint and ledger.
+        ids: Models that will be asked; the embedded platform has stand-ins for those it does not simulate.
 
     Raises:
         InputError: No endpoint is configured.
@@ -87,7 +83,7 @@ async def connected(where: Where) -> AsyncIterator[Session]:
     """
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
-        process = stack.enter_context(_embedded_platform(settings)) if where.local else None
+        process = stack.enter_context(_embedded_platform(settings, ids)) if where.local else None
         from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
         from workbench.client.transport import Http
 
@@ -117,11 +113,11 @@ async def connected(where: Where) -> AsyncIterator[Session]:
 
 
 @contextmanager
-def _embedded_platform(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve the embedded platform from a process of its own, for as long as this one lives."""
-    command = [sys.executable, "-P", "-m", "workbench.local_platform"]  # -P: not from the working folder
+def _embedded_platform(settings: Settings, ids: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Serve the embedded platform in its own process, for as long as this one lives."""
+    command = [sys.executable, "-P", "-m", "workbench.local_platform", *ids]  # -P: not from the working folder
     # a group of its own: a terminal's Ctrl-C is for this process, which has calls in flight there
-    environment, pipe = environment_without_keys(settings), subprocess.PIPE
+    environment, pipe = environment_without(key_variables(settings)), subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, process_group=0, env=environment) as process:
         try:
             yield process
@@ -142,32 +138,40 @@ def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
     return Endpoint(said["base_url"], said["key"], LOCAL, embedded=True)
 
 
+def settings_files(where: Where) -> tuple[str, ...]:
+    """The `workbench.toml` and `.env` that are used here; the embedded platform needs none."""
+    names = (FILE_NAME,) if where.local else (FILE_NAME, DOTENV)
+    return tuple(str(path) for name in names if (path := found_upward(where.folder, name)))
+
+
 def ledger_to_write(where: Where) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
+    zone = load_settings(where.folder).account.time_zone
     if where.ledger is not None:
-        return Ledger(where.ledger)
-    return Ledger(where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER))
+        return Ledger(where.ledger, zone)
+    return Ledger(where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER), zone)
 
 
 def ledger_to_read(where: Where) -> Ledger:
-    """The ledger that a reading command means: the one named, or the one here; of two, the account's, which is said.
+    """The ledger to read: the one named, or the one here; of two, the account's, with a note.
 
     Raises:
         InputError: There is none.
     """
+    zone = load_settings(where.folder).account.time_zone
     if where.ledger is not None:
-        ledger = Ledger(where.ledger)
+        ledger = Ledger(where.ledger, zone)
         if not ledger.exists:
             raise InputError(Fault("--ledger", f"there is no ledger at {ledger.path}"))
         return ledger
     if where.local:
-        found = [Ledger(where.folder / LOCAL_LEDGER)]
+        found = [Ledger(where.folder / LOCAL_LEDGER, zone)]
     else:
-        found = [Ledger(where.folder / name) for name in (DEFAULT_LEDGER, LOCAL_LEDGER)]
+        found = [Ledger(where.folder / name, zone) for name in (DEFAULT_LEDGER, LOCAL_LEDGER)]
     found = [ledger for ledger in found if ledger.exists]
     if not found:
         raise InputError(
-            Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` makes one")
+            Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` creates one")
         )
     if len(found) > 1:
         _note(f"reading {DEFAULT_LEDGER}; --local reads {LOCAL_LEDGER}")
@@ -176,8 +180,8 @@ def ledger_to_read(where: Where) -> Ledger:
 
 @contextmanager
 def slots_of(where: Where, endpoint: Endpoint, limit: int, job: str) -> Iterator[Slots]:
-    """The slots of an endpoint, kept for all of this machine, whatever the key; an embedded platform is asked by nobody
-    else.
+    """The slots of an endpoint, kept for all of this machine, whatever the key; an embedded platform has its
+    own.
 
     Raises:
         InputError: Their folder cannot be used.
@@ -211,5 +215,5 @@ def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
     """
     kinds = [kind.simulated for kind in reader.all(LedgerKind)]
     if kinds and kinds[0] is not simulated:
-        held, given = ("simulated data", "an account's") if kinds[0] else ("an account's data", "simulated ones")
-        raise InputError(Fault("--ledger", f"{ledger.path} holds {held}; {given} need a ledger of their own"))
+        held, given = ("simulated data", "an account's data") if kinds[0] else ("an account's data", "simulated data")
+        raise InputError(Fault("--ledger", f"{ledger.path} holds {held}; {given} needs its own ledger"))

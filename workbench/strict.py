@@ -31,7 +31,7 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     """Parse TOML.
 
     Raises:
-        InputError: It is none; the message names line and column.
+        InputError: It is not valid; the message names line and column.
     """
     try:
         return tomllib.loads(text)
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
 
 def convert(data: dict[str, Any], to: type[T]) -> tuple[T | None, list[Problem]]:
-    """Convert parsed TOML into a value of a msgspec struct, or list everything that keeps it from being one."""
+    """Convert parsed TOML into a value of a msgspec struct, or list every reason why it is not one."""
     try:
         return msgspec.convert(data, to), []
     except msgspec.ValidationError as error:
@@ -128,22 +128,22 @@ def _explain(error: Any, root: dict[str, Any]) -> Iterator[Problem]:
         case "additionalProperties":
             known = error.schema.get("properties", {})
             for name in sorted(set(error.instance) - set(known)):
-                near = nearest(name, known) or f"known here: {', '.join(known)}"
+                near = nearest(name, known) or f"known keys: {', '.join(known)}"
                 yield Problem((*path, name), "unknown key", near)
         case "required":
             missing = [name for name in error.validator_value if name not in error.instance]
             yield Problem(path, f"{' and '.join(missing)} missing", "")
         case "type":
-            yield Problem(path, f"expected {_named(error.validator_value)}, found {_shown(error.instance)}", hint)
+            yield Problem(path, f"expected {_named(error.validator_value)}, found {shown(error.instance)}", hint)
         case "enum":
             known = [str(value) for value in error.validator_value]
             near = nearest(str(error.instance), known)
-            yield Problem(path, f"expected one of {', '.join(known)}, found {_shown(error.instance)}", near)
+            yield Problem(path, f"expected one of {', '.join(known)}, found {shown(error.instance)}", near)
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             bound = {"minimum": "at least", "maximum": "at most"}.get(error.validator, "other than")
             if error.validator == "exclusiveMinimum":
                 bound = "more than"
-            yield Problem(path, f"expected {bound} {error.validator_value}, found {_shown(error.instance)}", hint)
+            yield Problem(path, f"expected {bound} {error.validator_value}, found {shown(error.instance)}", hint)
         case _:
             yield Problem(path, error.message, hint)
 
@@ -158,7 +158,7 @@ def _explain_choice(error: Any, root: dict[str, Any], path: PathTo) -> Iterator[
             if [named] not in tags:
                 known = [str(tag[0]) for tag in tags]
                 near = nearest(str(named), known)
-                yield Problem((*path, "name"), f"expected one of {', '.join(known)}, found {_shown(named)}", near)
+                yield Problem((*path, "name"), f"expected one of {', '.join(known)}, found {shown(named)}", near)
                 return
             wanted = {tags.index([named])}
         else:
@@ -175,7 +175,7 @@ def _explain_choice(error: Any, root: dict[str, Any], path: PathTo) -> Iterator[
         known = list(dict.fromkeys(kind for kind in kinds if kind != "nothing"))
         words = [str(word) for branch in error.validator_value for word in _resolved(branch, root).get("enum", ())]
         near = nearest(error.instance, words) if isinstance(error.instance, str) else ""
-        yield Problem(path, f"expected {' or '.join(known)}, found {_shown(error.instance)}", near)
+        yield Problem(path, f"expected {' or '.join(known)}, found {shown(error.instance)}", near)
 
 
 def _kind_of(branch: dict[str, Any]) -> str:
@@ -195,6 +195,24 @@ def _named(kind: str | Sequence[str]) -> str:
     return " or ".join(_TYPES.get(name, f"a {name}") for name in kinds)
 
 
-def _shown(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What a value of JSON or TOML is, in words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {shown(value)}"
+        case str():
+            return f"the text {shown(value)}"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def shown(value: Any) -> str:
+    """A value as messages quote it, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -117,7 +117,7 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     page.reload()
     expect(page.locator(".samples > li")).to_have_count(1)
     expect(page.locator(".exchange")).to_contain_text("What is 13 + 6?")
-    page.get_by_text("The exchange as it was").click()
+    page.get_by_text("Raw request and response").click()
     expect(page.locator(".exchange")).to_contain_text('"prompt_tokens"')
     page.get_by_text("All answers to this sample").click()
     expect(page.locator(".samples > li")).to_have_count(len(MODELS))
@@ -206,7 +206,7 @@ def test_hostile_content_is_inert_and_legible(reader: Reader, tmp_path: Path) ->
     page = reader.open(path)
     lines = page.locator(".samples .line")
     lines.nth(0).click()
-    page.get_by_text("The exchange as it was").click()
+    page.get_by_text("Raw request and response").click()
     page.get_by_text("Reasoning", exact=True).click()
     opened = page.locator(".exchange")
     expect(opened).to_contain_text("<script>alert(1)</script>")
@@ -244,7 +244,7 @@ def test_texts_too_large_for_the_page_lie_beside_it(reader: Reader, tmp_path: Pa
     (path.parent / "r1.samples").rename(path.parent / "gone")
     page = reader.open(path)
     page.locator(".samples .line").first.click()
-    expect(page.locator(".exchange")).to_contain_text("is not beside this page")
+    expect(page.locator(".exchange")).to_contain_text("not found; was this page rendered again?")
 
 
 def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
@@ -280,11 +280,11 @@ def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> Non
     writer.append(started("r1", 5))
     writer.close()
     path = write_pages(ledger, ["r1"], tmp_path / "reports")[0]
-    expect(reader.open(path).locator(".verdict")).to_contain_text("Nothing was asked yet. Nothing was sent.")
+    expect(reader.open(path).locator(".verdict")).to_contain_text("No requests yet. Nothing was sent.")
     for name, said in (
         ("index", "1 run of 1 job. The newest run of j is not complete."),
-        ("allowance", "Nothing was spent: no call is recorded here yet."),
-        ("routes", "No route was asked yet."),
+        ("allowance", "No calls are recorded yet."),
+        ("routes", "No calls yet."),
     ):
         expect(reader.open(path.with_name(f"{name}.html")).locator(".verdict")).to_have_text(said)
     assert not reader.faults
@@ -344,7 +344,7 @@ def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages
     page = reader.open(pages["run"], "#page=x&model=gone&t.run_latency.sort=gone:asc&sample=s7")
     status = page.locator("#browser [role=status]")
     expect(status).to_contain_text(f"1 to {len(MODELS)} of {len(MODELS)} (120 in all)")
-    page.get_by_role("button", name="Not only sample s7").click()
+    page.get_by_role("button", name="Remove filter: sample s7").click()
     expect(status).to_contain_text("1 to 25 of 120")
     page.evaluate("location.hash = 'model=sim/flaky'")
     expect(status).to_contain_text("of 20 (120 in all)")
@@ -359,7 +359,7 @@ def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict
     page.locator("#dearest_samples a").first.click()
     heading = page.locator("#samples")
     expect(heading).to_be_in_viewport()
-    expect(page.locator("#browser [role=status]")).to_contain_text("Not only sample")
+    expect(page.locator("#browser [role=status]")).to_contain_text("Remove filter: sample")
     page.evaluate("scrollTo(0, 0)")
     page.reload()
     expect(page.locator(".samples .line")).to_have_count(len(MODELS))
@@ -394,7 +394,7 @@ def test_a_page_left_open_says_that_its_texts_are_gone(reader: Reader, tmp_path:
     shutil.copytree(again.parent, path.parent, dirs_exist_ok=True)
     write_pages(Ledger(tmp_path / "second" / "ledger.duckdb"), ["r1"], path.parent)
     page.locator(".samples .line").nth(3).click()
-    expect(page.locator(".exchange")).to_contain_text("was the page rendered anew? Load it again")
+    expect(page.locator(".exchange")).to_contain_text("was this page rendered again? Reload it")
     assert len(list((path.parent / "r1.samples").iterdir())) == len(list((again.parent / "r1.samples").iterdir()))
 
 

@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, small_disk: Path) ->
         bench.write("job.toml", job("sim/prose", dataset="long.jsonl"))
         (small_disk / "filler").write_bytes(b"x" * 8_900_000)
         done = bench("run", "job.toml", "--ledger", str(small_disk / "l.duckdb"), "--no-report", code=3)
-        assert "make room and run again" in done.stderr
+        assert "free disk space and rerun" in done.stderr
         assert not server.platform.statistics.requests
 
 

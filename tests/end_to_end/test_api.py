@@ -71,7 +71,7 @@ def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
     shown = Workbench(folder, None)("show", part.id).stdout
     assert f"narrowed to the first 2 samples, only {MODELS[0]}, at most 1 in flight" in shown
     nightly = made(run={"reuse": "occasion"})
-    with pytest.raises(wb.WorkbenchError, match="an occasion is the whole job"):
+    with pytest.raises(wb.WorkbenchError, match="an occasion runs the whole job"):
         wb.run(nightly, folder=folder, occasion="2026-11-22", limit=1)
 
 
@@ -82,7 +82,7 @@ def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
         ({"request": {"max_token": 5}}, r"max_tokens"),
         ({"scorers": ["numerical"]}, r"numeric"),
         ({"run": {"max_in_flight": 64}}, r"63"),
-        ({"request": {"extra": {"x": object()}}}, r"has no place in a job file"),
+        ({"request": {"extra": {"x": object()}}}, r"cannot be written to a job file"),
     ],
 )
 def test_a_fault_is_named(wrong: dict[str, Any], message: str) -> None:
@@ -92,7 +92,7 @@ def test_a_fault_is_named(wrong: dict[str, Any], message: str) -> None:
 
 
 def test_a_list_of_files_is_no_list_of_samples() -> None:
-    with pytest.raises(wb.WorkbenchError, match="of several files"):
+    with pytest.raises(wb.WorkbenchError, match="for several files"):
         wb.make_job("sums", MODELS, ["a.jsonl", "b.jsonl"])
 
 
@@ -107,7 +107,7 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
         wb.plan(made(), folder=folder, model=MODELS[0])  # type: ignore[call-arg]
     with pytest.raises(wb.WorkbenchError, match="from 1"):
         wb.plan(made(), folder=folder, limit=0)
-    with pytest.raises(wb.WorkbenchError, match="the dataset is empty"):
+    with pytest.raises(wb.WorkbenchError, match="the dataset has no rows"):
         wb.plan(wb.make_job("none", MODELS, []), folder=folder)
 
 

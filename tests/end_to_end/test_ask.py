@@ -30,8 +30,8 @@ def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("Abacus Larg", "hi"), 2, "ask (made in Python): models: 'Abacus Larg' is not visible"),
-        ((MODEL, ""), 2, "the input is empty"),
+        (("Abacus Larg", "hi"), 2, "models[0]: 'Abacus Larg' is not visible"),
+        ((MODEL, ""), 2, "TEXT is empty"),
         (("sim/locked", "hi"), 3, "route_unauthorised"),
     ],
 )
@@ -68,4 +68,26 @@ def test_a_page_is_opened(bench: Workbench) -> None:
     bench.environment["BROWSER"] = "echo opened %s"
     assert "opened file://" in bench("report", "--open").stdout
     bench.environment["BROWSER"] = "no-such-browser"
-    assert "no browser could be started here" in bench("report", "--open").stderr
+    assert "no browser could be started" in bench("report", "--open").stderr
+
+
+def test_a_plan_shows_requests_as_they_are_sent(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job(MODEL))
+    (body,) = bench.json("plan", "job.toml", "--show", "1")["requests"]
+    assert body["model"] == MODEL
+    assert body["messages"] == [{"role": "user", "content": "What is 0 + 0?"}]
+    shown = bench("plan", "job.toml", "--show", "2").stdout
+    assert shown.count('"messages"') == 2
+    assert not list(bench.folder.glob("*.duckdb*")), "nothing was sent"
+
+
+def test_a_job_for_real_models_is_rehearsed_with_stand_ins(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("gpt-oss:20b", "Abacus Large [carefull]"))
+    done = bench("run", "job.toml", "--local", "--json")
+    result = json.loads(done.stdout)
+    assert (result["completed"], result["simulated"]) == (6, True)
+    assert "note: a simulated stand-in answers for 'gpt-oss:20b'" in done.stderr
+    assert "(did you mean 'Abacus Large [careful]'?)" in done.stderr

@@ -31,7 +31,7 @@ def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> Non
     assert since is not None
     assert began <= datetime.fromisoformat(since[1]).replace(tzinfo=UTC) <= began + timedelta(seconds=2)
     assert "route_down 5 times in a row and in 3 trials" in done.stdout
-    assert "dead: paused after 5 times route_down" in done.stderr
+    assert "dead: paused after 5 × route_down" in done.stderr
     assert (shown["completed"], shown["failed"], shown["pending"]) == (100, asked["dead"], 100 - asked["dead"])
     assert shown["status"] == "incomplete"
 

@@ -70,9 +70,9 @@ def test_doctor_says_how_to_fix(bench: Workbench, platform: ThreadedServer) -> N
     assert "fix: copy .env.example to .env" in nowhere("doctor", code=2).stdout
     wrong = Workbench(bench.folder, None)
     wrong.environment |= {"WORKBENCH_BASE_URL": platform.base_url, "WORKBENCH_API_KEY": "sk-wrong-wrong-wrong"}
-    assert "fix: put the key" in wrong("doctor", code=4).stdout
+    assert "fix: set WORKBENCH_API_KEY" in wrong("doctor", code=4).stdout
     wrong.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:9"
-    assert "--local rehearses" in wrong("doctor", code=6).stdout
+    assert "--local works without a platform" in wrong("doctor", code=6).stdout
 
 
 @pytest.mark.parametrize(("ahead_s", "ok"), [(0.0, True), (-29.0, True), (31.0, False), (-3600.0, False)])

@@ -1,5 +1,6 @@
 """Frames and the notebook: the same numbers as the pages', also while a run is writing."""
 
+import json
 import signal
 import time
 from pathlib import Path
@@ -105,3 +106,38 @@ def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
     ]
     assert "runs recorded: 1" in texts[0]
     assert any("sim/prose" in text and "The answer is" not in text for text in texts)
+
+
+def test_frames_have_what_one_groups_by(bench: Workbench) -> None:
+    rows = [
+        {"id": str(n), "input": f"What is {n} + 1?", "target": n + 1, "level": "easy", "topic": "sums"} for n in (1, 2)
+    ]
+    rows.append({"id": "3", "input": "Book a table for 4 people at 19:30.", "target": 4, "level": "hard"})
+    bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write(
+        "job.toml", 'tags = { team = "optics", night = "1" }\n' + job("Abacus Large [careful]", dataset="d.jsonl")
+    )
+    bench("run", "job.toml", "--no-report", code=None)
+    frames = Frames(folder=bench.folder)
+    calls, answers, scores = frames.calls("last"), frames.answers("last"), frames.scores("last")
+    assert set(calls["sample_key"]) == set(answers["sample_key"])
+    assert answers.set_index("sample_id")["metadata.level"].to_dict() == {"1": "easy", "2": "easy", "3": "hard"}
+    assert answers.set_index("sample_id")["metadata.topic"].isna().to_dict() == {"1": False, "2": False, "3": True}
+    assert {"served_model", "identity"} <= set(scores.columns)
+    assert frames.tags()[["tag", "value"]].to_numpy().tolist() == [["night", "1"], ["team", "optics"]]
+    assert json.loads(frames.runs()["parameters"].iloc[0]) == {"max_tokens": 64}
+
+
+def test_tool_calls_are_rows(bench: Workbench) -> None:
+    tool = '{ type = "function", function = { name = "book", parameters = { type = "object", properties = { people = { type = "integer" } } } } }'
+    bench.write("d.jsonl", '{"id": "1", "input": "Book a table for 4 people."}\n')
+    bench.write(
+        "job.toml",
+        job("Toolsmith (forced ok)", dataset="d.jsonl").replace(
+            "max_tokens = 64", f'max_tokens = 64\ntools = [{tool}]\ntool_choice = "required"'
+        ),
+    )
+    bench("run", "job.toml", "--no-report", code=None)
+    called = Frames(folder=bench.folder).tool_calls("last")
+    assert called[["position", "name"]].to_numpy().tolist() == [[1, "book"]]
+    assert isinstance(json.loads(called["arguments"].iloc[0]), dict)

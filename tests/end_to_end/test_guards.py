@@ -130,7 +130,7 @@ def test_routes_that_suddenly_all_refuse_alike_stop_the_run(tmp_path: Path) -> N
         told = bench("run", "job.toml", "--no-report", code=7).stdout
         asked = server.platform.statistics.requests.total()
         result = bench.json("show", bench.json("runs")[0]["run_id"])
-    assert "on 2 routes that answered before, were refused alike (HTTP 403)" in told
+    assert "on 2 routes that answered before, were refused with the same text (HTTP 403)" in told
     assert result["completed"] > 10
     assert 8 <= result["outcomes"]["key_not_allowed"] < 40
     assert asked == sum(result["outcomes"].values()) < 100
@@ -153,4 +153,4 @@ def test_what_is_not_built_yet_is_refused(tmp_path: Path, name: str) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job("m").replace("passes = 1", f"[budget]\n{name} = 1"))
-    assert f"budget.{name}: not built yet" in bench("run", "job.toml", code=2).stderr
+    assert f"budget.{name}: not supported yet" in bench("run", "job.toml", code=2).stderr

@@ -14,11 +14,11 @@ from tests.conftest import Workbench, job
 from tests.end_to_end.hostile_server import KEY, REPLIES, hostile
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Http, Progress
+from workbench.endpoint import Endpoint
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.packing import packed
 from workbench.records import ChatRequest, Outcome
-from workbench.settings import Endpoint
 
 EXPECTED = {
     "plain": Outcome.OK, "packed": Outcome.OK, "members": Outcome.OK, "cut": Outcome.CONNECTION_LOST,

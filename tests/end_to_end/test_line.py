@@ -50,7 +50,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     assert len(calls) == 120
     assert set(calls[0]) == {
         "request_key", "sample_id", "epoch", "requested_model", "served_model", "outcome", "http_status", "attempts",
-        "latency_ms", "prompt_tokens", "completion_tokens", "total_tokens", "finish_reason", "answer", "reasoning",
+        "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "finish_reason", "answer", "reasoning",
         "tool_calls", "evidence", "error_text", "scores",
     }  # fmt: skip
     assert all(
@@ -102,7 +102,7 @@ def test_intended_duplicates_stay_duplicates(bench: Workbench, platform: Threade
     bench.write("job.toml", job())
     assert bench.json("run", "job.toml", "--no-report")["completed"] == 6
     assert bench.json("run", "job.toml", "--no-report")["reused"] == 6
-    assert any("stand for several samples" in finding["text"] for finding in bench.json("lint", "job.toml"))
+    assert any("used by several samples" in finding["text"] for finding in bench.json("lint", "job.toml"))
     assert sum(platform.platform.statistics.requests.values()) == 6
 
 
@@ -163,7 +163,7 @@ def test_messages_tools_and_reasoning_are_recorded(bench: Workbench) -> None:
     assert calls["Toolsmith (forced ok)"]["answer"] is None
     assert calls["Toolsmith (forced ok)"]["scores"] == {"numeric": None}
     assert calls["Ponder [thinking only]"]["reasoning"]
-    assert any("never did" in finding["text"] for finding in bench.json("lint", "job.toml"))
+    assert any("never called a tool" in finding["text"] for finding in bench.json("lint", "job.toml"))
 
 
 def test_models_are_interleaved_and_limits_hold(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
         assert f"in process {first.pid}" in refused.stderr
         other = bench.start("run", "two.toml", "--json", "--no-report")
         live = bench.json("runs")
-        assert [row["status"] for row in live if row["job"] == "one"] == [None]
+        assert [row["status"] for row in live if row["job"] == "one"] == ["running"]
         outs = [json.loads(process.communicate(timeout=60)[0]) for process in (first, other)]
         assert [out["completed"] for out in outs] == [60, 60]
         assert bench.json("ledger", "check")["sound"]
@@ -216,7 +216,7 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
             runs = [bench.start("run", name, "--json") for name in ("one.toml", "two.toml")]
             while server.platform.statistics.requests["sim/prose"] < 20:
                 time.sleep(0.01)
-            (live,) = [row for row in bench.json("runs") if row["status"] is None and row["job"] == "two"]
+            (live,) = [row for row in bench.json("runs") if row["status"] == "running" and row["job"] == "two"]
             assert live["completed"] > 0  # from its journal
             page = Path(bench("report", live["run_id"]).stdout.strip()).read_text()
             assert "still running" in page

@@ -1,4 +1,4 @@
-"""A job by the clock: every occasion is asked anew exactly once, whatever happens to it."""
+"""A job (timer): every occasion is asked anew exactly once, whatever happens to it."""
 
 import time
 from pathlib import Path
@@ -54,9 +54,11 @@ def test_a_moment_is_one_in_every_zone(nightly: Workbench, platform: ThreadedSer
 
 
 def test_what_does_not_go_together_is_refused(nightly: Workbench, platform: ThreadedServer) -> None:
-    assert "say which one this is with --occasion" in nightly("run", "job.toml", code=2).stderr
+    assert "name the occasion with --occasion" in nightly("run", "job.toml", code=2).stderr
     assert "is not a valid time" in nightly("run", "job.toml", "--occasion", "tonight", code=2).stderr
-    assert "neither --fresh" in nightly("run", "job.toml", "--occasion", "today", "--fresh", code=2).stderr
+    assert (
+        "cannot be combined with --fresh" in nightly("run", "job.toml", "--occasion", "today", "--fresh", code=2).stderr
+    )
     nightly.write("other.toml", job(name="other"))
     assert 'needs run.reuse = "occasion"' in nightly("run", "other.toml", "--occasion", "today", code=2).stderr
     assert asked(platform) == 0

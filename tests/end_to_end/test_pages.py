@@ -120,7 +120,7 @@ def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
     bench("run", "job.toml")
     result = bench.json("run", "job.toml")
     page = Page(result["report"])
-    assert "every answer was there already" in page.text
+    assert "every request already had an answer" in page.text
     page.check(result["ledger"])
     assert set(result["usage"].values()) == {0}
     assert bench.json("show", result["run_id"])["usage"] == result["usage"]
@@ -137,7 +137,7 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     result = bench.json("run", "job.toml", code=3)
     page = Page(result["report"])
     assert "sim/locked answered nothing" in page.text
-    assert "whose tokens were not reported" in page.text
+    assert "their tokens were not reported" in page.text
     page.check(result["ledger"])
     routes = Path(result["report"]).with_name("routes.html").read_text("utf-8")
     assert "3 of its newest 3 calls failed" in routes

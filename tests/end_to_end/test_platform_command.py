@@ -94,7 +94,7 @@ def test_keys_change_while_it_serves(desk: Workbench) -> None:
         next(row["id"] for row in desk.json("platform", "keys", "list") if not row["revoked_at"]),
     )
     assert sorted([status(second), status(third)]) == [200, 401]
-    assert "no living key has the id 'zzz'" in desk("platform", "keys", "revoke", "zzz", code=2).stderr
+    assert "no active key has the id 'zzz'" in desk("platform", "keys", "revoke", "zzz", code=2).stderr
     assert len(desk("platform", "keys").stdout.splitlines()) == 4
     stopped(server)
 
@@ -226,7 +226,7 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         (
             'base_url = "http://127',
             'unavailable = true\nlatency_ms = { median = 5 }\nbase_url = "http://127',
-            "latency_ms: only a simulated model",
+            "latency_ms: only for simulated models",
         ),
         ("http://127.0.0.1:11434/v1", "http://u:p@h/v1?k=1", "must not carry a query"),
         ("http://127.0.0.1:11434/v1", "http://h:99999/v1", "expected an http or https URL"),
@@ -236,14 +236,14 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         (
             'skill = "arithmetic"',
             'skill = "arithmetic"\nfaults = [{ kind = "slow" }]',
-            "delay_s: goes with kind 'slow'",
+            "delay_s: must be more than 0 for kind 'slow'",
         ),
         ('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ every_s = 5 }]', "bursts need both"),
         ('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ from_s = 5, until_s = 2 }]', "later than from_s"),
         (
             'skill = "arithmetic"',
             'skill = "arithmetic"\nfaults = [{ kind = "hang", status = 500 }]',
-            "goes with kind 'status'",
+            "only for kind 'status'",
         ),
         (
             'skill = "arithmetic"',
@@ -277,13 +277,13 @@ def test_keys_of_accounts_that_are_gone_are_no_keys(desk: Workbench) -> None:
     key_for(desk, "ada")
     path = desk.folder / "platform.toml"
     path.write_text(path.read_text().replace('"ada"', '"zoe"'))
-    assert "no account of the configuration has a key" in desk("platform", "serve", code=2).stderr
+    assert "no configured account has a key" in desk("platform", "serve", code=2).stderr
     assert "keys of 'ada' are refused" in desk("platform", "accounts").stderr
 
 
 def test_it_is_not_exposed_with_a_key_for_once(desk: Workbench) -> None:
     said = desk("platform", "serve", "--host", "0.0.0.0", "--ephemeral", "--port", "0", code=2).stderr
-    assert "takes keys that are kept" in said
+    assert "use stored keys, not --ephemeral" in said
 
 
 def test_a_drain_ends(desk: Workbench) -> None:
@@ -327,7 +327,7 @@ def test_a_file_of_another_program_is_left_alone(desk: Workbench) -> None:
         db.execute("CREATE TABLE customers (name TEXT)")
         db.commit()
     before = (desk.folder / "theirs.db").read_bytes()
-    assert "of another program" in desk("platform", "draws", "--state", "theirs.db", code=2).stderr
+    assert "another program's SQLite file" in desk("platform", "draws", "--state", "theirs.db", code=2).stderr
     assert (desk.folder / "theirs.db").read_bytes() == before
 
 

@@ -74,7 +74,7 @@ def test_what_a_model_is_called_does_not_act_on_the_terminal(tmp_path: Path, com
     with ThreadedServer(config) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(9))
-        bench.write("job.toml", job(name, name=f"job {name}").replace(name, json.dumps(name)[1:-1]))
+        bench.write("job.toml", job(name).replace(name, json.dumps(name)[1:-1]))
         done = bench(command, "job.toml", code=None)
     for shown in (done.stdout, done.stderr):
         assert not set(shown) & {"\x1b", "\x07", "\u202e"}

@@ -17,7 +17,7 @@ def test_a_route_that_says_when_to_come_again_is_left_alone_until_then(oddly: Wo
     since_first = [moment - odd.arrived_at[0] for moment in odd.arrived_at]
     assert len([moment for moment in since_first if moment < 1.5]) == 2, since_first
     assert (result["completed"], result["failed"], result["pending"]) == (4, 2, 0)
-    assert "m: asks to be left alone for 1.5 s (Retry-After)" in done.stderr
+    assert "m: paused for 1.5 s, as it asked (Retry-After)" in done.stderr
 
 
 def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: Workbench, odd: OddServer) -> None:
@@ -25,7 +25,7 @@ def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: W
     oddly.write("job.toml", job("m", dataset="d.jsonl", limit=2).replace("passes = 1", "passes = 3"))
     done = oddly("run", "job.toml", "--no-report", "--fixed", code=3)
     assert len(odd.requests) == 2
-    assert "m asks to be left alone until" in done.stdout
+    assert "m asks for a pause until" in done.stdout
     assert "2 failed + 4 pending" in done.stdout
 
 
@@ -33,7 +33,7 @@ def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: W
 def test_a_retry_after_beyond_every_calendar_is_left_to_a_rerun(oddly: Workbench, odd: OddServer, word: str) -> None:
     prompts(oddly, *(f"{word} {number}" for number in range(3)))
     result = run(oddly, code=3)
-    assert "m asks to be left alone until" in result["reason"]
+    assert "m asks for a pause until" in result["reason"]
 
 
 def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, odd: OddServer) -> None:
@@ -46,7 +46,7 @@ def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, od
     assert time.monotonic() - begin < 10
     assert odd.requests == ["empty", "minute"]
     assert (result["failed"], result["pending"]) == (2, 0)
-    assert result["reason"] == "1 request waited for another pass beyond run.request_deadline_s"
+    assert result["reason"] == "1 request not retried within run.request_deadline_s"
 
 
 def test_a_retry_after_that_is_no_date_stops_nothing(oddly: Workbench) -> None:

@@ -146,7 +146,7 @@ def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stub
     time.sleep(0.4)
     rows = bench.json("slots", "--all")
     assert {row["state"] for row in rows} == {"free"}
-    assert "no request of this machine is in flight" in bench("slots").stderr
+    assert "no requests in flight from this machine" in bench("slots").stderr
 
 
 def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:

@@ -1,6 +1,7 @@
 """Everything that can be wrong before a run: one clear message, the documented code, and nothing is sent."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import COMMAND, Workbench, job, sums
+from tests.unit.test_words import STUMBLED_OVER
 from workbench.local_platform.server import ThreadedServer
 
 Change = Callable[[Workbench], object]
@@ -17,12 +19,24 @@ def job_with(old: str, new: str) -> Change:
     return lambda bench: bench.write("job.toml", job().replace(old, new))
 
 
-def data(text: str, name: str = "sums.jsonl") -> Change:
+def data(text: str | bytes, name: str = "sums.jsonl") -> Change:
     def change(bench: Workbench) -> None:
-        bench.write(name, text)
+        (bench.folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         bench.write("job.toml", job(dataset=name))
 
     return change
+
+
+def request(*lines: str) -> Change:
+    return job_with("max_tokens = 64", "\n".join(("max_tokens = 64", *lines)))
+
+
+def prompt(template: str) -> Change:
+    return job_with("[request]", f"[prompt]\ntemplate = {json.dumps(template)}\n[request]")
+
+
+def tool(function: str) -> str:
+    return f'tools = [{{ type = "function", function = {function} }}]'
 
 
 CASES: list[tuple[str, Change, str]] = [
@@ -34,11 +48,49 @@ CASES: list[tuple[str, Change, str]] = [
     ("half a pair", data('[{"input": "a"}, {"input": "\\ud800"}]'), "sums.jsonl: element 2: not valid JSON: a \\u escape is half of a surrogate pair"),
     ("deep array", data("[" + "[" * 1200 + "]" * 1200 + "]"), "sums.jsonl: element 1: not valid JSON: nested too deeply"),
     ("deep row", data('[{"input": ' + "[" * 5000 + "]" * 5000 + "}]"), "sums.jsonl: element 1: not valid JSON: nested too deeply"),
-    ("no number", data('[{"input": "a", "target": NaN}]'), "sums.jsonl: element 1: not valid JSON: NaN is none of its numbers"),
+    ("no number", data('[{"input": "a", "target": NaN}]'), "sums.jsonl: element 1: not valid JSON: NaN is not a JSON number"),
     ("ragged table", data("input,target\na,1\nb,2,3\n", "d.csv"), "d.csv:3: 3 cells where the header has 2"),
     ("missing column", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nfields = { input = "inptu" }'), "did you mean 'input'?"),
     ("undefined variable", job_with("[request]", '[prompt]\ntemplate = "{{ qustion }}"\n[request]'), "'qustion' is undefined"),
     ("invisible model", job_with("sim/instant", "sim/instnat"), "'sim/instnat' is not visible to this account (did you mean 'sim/instant'?)"),
+    ("tool without type", request('tools = [{ name = "f" }]'), "job.toml:8: request.tools[0]: its type must be 'function'; a tool is {type"),
+    ("tool without function", request('tools = [{ type = "function" }]'), "request.tools[0]: its function must be a table"),
+    ("tool without name", request(tool("{}")), "request.tools[0]: its function has no name"),
+    ("tool name", request(tool('{ name = "my f" }')), "'my f' is not a function name: 1 to 64 letters"),
+    ("tool parameters", request(tool('{ name = "f", parameters = "x" }')), "the parameters of 'f' must be a JSON Schema, found the text 'x'"),
+    ("tool in a row", data('{"input": "a", "tools": [{"name": "f"}]}'), "sums.jsonl:1: tools[0]: its type must be 'function'"),
+    ("tools of a row", data('{"input": "a", "tools": 5}'), "sums.jsonl:1: tools: expected a list, found the number 5"),
+    ("choice of no tool", request(tool('{ name = "f" }'), 'tool_choice = { type = "function", function = { name = "g" } }'), "job.toml:9: request.tool_choice: there is no tool 'g' (its tools: f)"),
+    ("shapeless choice", request('tool_choice = { type = "function" }'), 'request.tool_choice: expected {type = "function", function'),
+    ("hot", request("temperature = 9"), "request.temperature: expected at most 2, found 9"),
+    ("several answers", request("n = 3"), "request.n: unknown key (each request asks for one answer; repeat it with run.epochs)"),
+    ("blank name", job_with('name = "sums"', 'name = " "'), "job.toml:2: name: expected 1 to 100 printable characters, found ' '"),
+    ("no name", job_with('name = "sums"', 'name = ""'), "job.toml:2: name: expected 1 to 100 printable characters, found ''"),
+    ("long name", job_with('name = "sums"', f'name = "{"x" * 300}"'), "name: expected 1 to 100 printable characters"),
+    ("name of two lines", job_with('name = "sums"', 'name = "a\\nb"'), "name: expected 1 to 100 printable characters"),
+    ("empty template", prompt(" "), "prompt.template: is empty"),
+    ("empty prompt", prompt("{# nothing #}"), "prompt.template: sample 's0': the prompt is empty"),
+    ("misspelt variable", prompt("{{ inpt }}"), "job.toml:7: prompt.template: sample 's0': 'inpt' is undefined (did you mean 'input'?)"),
+    ("huge prompt", prompt("{{ 'x' * 1000000000 }}"), "sample 's0': it makes more than 16,777,216 characters"),
+    ("huge number", prompt("{{ 10 ** (10 ** 8) }}"), "sample 's0': it makes more than 16,384 bits in a number"),
+    ("endless prompt", prompt("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"), "it makes more than 1,000,000 rounds and calls"),
+    ("wide prompt", prompt("{{ '%1000000000d' % 1 }}"), "it makes more than 16,777,216 characters"),
+    ("included file", prompt("{% include 'x' %}"), "include, import and extends are not available"),
+    ("small budget", job_with("[run]", "[budget]\ntotal_tokens = 10\n[run]"), "job.toml:9: budget.total_tokens: 10 tokens are fewer than one request may use"),
+    ("no such ids", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nsample_ids = ["zzz*"]'), "job.toml:6: dataset.sample_ids: none of 3 samples has an id like 'zzz*'"),
+    ("limit beyond", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nlimit = "5-9"'), "job.toml:6: dataset.limit: there are only 3 samples"),
+    ("line of a model", job_with("sim/instant", "sim/instnat"), "job.toml:3: models[0]: 'sim/instnat' is not visible"),
+    ("header only", data("input,target\n", "d.csv"), "d.csv: the dataset has no rows"),
+    ("null row", data("null\n"), "sums.jsonl:1: expected one JSON object per line, found null"),
+    ("number row", data('{"input": "a"}\n5\n'), "sums.jsonl:2: expected one JSON object per line, found the number 5"),
+    ("null element", data('[{"input": "a"}, null]'), "sums.jsonl: element 2: expected an object, found null"),
+    ("workbook", data(b"PK\x03\x04\x14\x00\x06\x00", "d.xlsx"), "d.xlsx: an Excel workbook or another zip archive (save it as CSV in UTF-8)"),
+    ("UTF-16", data("input\na\n".encode("utf-16"), "d.csv"), "d.csv: it is UTF-16, not UTF-8 (iconv -f UTF-16 -t UTF-8 d.csv)"),
+    ("Latin-1", data("input\nfünf\n".encode("latin-1"), "d.csv"), "byte 0xfc is not UTF-8 (is it Latin-1?)"),
+    ("Git LFS", data("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"), "sums.jsonl: a Git LFS pointer, not the data (git lfs pull)"),
+    ("web page", data("<!DOCTYPE html><html><body>Sign in</body></html>"), "sums.jsonl: an HTML page, not data"),
+    ("open quote", data('input\n"a\n', "d.csv"), "a quote opened on line 2 is never closed"),
+    ("fallback", job_with("passes = 1", 'passes = 1\non_fallback = "fail"'), "run.on_fallback: expected"),
     ("not valid TOML", job_with("[dataset]", "[dataset"), "not valid TOML"),
     ("missing job", lambda bench: (bench.folder / "job.toml").rename(bench.folder / "jobs.toml"), "did you mean 'jobs.toml'?"),
 ]  # fmt: skip
@@ -55,6 +107,7 @@ def test_faults_of_job_and_dataset(
     done = bench(command, "job.toml", code=2)
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    assert not [pattern for pattern in STUMBLED_OVER if re.search(pattern, done.stderr)]
     assert not platform.platform.statistics.requests
     assert not list(bench.folder.glob("*.duckdb*"))
 
@@ -100,17 +153,17 @@ def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedSer
     ("arguments", "expected"),
     [
         (("rnu", "job.toml"), "did you mean 'run'?"),
-        (("probe", "job.toml"), "not built yet"),
+        (("probe", "job.toml"), "not available in this version"),
         (("run",), "name a job file"),
         (("run", "job.toml", "--fresh", "--resume", "x"), "not both"),
         (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),
-        (("run", "job.toml", "--ledger", "postgres://h"), "only a plain path"),
+        (("run", "job.toml", "--ledger", "postgres://h"), "must be a plain file path"),
         (("run", "job.toml", "--ledger", "no/such/folder/l.duckdb"), "there is no folder"),
         (("run", "job.toml", "--profile", "lab"), "there is no profile 'lab'"),
         (("run", "job.toml", "--resume", "20260101T000000-abcdef"), "there is no run"),
         (("show", "20260101T000000-abcdef"), "there is no ledger"),
         (("usage", "--by", "moon"), "moon"),
-        (("platform", "serve", "--host", "0.0.0.0", "--ephemeral"), "takes keys that are kept"),
+        (("platform", "serve", "--host", "0.0.0.0", "--ephemeral"), "use stored keys, not --ephemeral"),
         (("platform", "serve"), "no platform state yet"),
         (("platform", "serve", "--ephemeral", "--config", "no.toml"), "no.toml"),
     ],
@@ -130,7 +183,7 @@ def test_simulated_data_and_an_accounts_never_mix(bench: Workbench) -> None:
     with duckdb.connect(str(bench.folder / "local.duckdb")) as db:
         db.execute("UPDATE runs SET simulated = false")
     done = bench("run", "job.toml", "--local", "--fresh", code=2)
-    assert "need a ledger of their own" in done.stderr
+    assert "needs its own ledger" in done.stderr
 
 
 def test_a_file_that_is_no_ledger_gets_no_company(bench: Workbench) -> None:
@@ -194,4 +247,4 @@ def test_an_empty_ledger_is_refused(tmp_path: Path) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())
     for command in (("run", "job.toml", "--local"), ("runs",)):
-        assert "--ledger: it is empty" in bench(*command, "--ledger", "", code=2).stderr
+        assert "--ledger: must not be empty" in bench(*command, "--ledger", "", code=2).stderr

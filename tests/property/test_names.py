@@ -29,7 +29,7 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("run_summary", {"run_id": "r1"}),
     ("calls", {"run_id": None}),
     ("answers", {"run_id": None}),
-    ("usage_by", {"by": "model"}),
+    ("usage_by", {"by": "model", "since": None, "until": None}),
     ("accepted_per_request", {}),
 )
 

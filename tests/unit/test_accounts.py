@@ -157,8 +157,8 @@ def test_keys_are_hashed_and_regenerated_once() -> None:
     (known,) = state.keys()
     assert state.living_keys() == {hashed(key): "lab"}
     state.regenerate_key(known.id)
-    with pytest.raises(StateError, match="no living key"):
+    with pytest.raises(StateError, match="no active key"):
         state.regenerate_key(known.id)
-    with pytest.raises(StateError, match="no living key"):
+    with pytest.raises(StateError, match="no active key"):
         state.revoke_key(state.keys()[-1].id[:4])
     assert len(state.living_keys()) == 1

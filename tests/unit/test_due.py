@@ -87,7 +87,7 @@ def test_it_is_left_after_so_many_retries(nights: Nights) -> None:
     nights.ran(20, "interrupted")  # somebody stopped it: that is no failure of its own
     assert due(nights.ledger, nightly(), at(20, 9)).occasion is not None
     nights.ran(20, None)
-    assert "left after 4 runs" in due(nights.ledger, nightly(), at(20, 9)).reason
+    assert "given up after 4 runs" in due(nights.ledger, nightly(), at(20, 9)).reason
     assert due(nights.ledger, nightly(retries="4"), at(20, 9)).occasion is not None
     (came,) = occasions_of(nights.ledger, nightly(), at(20, 9))
     assert (came.status, came.runs) == ("unfinished", 5)
@@ -119,5 +119,5 @@ def test_another_job_of_the_same_name_is_named(nights: Nights, tmp_path: Path) -
     nights.ran(20, "complete", job_path=str(other))
     assert due(nights.ledger, nightly(), at(20)).occasion is None, "a file that is gone was moved"
     other.touch()
-    with pytest.raises(InputError, match=r"sums\.toml: name: its occasions are shared with another job"):
+    with pytest.raises(InputError, match=r"sums\.toml:2: name: another job named 'sums' shares its occasions"):
         due(nights.ledger, nightly(), at(20))

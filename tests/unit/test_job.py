@@ -6,8 +6,9 @@ import jsonschema
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import Job, job_schema, limit_range, load_job, parse_job
+from workbench.job import Job, limit_range, load_job, parse_job
 from workbench.job_file import scorer_label
+from workbench.job_keys import job_schema
 
 HERE = Path("jobs/a.toml")
 LEAST = 'models = ["m"]\n[dataset]\npath = "d.jsonl"\n'
@@ -52,7 +53,7 @@ max_failed_share = 0.1
     assert "at most 63, found 64" in found[3]
     assert "expected more than 0" in found[4]
     assert "did you mean 'numeric'?" in found[5]
-    assert "gates: not built yet" in found[7]
+    assert "gates: not supported yet" in found[7]
 
 
 @pytest.mark.parametrize(
@@ -60,25 +61,25 @@ max_failed_share = 0.1
     [
         ("[dataset]\npath='x'\n", "models missing"),
         ('models=["m"]\n', "dataset missing"),
-        ('models=[]\n[dataset]\npath="x"', "names no model"),
+        ('models=[]\n[dataset]\npath="x"', "must name at least one model"),
         ('models=["a","a"]\n[dataset]\npath="x"', "'a' is given twice"),
         ('models="all"\n[dataset]\npath="x"', "'visible' or a list"),
         ('[[models]]\nid="a"\nid_glob="b"\n[dataset]\npath="x"', "either id or id_glob"),
         (LEAST + "limit = 0", "number of rows"),
         (LEAST + 'limit = "9-3"', "number of rows"),
         (LEAST + "[request]\nmax_tokens = 0", "at least 1"),
-        (LEAST + "[request.extra]\nsession_id = 1", "the platform takes this name"),
+        (LEAST + "[request.extra]\nsession_id = 1", "the platform reserves this name"),
         (LEAST + "[request.extra]\nstream = true", "sets this field itself"),
         (LEAST + "[request.extra]\ntemperature = 1", "write it as request.temperature"),
         (LEAST + '[request]\ntools_path = "no.json"', "cannot be read"),
         (LEAST + '[request]\ntool_choice = "always"', "expected auto, none, required"),
         (LEAST + '[prompt]\nsystem = "s"\nmessages = [{role="user",content="c"}]', "one of them"),
         (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "not a valid regular expression"),
-        (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "a label of its own"),
+        (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "its own label"),
         (LEAST + '[run]\nreuse = "ocasion"', "did you mean 'occasion'?"),
-        (LEAST + "[budget]\nwindow_share = 1", "not built yet"),
+        (LEAST + "[budget]\nwindow_share = 1", "not supported yet"),
         (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
-        (LEAST + "[gates]\nmax_failed_share = 0.1", "not built yet"),
+        (LEAST + "[gates]\nmax_failed_share = 0.1", "not supported yet"),
         ("models = [", "not valid TOML"),
     ],
 )

@@ -162,7 +162,7 @@ def test_a_disk_that_takes_nothing_more_leaves_whole_frames(tmp_path: Path, monk
 
     monkeypatch.setattr(os, "write", half_then_full)
     writer.append(entry(2, 500))
-    with pytest.raises(JournalFullError, match="make room and run again"):
+    with pytest.raises(JournalFullError, match="free disk space and rerun"):
         writer.flush()
     monkeypatch.undo()
     (path,) = tmp_path.glob("*.zst")

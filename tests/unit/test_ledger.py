@@ -127,7 +127,7 @@ def test_an_ingest_does_not_wait_for_a_reader(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 1)
     with ledger.locked(exclusive=False):
         done = ingest(ledger, patience_s=0.1)
-    assert "another process holds" in done.deferred
+    assert "another process has held" in done.deferred
     assert summary(ledger, "r1")["completed"] == 1
     assert ingest(ledger).journals == 1
 

@@ -161,13 +161,13 @@ def read_everything(ledger: Ledger) -> None:
     ("damage", "problem"),
     [
         ("UPDATE requests SET epoch = 7 WHERE call_no = 2", "r1 call 2"),
-        ("UPDATE requests SET model = 'other'", "3 requests ask another model than is recorded"),
+        ("UPDATE requests SET model = 'other'", "3 requests ask a model other than the one recorded"),
         (
             "UPDATE requests SET occurrence = 1",
-            "have a key that is not that of their body, endpoint, epoch and occurrence",
+            "have a key that does not match their body, endpoint, epoch and occurrence",
         ),
-        ("UPDATE runs SET identity = 'http://elsewhere'", "have a key that is not that of their body"),
-        ("UPDATE request_bodies SET body = replace(body, 'user', 'system')", "have another body than was sent"),
+        ("UPDATE runs SET identity = 'http://elsewhere'", "have a key that does not match their body"),
+        ("UPDATE request_bodies SET body = replace(body, 'user', 'system')", "have a body other than the one sent"),
         ("DELETE FROM request_bodies", "3 requests have no body"),
         ("DELETE FROM runs", "belong to a run whose beginning is not recorded"),
         ("UPDATE attempts SET accepted = false", "3 contradicting attempts"),

@@ -74,11 +74,11 @@ def test_calendar_events_as_a_crontab(event: str) -> None:
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
-        ("*:*:0/3", "neither seconds"),
+        ("*:*:0/3", "no seconds"),
         ("*-*~1 03:00", "last days"),
         ("2027-*-01 03:00", "years"),
         ("02:00 Asia/Tokyo", "time zone"),
-        ("Mon *-*-01..07 02:00", "either of them"),
+        ("Mon *-*-01..07 02:00", "matches either"),
     ],
 )
 def test_what_a_crontab_cannot_say(event: str, reason: str) -> None:
@@ -186,13 +186,13 @@ def test_names() -> None:
         ({"cron": "61 * * * *"}, "Bad minute"),
         ({"cron": "0 2 * * 1#2"}, "neither L nor #"),
         ({"cron": "0 2 30 2 *"}, "Bad day-of-month"),
-        ({"on_calendar": []}, "names no moment"),
+        ({"on_calendar": []}, "must name at least one time"),
         ({"on_calendar": "Mon 25:00"}, "Bad hour"),
         ({"on_calendar": ["daily", "*-02-30"]}, "no such day"),
         ({"on_calendar": "02:00 Europe"}, "not a valid calendar event"),
-        ({"cron": "5/15 * * * *"}, "a step and no range"),
+        ({"cron": "5/15 * * * *"}, "a step but no range"),
         ({"cron": "0 2\n* * *"}, "not a valid crontab schedule"),
-        ({"on_calendar": "02:00\n03:00"}, "none of text"),
+        ({"on_calendar": "02:00\n03:00"}, "an unprintable character"),
         ({"on_calendar": "02:00 Europe/Olso"}, "not a valid calendar event"),
     ],
 )

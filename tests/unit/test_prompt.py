@@ -8,19 +8,23 @@ from workbench.prompt import Prompt, body_fields, canonical, request_key, sample
 from workbench.records import Sample
 
 
+def where(*place: str | int) -> str:
+    return f"job.toml: {'.'.join(map(str, place))}"
+
+
 def rendered(sample: Sample, **table: Any) -> list[dict[str, Any]]:
-    return Prompt(PromptTable(**table), "job.toml").messages(sample)
+    return Prompt(PromptTable(**table), where).messages(sample)
 
 
 def test_the_default_sends_the_input() -> None:
     assert rendered(Sample("1", "Hello\n")) == [{"role": "user", "content": "Hello\n"}]
 
 
-@pytest.mark.parametrize("text", ["", " a\r\nb\n", "{{ input }} {% raw %} <b>&amp;", "\x00é\u2028😀"])
+@pytest.mark.parametrize("text", [" a\r\nb\n", "{{ input }} {% raw %} <b>&amp;", "\x00é\u2028😀"])
 def test_the_default_is_what_its_template_gives(text: str) -> None:
     sample = Sample("s", text, metadata={"input": "other", "note": "x"})
-    default = Prompt(PromptTable(), "j").messages(sample)
-    rendered = Prompt(PromptTable(template="{{ input}}"), "j").messages(sample)  # told apart by a blank
+    default = Prompt(PromptTable(), where).messages(sample)
+    rendered = Prompt(PromptTable(template="{{ input}}"), where).messages(sample)  # told apart by a blank
     assert default == rendered == [{"role": "user", "content": text}]
 
 
@@ -57,7 +61,7 @@ def test_a_row_without_an_input_column_has_no_input() -> None:
 
 def test_a_template_that_is_no_jinja_is_a_fault() -> None:
     with pytest.raises(InputError, match="not valid Jinja"):
-        Prompt(PromptTable(template="{{ input"), "job.toml")
+        Prompt(PromptTable(template="{{ input"), where)
 
 
 @pytest.mark.parametrize("template", ["{{ ''.__class__.__mro__ }}", "{{ input.__init__.__globals__ }}"])

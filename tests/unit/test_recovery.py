@@ -134,7 +134,7 @@ def test_what_lies_behind_a_damaged_stretch_is_kept(ledger: Ledger, where: str) 
             == 8
         )
     assert [Path(path).suffix for path in done.damaged] == [".damaged"]
-    assert "the answers in there are lost" in done.asides()[0]
+    assert "and their answers are lost" in done.asides()[0]
     assert check_ledger(ledger)["damaged_journals"] == []
 
 
@@ -166,5 +166,5 @@ def test_what_is_in_the_way_of_a_ledger_is_named(ledger: Ledger) -> None:
     ledger.lock_path.mkdir()
     with pytest.raises(InputError, match=r"l\.duckdb\.lock is in the way"):
         Ledger(ledger.path)
-    with pytest.raises(InputError, match="it is empty"):
+    with pytest.raises(InputError, match="must not be empty"):
         Ledger("")

@@ -21,7 +21,10 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "occasion_runs": {"job": "nightly"},
     "newest_latencies": {"models": ["m"], "most": 10},
     "scorable_answers": {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": 9},
-    **{name: {} for name in ("run_ids", "ledger_kind", "journal_counts", "request_identities", "tools_forced")},
+    **{
+        name: {}
+        for name in ("run_ids", "ledger_kind", "job_files", "journal_counts", "request_identities", "tools_forced")
+    },
 }
 KINDS = QueryRow.__subclasses__()
 

@@ -57,12 +57,12 @@ def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
     for number in (1, 2, 3):
         writer.append(intent("r1", number))
     writer.close()
-    assert "3 calls sent, and none recorded as ended." in said(ledger, "r1")
+    assert "3 calls sent, no outcome recorded." in said(ledger, "r1")
     with reading(ledger) as reader:
         total, unknown = reader.row("spend"), reader.rows("unknown_draw")
         summary, (run,) = reader.row("run_summary", run_id="r1"), reader.rows("runs", most=1, run_ids=None)
     assert summary["total_tokens"] is run["total_tokens"] is None, "what was sent may have drawn"
-    assert spent(total, unknown) == "No token was reported in 3 calls on 1 day. The usage of 3 of them is not known."
+    assert spent(total, unknown) == "No tokens were reported in 3 calls on 1 day. The usage of 3 of them is not known."
 
 
 def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
@@ -87,7 +87,7 @@ def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> N
         total = reader.row("spend")
     known = {"low_tokens": 10, "high_tokens": 10}
     assert spent(total, [known]).endswith(
-        "usage of 2 of them is not known: between 10 and 10 tokens, judged by like calls."
+        "usage of 2 of them is not known: between 10 and 10 tokens, estimated from similar calls."
     )
     assert spent(total, [known, {"low_tokens": None, "high_tokens": None}]).endswith("usage of 2 of them is not known.")
 
@@ -143,11 +143,11 @@ def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None
         ({"m": {"a": 1.0, "b": 0.0}}, "m scores by “exact”: 0.500 (n 2)."),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
-            "“exact” scored no sample for all 2 models (n: m 1 and n 2), so none is called best.",
+            "“exact” scored no sample for all 2 models (n: m 1 and n 2), so they are not ranked.",
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "“exact” scored no sample for all 4 models (n: 1 to 2 each), so none is called best.",
+            "“exact” scored no sample for all 4 models (n: 1 to 2 each), so they are not ranked.",
         ),
     ],
 )

@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from workbench.endpoint import Endpoint, find_endpoint, normalised_url
+from workbench.environment import Environment, found_upward, read_environment
 from workbench.errors import InputError, KeyRejectedError
-from workbench.settings import Endpoint, Settings, find_endpoint, load_settings, normalised_url, read_environment
+from workbench.settings import Settings, load_settings
 
 KEY = "sk-0123456789abcdef"
 
@@ -46,19 +48,19 @@ def test_what_is_no_base_url_is_refused(url: str) -> None:
 
 def test_a_missing_endpoint_is_noticed_before_a_missing_key() -> None:
     with pytest.raises(InputError, match="no endpoint is configured"):
-        find_endpoint(Settings(), {})
+        find_endpoint(Settings(), Environment({}))
     with pytest.raises(KeyRejectedError, match="WORKBENCH_API_KEY"):
-        find_endpoint(Settings(), {"WORKBENCH_BASE_URL": "http://h"})
+        find_endpoint(Settings(), Environment({"WORKBENCH_BASE_URL": "http://h"}))
 
 
 def test_a_key_goes_only_where_its_own_url_points() -> None:
     environment = {"WORKBENCH_BASE_URL": "http://ours", "OPENAI_BASE_URL": "http://theirs", "OPENAI_API_KEY": KEY}
     with pytest.raises(KeyRejectedError):
-        find_endpoint(Settings(), environment)
+        find_endpoint(Settings(), Environment(environment))
     del environment["WORKBENCH_BASE_URL"]
-    assert find_endpoint(Settings(), environment).key == KEY
+    assert find_endpoint(Settings(), Environment(environment)).key == KEY
     with pytest.raises(KeyRejectedError):
-        find_endpoint(Settings(), environment, base_url="http://elsewhere")
+        find_endpoint(Settings(), Environment(environment), base_url="http://elsewhere")
 
 
 def test_the_key_is_not_shown() -> None:
@@ -71,12 +73,108 @@ def test_the_key_is_not_shown() -> None:
 @pytest.mark.parametrize("key", ["  ", "\n"])
 def test_a_blank_key_is_no_key(key: str) -> None:
     with pytest.raises(KeyRejectedError):
-        find_endpoint(Settings(), {"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": key})
+        find_endpoint(Settings(), Environment({"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": key}))
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        (f"Bearer {KEY}", "begins with 'Bearer '"),
+        (f'"{KEY}"', "is in quotes"),
+        ("sk-...", "is a placeholder or was cut"),
+        (f"{KEY} {KEY}", "characters that no HTTP header can carry"),
+    ],
+)
+def test_a_key_that_was_copied_wrong_is_named_by_its_variable(key: str, problem: str) -> None:
+    given = Environment({"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": key})
+    with pytest.raises(KeyRejectedError, match=f"the API key in WORKBENCH_API_KEY .*{problem}") as caught:
+        find_endpoint(Settings(), given)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("127.0.0.1:8080", "did you mean 'http://127.0.0.1:8080'?"),
+        ("https://h?x=1", r"must not have a query or fragment \(https://h\)"),
+        ("https://h#x", "must not have a query or fragment"),
+        ("http://h h", "has no valid host name"),
+        ("http://h:99999", "is not a URL"),
+        ("https://h/api/chat/completions", r"is more than the base URL \(use https://h\)"),
+        ("https://h/team/v1", r"is more than the base URL \(use https://h/team\)"),
+        ("https://h/api/models/", r"is more than the base URL \(use https://h\)"),
+    ],
+)
+def test_a_url_says_what_is_wrong_with_it(url: str, problem: str) -> None:
+    with pytest.raises(InputError, match=f"WORKBENCH_BASE_URL: .*{problem}"):
+        find_endpoint(Settings(), Environment({"WORKBENCH_BASE_URL": url, "WORKBENCH_API_KEY": KEY}))
+
+
+def test_an_empty_flag_is_not_the_environment() -> None:
+    with pytest.raises(InputError, match="--base-url: it is empty"):
+        find_endpoint(
+            Settings(), Environment({"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": KEY}), base_url=""
+        )
+
+
+def test_a_misspelt_variable_is_noticed() -> None:
+    with pytest.raises(InputError, match="WORKBENCH_BASEURL is set; did you mean 'WORKBENCH_BASE_URL'"):
+        find_endpoint(Settings(), Environment({"WORKBENCH_BASEURL": "http://h"}))
+
+
+def test_a_file_does_not_send_the_environments_key_to_another_host(tmp_path: Path) -> None:
+    ours = {"OPENAI_API_KEY": KEY}
+    file = Environment(ours, {"OPENAI_BASE_URL": "http://theirs"}, tmp_path / ".env")
+    with pytest.raises(InputError, match=r"is for https://api\.openai\.com, not for http://theirs"):
+        find_endpoint(Settings(), file)
+    both = Environment(ours, {"OPENAI_BASE_URL": "http://theirs", "OPENAI_API_KEY": "sk-their-own-key"})
+    with pytest.raises(InputError, match="not for http://theirs"):  # the environment's comes first
+        find_endpoint(Settings(), both)
+    own = Environment({}, {"OPENAI_BASE_URL": "http://theirs", "OPENAI_API_KEY": "sk-their-own-key"})
+    assert find_endpoint(Settings(), own).key == "sk-their-own-key"
+    (tmp_path / "workbench.toml").write_text('default_profile = "lab"\n[profiles.lab]\nbase_url = "http://theirs"\n')
+    settings = load_settings(tmp_path)
+    mine = Environment({"WORKBENCH_BASE_URL": "http://ours", "WORKBENCH_API_KEY": KEY})
+    with pytest.raises(InputError, match="is for http://ours, not for http://theirs"):
+        find_endpoint(settings, mine)
+    assert find_endpoint(settings, mine, profile="lab").base_url == "http://theirs", "it was asked for"
+    assert find_endpoint(settings, mine, base_url="http://theirs").base_url == "http://theirs"
+
+
+def test_files_are_found_up_to_the_repositorys_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "repository" / "jobs" / "nightly"
+    inner.mkdir(parents=True)
+    (tmp_path / ".env").write_text("A=above\n")
+    assert found_upward(inner, ".env") is None, "neither a repository nor a home folder is around it"
+    (tmp_path / "repository" / ".git").mkdir()
+    assert found_upward(inner, ".env") is None, "the repository ends below it"
+    (tmp_path / "repository" / ".env").write_text("A=within\n")
+    assert found_upward(inner, ".env") == tmp_path / "repository" / ".env"
+    (inner / ".env").write_text("A=nearest\n")
+    assert read_environment(inner, of_shell=False).get("A") == "nearest"
+    (inner / ".env").unlink()
+    (tmp_path / "repository" / ".git").rmdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "repository" / ".env").unlink()
+    assert read_environment(inner, of_shell=False).get("A") == "above"
+
+
+@pytest.mark.parametrize("line", ["hello", "A B=1", "WORKBENCH_API_KEY"])
+def test_a_line_of_dotenv_that_sets_nothing_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".env").write_text(f"A=1\n{line}\n")
+    with pytest.raises(InputError, match=r"\.env:2: expected NAME=VALUE"):
+        read_environment(tmp_path)
+
+
+def test_an_unknown_time_zone_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "workbench.toml").write_text('[account]\ntime_zone = "Europe/Berln"\n')
+    with pytest.raises(InputError, match=r"workbench\.toml:2: account\.time_zone: .* \(did you mean 'Europe/Berlin'"):
+        load_settings(tmp_path)
 
 
 def test_a_key_that_no_header_can_carry_is_refused_without_being_shown() -> None:
     with pytest.raises(KeyRejectedError) as caught:
-        find_endpoint(Settings(), {"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": "sk-…1234"})
+        find_endpoint(Settings(), Environment({"WORKBENCH_BASE_URL": "http://h", "WORKBENCH_API_KEY": "sk-…1234"}))
     assert "1234" not in str(caught.value)
 
 

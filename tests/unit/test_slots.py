@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from workbench.endpoint import slots_name
 from workbench.running.slot_files import Holding, release_ghosts, slots_in
 from workbench.running.slots import Slots
-from workbench.settings import slots_name
 
 
 def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Path) -> None:

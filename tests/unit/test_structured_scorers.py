@@ -40,7 +40,7 @@ def test_json_counts_the_fields_that_are_right(answer: str, value: float) -> Non
 def test_json_says_what_is_wrong() -> None:
     assert (
         judged('{"name": "Ben", "total": 12.5, "paid": true, "tags": ["a", "b"], "note": null}')[1]
-        == "4 of 5 fields are right, not name"
+        == "4 of 5 fields are right, wrong: name"
     )
     assert judged("{}", target="text") == (None, "the target is not a JSON object")
     assert judged("")[0] is None
@@ -56,9 +56,9 @@ def called(calls: list[tuple[str, str]], target: Any = None, **settings: Any) ->
 def test_a_tool_call_needs_name_and_arguments() -> None:
     assert called([("book", '{"people": 4, "at": "19:30"}')])[0] == 1
     assert called([("find", "{}"), ("book", '{"people": "4", "at": "19:30"}')])[0] == 1
-    assert called([("book", '{"people": 5, "at": "19:30"}')]) == (0, "not right: people")
-    assert called([("book", '{"people": 4, "at": "19:30", "dog": true}')]) == (0, "not right: dog")
-    assert called([("book", '{"people": 4')]) == (0, "not right: arguments that are not valid JSON, people, at")
+    assert called([("book", '{"people": 5, "at": "19:30"}')]) == (0, "wrong: people")
+    assert called([("book", '{"people": 4, "at": "19:30", "dog": true}')]) == (0, "wrong: dog")
+    assert called([("book", '{"people": 4')]) == (0, "wrong: arguments that are not valid JSON, people, at")
     assert called([("book", "[]")])[0] == 0
     assert called([("find", "{}")]) == (0, "not a call of book")
     assert called([]) == (0, "no tool was called")

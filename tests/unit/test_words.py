@@ -12,7 +12,8 @@ STUMBLED_OVER = (
     r"\bmend", r"\bgone on with\b", r"\bgoes on with\b", r"\b[Gg]o on with\b", r"(?<![Tt]here )\bis no (?!longer\b|such\b|more\b)", r"\bno (?:TOML|JSON|UTF-8)\b",
     r"\btold of\b", r"\btells of\b", r"\bnobody\b", r"\bdearest\b", r"\bwhat came of\b", r"\bWhat needs you\b", r"\blet into flight\b",
     r"\bleft most open\b", r"\bmade up for\b", r"\bgives a line\b", r"\basks? again what\b", r"\bis there already\b",
-    r"\bothers go on\b", r"\bmaybe drawn\b", r"\bof it thinking\b",
+    r"\bothers go on\b", r"\bmaybe drawn\b", r"\bof it thinking\b", r"\banew\b", r"\bby the clock\b", r"\bliving keys?\b", r"\b(?:became|came) of\b", r"\bstill goes on\b",
+    r"\bto be said\b", r"\b[Pp]uts? down\b",
 )  # fmt: skip
 
 

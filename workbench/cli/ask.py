@@ -18,15 +18,17 @@ from workbench.pipeline import RunOptions, run_job
 @click.argument("model")
 @click.argument("text")
 @click.option("--system", metavar="TEXT", help="The system prompt.")
-@click.option("--max-tokens", metavar="N", type=click.IntRange(1), help="The most tokens that the answer may have.")
+@click.option("--max-tokens", metavar="N", type=click.IntRange(1), help="Maximum number of tokens of the answer.")
 @options.endpoint
 @options.as_json
 def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_json: bool, **given: Any) -> None:
-    """Ask MODEL once, anew each time, and print the answer; TEXT is the prompt, or - to read it from standard input.
+    """Send one prompt to MODEL and print the answer; TEXT is the prompt, or - for standard input. Nothing is reused.
 
     The call is recorded as a run of the job "ask".
     """
     prompt = sys.stdin.read() if text == "-" else text
+    if not prompt.strip():
+        raise click.UsageError("standard input is empty" if text == "-" else "TEXT is empty")
     job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)
     end = anyio.run(run_job, options.where(given), job, RunOptions(fresh=True))
     with reading(Ledger(end.summary.ledger)) as reader:

@@ -1,4 +1,4 @@
-"""`workbench completion`: the script that lets a shell complete commands, options, files and runs."""
+"""`workbench completion`: the shell completion script for commands, options, files and runs."""
 
 import click
 from click.shell_completion import get_completion_class

@@ -1,4 +1,4 @@
-"""`workbench doctor`: what stands in the way of a run, and how to fix it."""
+"""`workbench doctor`: what would prevent a run, and how to fix it."""
 
 import os
 import shutil
@@ -14,37 +14,46 @@ import msgspec
 from workbench.cli import options
 from workbench.cli.output import print_json
 from workbench.display import visible
+from workbench.environment import DOTENV, found_upward
 from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.running.provenance import package_versions
-from workbench.session import Where, connected, ledger_to_write
+from workbench.session import Where, connected, ledger_to_write, settings_files
+from workbench.settings import FILE_NAME
 
 _LEAST_FREE_BYTES = 200 * 2**20
 _MOST_CLOCK_ERROR_S = 30.0
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing looked at."""
+    """The result of one check."""
 
     check: str
     ok: bool
     text: str
     fix: str = ""
-    """What to do about it, where it is not well."""
+    """What to do about a problem."""
     exit_code: int = 0
-    """Of a run that meets it."""
+    """What a run with this problem exits with."""
 
 
 @click.command()
 @options.endpoint
 @options.as_json
 def doctor(as_json: bool, **given: Any) -> None:
-    """Check endpoint, key, clock, ledger and disk, and say how to fix what is wrong.
+    """Check endpoint, key, clock, ledger and disk, and say how to fix problems.
 
-    Ends with the exit code that a run would end with.
+    Exits with the code that a run would exit with.
     """
     where = options.where(given)
-    findings = [_versions(), *anyio.run(_endpoint, where), *_key_file(where), _ledger(where), *_disk(where)]
+    findings = [
+        _versions(),
+        *_settings(where),
+        *anyio.run(_endpoint, where),
+        *_key_file(where),
+        _ledger(where),
+        *_disk(where),
+    ]
     if as_json:
         print_json(findings)
     else:
@@ -59,6 +68,11 @@ def _versions() -> Finding:
     return Finding("versions", True, ", ".join(f"{name} {version}" for name, version in package_versions().items()))
 
 
+def _settings(where: Where) -> list[Finding]:
+    used = settings_files(where)
+    return [Finding("settings", True, " and ".join(used))] if used else []
+
+
 async def _endpoint(where: Where) -> list[Finding]:
     try:
         async with connected(where) as session:
@@ -66,15 +80,15 @@ async def _endpoint(where: Where) -> list[Finding]:
             text = f"{session.endpoint.base_url} lists {len(session.models)} {kind} for key {session.endpoint.key_fingerprint}"
             return [Finding("endpoint", True, text), *_clock(session.client.clock_ahead_s)]
     except KeyRejectedError as error:
-        fix = "put the key that the platform's account settings show into WORKBENCH_API_KEY or .env"
+        fix = "set WORKBENCH_API_KEY, in the environment or .env, to the key from the platform's account settings"
         return [Finding("key", False, str(error), fix, error.exit_code)]
     except UnreachableError as error:
-        fix = "check the URL, the network and any proxy; meanwhile --local rehearses without a platform"
+        fix = "check the URL, the network and any proxy; meanwhile --local works without a platform"
         return [Finding("endpoint", False, str(error), fix, error.exit_code)]
     except WorkbenchError as error:
-        fix = "copy .env.example to .env and fill it in; `workbench init` makes one"
-        if isinstance(error, InputError) and error.faults[0].where.startswith(str(where.folder)):
-            fix = "correct what the message names; `workbench init` in an empty folder makes a sound example"
+        fix = "copy .env.example to .env and fill it in; `workbench init` creates one"
+        if isinstance(error, InputError) and FILE_NAME in error.faults[0].where:
+            fix = "fix what the message names; `workbench init` in an empty folder creates a working example"
         return [Finding("endpoint", False, str(error), fix, error.exit_code)]
 
 
@@ -82,45 +96,43 @@ def _clock(ahead_s: float | None) -> list[Finding]:
     if ahead_s is None:
         return []
     if abs(ahead_s) <= _MOST_CLOCK_ERROR_S:
-        return [Finding("clock", True, "it agrees with the platform's")]
+        return [Finding("clock", True, "agrees with the platform's")]
     way = "ahead of" if ahead_s > 0 else "behind"
-    fix = "set this machine's clock (NTP): every time in the ledger is this clock's"
-    return [Finding("clock", False, f"it is {abs(ahead_s):.0f} s {way} the platform's", fix, 0)]
+    fix = "set this machine's clock (NTP): all times in the ledger come from it"
+    return [Finding("clock", False, f"{abs(ahead_s):.0f} s {way} the platform's", fix, 0)]
 
 
 def _key_file(where: Where) -> list[Finding]:
-    path = where.folder / ".env"
-    if not path.is_file():
+    path = found_upward(where.folder, DOTENV)
+    if path is None:
         return []
     if path.stat().st_mode & 0o077:
-        return [Finding("key file", False, f"other users of this machine may read {path}", f"chmod 600 {path}", 0)]
-    return [Finding("key file", True, f"only you may read {path}")]
+        return [Finding("key file", False, f"other users on this machine can read {path}", f"chmod 600 {path}", 0)]
+    return [Finding("key file", True, f"only you can read {path}")]
 
 
 def _ledger(where: Where) -> Finding:
     try:
         ledger = ledger_to_write(where)
         if not os.access(ledger.path.parent, os.W_OK):
-            text = f"{ledger.path.parent} cannot be written"
-            return Finding(
-                "ledger", False, text, "make the folder writable for you, or name another file with --ledger", 2
-            )
+            text = f"{ledger.path.parent} is not writable"
+            return Finding("ledger", False, text, "make the folder writable, or use another file with --ledger", 2)
         if not ledger.exists:
-            return Finding("ledger", True, f"{ledger.path} will be made by the first run")
+            return Finding("ledger", True, f"{ledger.path} will be created by the first run")
         state = check_ledger(ledger)
     except OSError as error:
-        return Finding("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable for you", 2)
+        return Finding("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable", 2)
     except WorkbenchError as error:
-        fix = "wait for the other process, or name another file with --ledger"
+        fix = "wait for the other process, or use another file with --ledger"
         if isinstance(error, InputError):
-            fix = "bring the file back from a copy, or name another with --ledger; journals beside it are still read"
+            fix = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
         return Finding("ledger", False, str(error), fix, error.exit_code)
     text = (
         f"{ledger.path}: {state['runs']} runs, {state['attempts']} attempts, {state['journals']} journals not ingested"
     )
     if not state["sound"]:
-        return Finding("ledger", False, text, "`workbench ledger check` says what is wrong", 1)
-    fix = "`workbench ledger recover` takes them in; they are read until then as well" if state["journals"] else ""
+        return Finding("ledger", False, text, "`workbench ledger check` lists the problems", 1)
+    fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""
     return Finding("ledger", True, text, fix)
 
 
@@ -132,7 +144,7 @@ def _disk(where: Where) -> list[Finding]:
         fix = (
             ""
             if enough
-            else f"make room: a run stops when it cannot record, below {_LEAST_FREE_BYTES // 2**20} MiB soon"
+            else f"free disk space: a run stops when it cannot record; have at least {_LEAST_FREE_BYTES // 2**20} MiB"
         )
         findings.append(Finding(name, enough, f"{free // 2**20} MiB free in {folder}", fix, 0 if enough else 3))
     return findings

@@ -1,5 +1,6 @@
 """`workbench help`: the longer explanations, by topic."""
 
+import textwrap
 from importlib import resources
 
 import click
@@ -11,11 +12,23 @@ TOPICS = {
     "datasets": "formats and columns",
     "scorers": "how answers are scored",
     "runs": "reruns, retries, limits, failing routes, guards",
-    "schedules": "jobs that run by the clock",
-    "ledger": "where data lives, and its upkeep",
+    "schedules": "jobs that run at scheduled times",
+    "ledger": "where data is stored, and its maintenance",
     "platform": "serving the embedded platform to a team",
-    "exit-codes": "what a command ends with",
+    "exit-codes": "what each exit code means",
 }
+_TABLES = {
+    "jobs": [
+        ("Top level", "JobFile"), ("[dataset]", "DatasetTable"), ("[dataset.fields]", "FieldNames"), ("[prompt]", "PromptTable"),
+        ("[request], and [[models]]", "RequestFields"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
+        ("[schedule]", "ScheduleTable"),
+    ],
+    "scorers": [
+        ("exact", "Exact"), ("includes", "Includes"), ("pattern", "Pattern"), ("numeric", "Numeric"), ("choice", "Choice"),
+        ("json", "JsonFields"), ("tool_call", "CalledTool"),
+    ],
+}  # fmt: skip
+"""By topic: the tables of a job file whose keys follow its text."""
 
 
 @click.command("help")
@@ -27,6 +40,22 @@ def help_(topic: str | None) -> None:
             click.echo(f"workbench help {name:<11} {text}")
         return
     if topic not in TOPICS:
+        root = click.get_current_context().find_root()
+        if isinstance(root.command, click.Group) and topic in root.command.list_commands(root):
+            raise click.UsageError(f"{topic!r} is a command: workbench {topic} --help")
         hint = nearest(topic, TOPICS) or f"topics: {', '.join(TOPICS)}"
         raise click.UsageError(f"there is no topic {topic!r}; {hint}")
-    click.echo_via_pager(resources.files("workbench.topics").joinpath(f"{topic}.md").read_text("utf-8"))
+    text = resources.files("workbench.topics").joinpath(f"{topic}.md").read_text("utf-8")
+    click.echo_via_pager(text + "".join(_keys(*table) for table in _TABLES.get(topic, ())))
+
+
+def _keys(heading: str, table: str) -> str:
+    """The keys of one table of a job file, each with its type, default and meaning."""
+    from workbench.job_keys import keys_of  # reads the source of the tables
+
+    lines = [f"\n## {heading}\n\n"]
+    for key in keys_of(table):
+        default = f", default {key.default}" if key.default else ""
+        lines.append(f"    {key.name} ({key.kind}{default})\n")
+        lines.append(textwrap.fill(key.text, 116, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n")
+    return "".join(lines)

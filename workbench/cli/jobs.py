@@ -1,4 +1,4 @@
-"""`workbench demo | lint | plan | run`: a job and what becomes of it."""
+"""`workbench demo | lint | plan | run`: check, plan and run a job."""
 
 import contextlib
 import os
@@ -16,6 +16,7 @@ import msgspec
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
+from workbench.display import count, plural
 from workbench.endings import RunEnd, RunSummary, continuation
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.evaluation.run_figures import run_figures
@@ -33,9 +34,9 @@ _FAILED_ROUTES = {
     "failed_trials": "failed trials", "failing_since": "since (UTC)",
 }  # fmt: skip
 _YEARS = (1970, 9000)
-"""Calendars go wrong at the ends of what they can say."""
+"""Calendar arithmetic overflows near the limits of `datetime`."""
 _MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
-"""Exit codes of a run after which the next occasion may be asked, should it have come meanwhile."""
+"""Exit codes of a run after which the next occasion may run, if it is due by then."""
 
 
 @click.command()
@@ -45,7 +46,7 @@ _MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GAT
 def lint(job: Path, as_json: bool, **given: Any) -> None:
     """List what is wrong or questionable in JOB; nothing is sent.
 
-    Outright faults end with exit code 2; findings alone with 0.
+    Errors exit with code 2; findings alone with 0.
     """
     findings = anyio.run(plan_job, options.where(given), load_job(job)).findings
     if as_json:
@@ -53,39 +54,50 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
         return
     for finding in findings:
         echo(f"{finding.where}: {finding.text}")
-    say(f"{job}: no fault, {len(findings)} finding{'s' * (len(findings) != 1)}")
+    say(f"{job}: no errors, {len(findings)} finding{'s' * (len(findings) != 1)}")
 
 
 @click.command()
 @options.job_file
 @options.narrowing
 @options.endpoint
-@click.option("--fresh", is_flag=True, help="As for a run that asks everything anew.")
+@click.option("--fresh", is_flag=True, help="Plan a run with --fresh.")
+@click.option(
+    "--show", metavar="N", type=click.IntRange(1), default=0, help="Print the first N requests as they are sent."
+)
 @options.as_json
-def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
-    """Say what a run of JOB would send and what it would reuse; nothing is sent."""
+def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None:
+    """Show what a run of JOB would send and what it would reuse; nothing is sent."""
     asked = options.narrowed_by(given, load_job(job))
-    planned = anyio.run(partial(plan_job, fresh=fresh), options.where(given), asked)
+    planned = anyio.run(partial(plan_job, fresh=fresh, show=show), options.where(given), asked)
     if as_json:
         described = msgspec.to_builtins(planned)
         del described["findings"]  # `lint` lists them
         print_json(described)
         return
+    factors = ((planned.samples, "sample"), (len(planned.models), "model"), (planned.epochs, "epoch"))
     echo(
-        f"{planned.planned} requests: {planned.samples} samples × {len(planned.models)} models × {planned.epochs} epochs; "
-        f"{planned.reused} answered already, {planned.to_send} to send in at most {planned.most_attempts} attempts"
+        f"{plural(planned.planned, 'request')}: {' × '.join(plural(*factor) for factor in factors)}; "
+        f"{count(planned.reused)} answered already, {count(planned.to_send)} to send in at most "
+        f"{plural(planned.most_attempts, 'attempt')}"
     )
     for model in planned.models:
-        limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s a call"
+        limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s per call"
         echo(f"  {model.model}: {model.to_send} to send, {limits}")
     echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")
+    if planned.settings:
+        echo(f"settings: {', '.join(planned.settings)}")
+    if planned.findings:
+        echo(f"{plural(len(planned.findings), 'finding')}: workbench lint {job}")
+    for request in planned.requests:
+        echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
 
 
 @click.command()
 @click.argument("job", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @options.narrowing
 @options.endpoint
-@click.option("--fresh", is_flag=True, help="Ask everything anew; earlier answers are kept.")
+@click.option("--fresh", is_flag=True, help="Send everything again; earlier answers are kept.")
 @click.option(
     "--resume",
     metavar="RUN",
@@ -96,7 +108,7 @@ def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
     "--occasion",
     metavar="TIME",
     callback=lambda _, __, given: None if given is None else _occasion(given),
-    help='Which occasion this is (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
+    help='The occasion to run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
     "the newest of its [schedule] unless that is done.",
 )
 @options.fixed
@@ -105,9 +117,9 @@ def plan(job: Path, fresh: bool, as_json: bool, **given: Any) -> None:
 @options.no_progress
 @options.as_json
 def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None:
-    """Run JOB: send what has no answer yet, record, score, report.
+    """Run JOB: send requests without an answer, record, score, report.
 
-    Ctrl-C once sends nothing more and waits for what is in flight; twice cancels it.
+    Ctrl-C once stops sending and waits for requests in flight; twice cancels them.
     """
     where = options.where(given)
     if fresh and resume:
@@ -118,9 +130,9 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
         job = recorded_job_path(where, resume)
     if given["occasion"] == DUE:
         if fresh or resume:
-            raise click.UsageError("--occasion due goes with neither --fresh nor --resume")
+            raise click.UsageError("--occasion due cannot be combined with --fresh or --resume")
         if any(given[name] for name in ("limit", "model", "max_in_flight")):
-            raise click.UsageError("--occasion due runs the whole job: give none of --limit, --model, --max-in-flight")
+            raise click.UsageError("--occasion due runs the whole job, without --limit, --model or --max-in-flight")
         sys.exit(_run_due(where, job, given))
     asked = options.narrowed_by(given, load_job(job))
     sys.exit(_run(where, asked, RunOptions(fresh, resume, given["occasion"]), given).exit_code)
@@ -142,7 +154,7 @@ def demo(**given: Any) -> None:
 
 
 def _occasion(given: str) -> str:
-    """An occasion as the ledger names it: a day as it stands, a moment in UTC."""
+    """An occasion as the ledger names it: a day as given, a time in UTC."""
     if given == DUE:
         return given
     if given == "today":
@@ -153,7 +165,7 @@ def _occasion(given: str) -> str:
         moment = datetime.fromisoformat(given)
         if not _YEARS[0] <= moment.year < _YEARS[1]:
             raise ValueError(given)
-        with contextlib.suppress(ValueError):  # then it is no day, but a moment
+        with contextlib.suppress(ValueError):  # then it is a time, not a day
             return date.fromisoformat(given).isoformat()
         return occasion_name(moment)
     except (ValueError, OverflowError) as error:
@@ -162,19 +174,19 @@ def _occasion(given: str) -> str:
 
 
 def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
-    """Run the newest occasion unless it is settled, and the next one if that came meanwhile; the exit code."""
+    """Run the newest occasion unless it is settled, and the next one if due by then; return the exit code."""
     from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
 
     code, begun, before = int(ExitCode.DONE), set[str](), handlers()
     while code in _MAY_GO_ON:
         restore(before)
-        job = load_job(path)  # read anew: it may have changed while the last occasion ran
+        job = load_job(path)  # read again: it may have changed while the last occasion ran
         ledger = ledger_to_write(where)
         found = due(ledger, job, datetime.now(UTC))
         if found.occasion is None or found.occasion in begun:
             if not begun and given["as_json"]:
                 print_json({"job": job.name, "status": "not_due", "reason": found.reason})
-            elif not begun and sys.stderr.isatty():  # a crontab asks often, and its log need not say so
+            elif not begun and sys.stderr.isatty():  # cron runs this often: keep its log short
                 say(f"nothing is due: {found.reason}")
             break
         check = partial(check_still_due, ledger, job, found.occasion)
@@ -211,7 +223,7 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
 def _print_end(end: RunEnd, resumes: str) -> None:
     run = end.summary
     tokens = run.usage.total_tokens
-    cost = "no token was reported" if tokens is None else f"{tokens} tokens"
+    cost = "tokens not reported" if tokens is None else f"{tokens} tokens"
     echo(f"run {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}")
     outcomes = ", ".join(f"{count} {name}" for name, count in run.outcomes.items())
     echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")

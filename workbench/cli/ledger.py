@@ -1,4 +1,4 @@
-"""`workbench ledger path | check | recover | compact`: the ledger's whereabouts and upkeep."""
+"""`workbench ledger path | check | recover | compact`: find, check and maintain the ledger."""
 
 import sys
 from typing import Any
@@ -7,6 +7,7 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
+from workbench.display import plural
 from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
 from workbench.ledger.upkeep import compact_ledger
@@ -15,14 +16,14 @@ from workbench.session import ledger_to_read
 
 @click.group()
 def ledger() -> None:
-    """Where the ledger is, whether it is sound, and its upkeep."""
+    """Find, check and maintain the ledger."""
 
 
 @ledger.command()
 @options.ledger
 @options.as_json
 def path(as_json: bool, **given: Any) -> None:
-    """Print where the ledger is, and its journals."""
+    """Print the paths of the ledger and its journals."""
     found = ledger_to_read(options.where(given))
     journals = [str(journal) for journal in found.journals()]
     if as_json:
@@ -35,21 +36,34 @@ def path(as_json: bool, **given: Any) -> None:
 @options.ledger
 @options.as_json
 def check(as_json: bool, **given: Any) -> None:
-    """Check that what must be unique is, that journals are whole, and that every attempt has its request."""
+    """Check for duplicates, damaged journals, and attempts without a request."""
     found = check_ledger(ledger_to_read(options.where(given)))
     if as_json:
         print_json(found)
     else:
-        for name, value in found.items():
-            echo(f"{name.replace('_', ' ')}: {value}")
+        _print_checked(found)
     sys.exit(0 if found["sound"] else 1)
+
+
+def _print_checked(found: dict[str, Any]) -> None:
+    """What a check found, in sentences."""
+    kind = "simulated" if found["simulated"] else "an account's"
+    held = ", ".join(plural(found[name], name.removesuffix("s")) for name in ("runs", "requests", "attempts", "scores"))
+    echo(f"{found['ledger']}: {'sound' if found['sound'] else 'NOT sound'}")
+    echo(
+        f"it holds {held}{f', {kind}' if found['runs'] else ''}; {plural(found['journals'], 'journal')} not ingested yet"
+    )
+    for problem in found["problems"]:
+        echo(f"problem: {problem}")
+    for journal in found["torn_journals"]:
+        echo(f"torn at its end, as its writer was killed or is still writing: {journal}")
 
 
 @ledger.command()
 @options.ledger
 @options.as_json
 def recover(as_json: bool, **given: Any) -> None:
-    """Take the journals of runs that ended or were killed into the ledger."""
+    """Ingest the journals of runs that ended or were killed."""
     done = ingest(ledger_to_read(options.where(given)))
     if as_json:
         print_json(done)
@@ -66,7 +80,7 @@ def recover(as_json: bool, **given: Any) -> None:
 @options.ledger
 @options.as_json
 def compact(as_json: bool, **given: Any) -> None:
-    """Write the ledger anew without its gaps; the old file is replaced when the new one is whole."""
+    """Rewrite the ledger without gaps; the old file is replaced once the new one is complete."""
     before, after = compact_ledger(ledger_to_read(options.where(given)))
     if as_json:
         print_json({"before_bytes": before, "after_bytes": after})

@@ -15,24 +15,24 @@ from workbench.errors import WorkbenchError, nearest
 
 _COMMANDS = {
     "demo": ("jobs", "Run the demonstration job on the embedded platform."),
-    "init": ("init", "Put a job, a dataset and settings into a folder to begin in."),
+    "init": ("init", "Create a job, a dataset and settings to start with."),
     "lint": ("jobs", "List what is wrong or questionable in a job."),
-    "plan": ("jobs", "Say what a run would send and what it would reuse."),
-    "run": ("jobs", "Run a job: send what has no answer yet, record, score, report."),
-    "ask": ("ask", "Ask a model once, and record it."),
+    "plan": ("jobs", "Show what a run would send and what it would reuse."),
+    "run": ("jobs", "Run a job: send requests without an answer, record, score, report."),
+    "ask": ("ask", "Send one prompt to a model, and record the call."),
     "runs": ("runs", "List the runs of a ledger."),
     "show": ("runs", "Show one run, or its calls."),
     "score": ("runs", "Score a run again, from the ledger; nothing is sent."),
     "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
     "usage": ("usage", "Sum up the tokens used by day, model, job or tag."),
-    "ledger": ("ledger", "Where the ledger is, whether it is sound, and its upkeep."),
-    "schedule": ("schedule", "Make a timer of a job's schedule, and list its past and upcoming runs."),
-    "slots": ("slots", "Say who on this machine has requests in flight."),
+    "ledger": ("ledger", "Find, check and maintain the ledger."),
+    "schedule": ("schedule", "Make a timer from a job's schedule, and list its past and upcoming runs."),
+    "slots": ("slots", "Show which processes on this machine have requests in flight."),
     "platform": ("platform", "Serve the embedded platform."),
-    "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix what is wrong."),
+    "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
     "help": ("help", "Explain a topic: jobs, datasets, scorers, runs, schedules, ledger, platform, exit-codes."),
-    "completion": ("completion", "Print the script that lets a shell complete commands."),
+    "completion": ("completion", "Print the shell completion script."),
 }
 _NOT_BUILT_YET = (
     "probe",
@@ -45,7 +45,7 @@ _NOT_BUILT_YET = (
 
 
 class _Commands(click.Group):
-    """Loads a command's module when the command is asked for, so that `--help` stays quick."""
+    """Loads a command's module only when it is used, so that `--help` stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -66,7 +66,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name in _NOT_BUILT_YET:
-            raise click.UsageError(f"`workbench {name}` is not built yet in this version", ctx)
+            raise click.UsageError(f"`workbench {name}` is not available in this version", ctx)
         if name not in _COMMANDS and not name.startswith("-"):
             hint = nearest(name, _COMMANDS)
             raise click.UsageError(f"there is no command {name!r}{f'; {hint}' if hint else ''}", ctx)
@@ -79,13 +79,13 @@ class _Commands(click.Group):
 def workbench(debug: bool) -> None:
     """Batch evaluation and usage tracking for accounts on a multi-model chat platform.
 
-    `workbench demo` shows the whole of it without an account.
+    `workbench demo` shows all of it without an account.
     """
 
 
 def console() -> NoReturn:
     """The console script; ends the process."""
-    # everything is closed and written: the interpreter's own end would take 60 ms to free what the process gives back anyway
+    # everything is closed and written: a normal interpreter exit would spend 60 ms freeing memory
     os._exit(main())
 
 
@@ -105,7 +105,7 @@ def main() -> int:
 
 
 def _harden_streams() -> None:
-    """Let a stream that the caller closed swallow what is written, and one that cannot show a character say its number."""
+    """Discard output to a stream that the caller closed, and escape characters that a stream cannot encode."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -123,7 +123,7 @@ def _only(error: BaseException) -> BaseException:
 def _terminal_is_gone(error: BaseException) -> bool:
     """Whether writing failed because the terminal was closed; nothing is written from then on."""
     if not isinstance(error, OSError) or error.errno != errno.EIO or not any(map(_is_hung_up, (1, 2))):
-        return False  # a disk fails in the same words
+        return False  # a disk failure has the same errno
     sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
     return True
 
@@ -137,10 +137,10 @@ def _is_hung_up(fd: int) -> bool:
 
 
 def _explain(error: BaseException) -> int:
-    """Say what went wrong, where anybody can read it, and return the exit code."""
+    """Print the error, unless standard error is closed, and return the exit code."""
     try:
         return _explained(error)
-    except OSError:  # standard error takes nothing either
+    except OSError:  # standard error cannot be written either
         return error.exit_code if isinstance(error, WorkbenchError) else 3 if isinstance(error, OSError) else 1
 
 
@@ -149,13 +149,13 @@ def _explained(error: BaseException) -> int:
     if _terminal_is_gone(error):
         return 129
     if isinstance(error, SystemExit):
-        enough = "PacifyFlush" in type(sys.stdout).__name__  # so click says that the reader of a pipe has seen enough
+        enough = "PacifyFlush" in type(sys.stdout).__name__  # how click marks a pipe whose reader is gone
         return error.code if isinstance(error.code, int) and not enough else 0
     if isinstance(error, click.ClickException):
         error.show()
         return 2
     if isinstance(error, WorkbenchError):
-        from workbench.display import visible  # what a server said must not act on the terminal
+        from workbench.display import visible  # text from a server must not control the terminal
 
         for line in str(error).splitlines() or [type(error).__name__]:
             click.echo(f"error: {visible(line)}", err=True)
@@ -167,7 +167,7 @@ def _explained(error: BaseException) -> int:
         return _explain_system(error)
     if "--debug" in sys.argv:
         raise error
-    click.echo(f"internal error: {type(error).__name__}: {error} (--debug before the command shows where)", err=True)
+    click.echo(f"internal error: {type(error).__name__}: {error} (for a traceback put --debug first)", err=True)
     return 1
 
 
@@ -179,7 +179,7 @@ def _explain_system(error: OSError | UnicodeEncodeError) -> int:
         return 2
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         click.echo(
-            f"error: {error.strerror}: {error.filename or 'a temporary file'}; make room and run again",
+            f"error: {error.strerror}: {error.filename or 'standard output, or a temporary file'}; free disk space and run again",
             err=True,
         )
         return 3

@@ -11,23 +11,22 @@ from workbench.narrowing import narrowed
 from workbench.session import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
-
 as_json = click.option("--json", "as_json", is_flag=True, help="Print data as JSON on standard output.")
 reports = click.option(
     "--reports",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for pages [default: reports, or one in it named after another ledger].",
+    help="Folder for pages [default: reports, or a subfolder for any but the default ledger].",
 )
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
 fixed = click.option(
     "--fixed", is_flag=True, help="Keep to max_in_flight from the start, instead of adapting to the platform."
 )
-no_progress = click.option("--no-progress", is_flag=True, help="Draw no progress bar, as where there is no terminal.")
+no_progress = click.option("--no-progress", is_flag=True, help="Show no progress bar, as without a terminal.")
 _MOST_OFFERED = 50  # to a shell that completes
 
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The newest runs of the ledger, for a shell that completes; without one there is nothing to offer."""
+    """The newest runs of the ledger, for shell completion; empty without a ledger."""
     from workbench.errors import WorkbenchError
     from workbench.ledger.queries import reading
     from workbench.ledger.rows import RunId
@@ -64,13 +63,13 @@ def narrowed_by(given: dict[str, Any], job: Job) -> Job:
     """The job as far as the options of `narrowing` ask for it.
 
     Raises:
-        InputError: The job does not ask a model that is named.
+        InputError: A named model is not one of the job's.
     """
     return narrowed(job, limit=given["limit"], models=given["model"], max_in_flight=given["max_in_flight"])
 
 
 def narrowing_words(given: dict[str, Any]) -> list[str]:
-    """The options of `narrowing` as one would type them."""
+    """The options of `narrowing` as typed on a command line."""
     words = []
     for option, name in (("--limit", "limit"), ("--max-in-flight", "max_in_flight")):
         words += [option, str(given[name])] if given.get(name) else []
@@ -80,15 +79,15 @@ def narrowing_words(given: dict[str, Any]) -> list[str]:
 def ledger(command: F) -> F:
     """`--ledger` and `--local`, for commands that read what was recorded."""
     command = click.option(
-        "--ledger", "ledger_path", metavar="PATH", help="The ledger [default: the one in this folder]."
+        "--ledger", "ledger_path", metavar="PATH", help="The ledger file [default: the one in this folder]."
     )(command)
-    return click.option("--local", is_flag=True, help="The embedded platform, and its ledger local.duckdb.")(command)
+    return click.option("--local", is_flag=True, help="Use the embedded platform and its ledger local.duckdb.")(command)
 
 
 def endpoint(command: F) -> F:
     """The options of `ledger`, and those that say which platform is meant."""
-    command = click.option("--base-url", metavar="URL", help="The platform, with or without /api.")(command)
-    command = click.option("--profile", metavar="NAME", help="A profile of workbench.toml.")(command)
+    command = click.option("--base-url", metavar="URL", help="Base URL of the platform, with or without /api.")(command)
+    command = click.option("--profile", metavar="NAME", help="Use a profile of workbench.toml.")(command)
     return ledger(command)
 
 
@@ -109,7 +108,7 @@ def where(given: dict[str, Any]) -> Where:
 
 
 def words(where: Where) -> list[str]:
-    """The shared options as one would type them."""
+    """The shared options as typed on a command line."""
     given = ["--local"] if where.local else []
     for option, value in (("--base-url", where.base_url), ("--profile", where.profile), ("--ledger", where.ledger)):
         given += [option, value] if value else []

@@ -17,7 +17,7 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 
 def echo(text: str = "") -> None:
-    """A line for people, on standard output; what a server or a file said does not act on the terminal."""
+    """Print a line for people on standard output, with control characters made visible."""
     click.echo(visible(text))
 
 
@@ -32,13 +32,13 @@ def print_json(value: Any) -> None:
 
 
 def print_json_lines(values: Any) -> None:
-    """Values as JSON on standard output, one a line."""
+    """Values as JSON on standard output, one per line."""
     for value in values:
         sys.stdout.buffer.write(_ENCODER.encode(_zoned(value)) + b"\n")
 
 
 def _zoned(value: Any) -> Any:
-    """The same with every time saying that it is UTC, as all in the ledger are."""
+    """The same with every time marked as UTC, as all in the ledger are."""
     match value:
         case dict():
             return {key: _zoned(inner) for key, inner in value.items()}
@@ -103,7 +103,7 @@ def _width(widths: list[int]) -> int:
 
 
 def _narrowed(widths: list[int], fixed: list[bool], room: int) -> list[int]:
-    """Take what is too much from the widest columns that are not fixed, a character at a time."""
+    """Shrink the widest columns that are not fixed, one character at a time, until the table fits."""
     widths = list(widths)
     free = [column for column, kept in enumerate(fixed) if not kept]
     while _width(widths) > room:

@@ -14,6 +14,7 @@ from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import CONFIG, explained, given_files, load, open_state, with_files
 from workbench.cli.platform_state import draws, keys
+from workbench.environment import read_environment
 from workbench.errors import Fault, InputError
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts
@@ -22,14 +23,13 @@ from workbench.local_platform.config import ConfigError, PlatformConfig
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
 from workbench.local_platform.state import State, new_key
-from workbench.settings import read_environment
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @click.group()
 def platform() -> None:
-    """Serve the embedded platform, and look after its keys and allowance."""
+    """Serve the embedded platform, and manage its keys and allowance."""
 
 
 platform.add_command(keys)
@@ -39,7 +39,7 @@ platform.add_command(draws)
 @platform.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
 def init(folder: Path) -> None:
-    """Put a platform.toml to begin with into FOLDER [default: this one]."""
+    """Create a platform.toml to start with in FOLDER [default: this one]."""
     path = folder / CONFIG
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -53,34 +53,34 @@ def init(folder: Path) -> None:
 
 @platform.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
 @with_files
-@click.option("--ephemeral", is_flag=True, help="Keep nothing, and make a key for this once.")
-@click.option("--access-log", is_flag=True, help="Tell of every request on standard error, as JSON.")
+@click.option("--ephemeral", is_flag=True, help="Keep no state, and create a key for this session only.")
+@click.option("--access-log", is_flag=True, help="Log every request on standard error, as JSON.")
 @click.option(
     "--drain",
     "drain_s",
     default=30.0,
     show_default=True,
     type=click.FloatRange(0, 86_400),
-    help="Seconds that requests in flight may take after a stop.",
+    help="Seconds to wait for requests in flight when stopping.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Announce base URL and key as one line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print base URL and key as one line of JSON.")
 @click.pass_context
 def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, **given: Any) -> None:
-    """Serve until SIGTERM or Ctrl-C, which let requests in flight end; a second one does not wait for them."""
+    """Serve until SIGTERM or Ctrl-C, then wait for requests in flight; a second signal does not wait."""
     files = given_files(ctx)
     if ephemeral and files.state is not None:
-        raise click.UsageError("--ephemeral keeps nothing: give it or --state")
+        raise click.UsageError("give either --ephemeral, which keeps no state, or --state, not both")
     if ephemeral and given["host"] not in _LOOPBACK:
-        problem = f"{given['host']!r} exposes the platform, which takes keys that are kept: no --ephemeral"
+        problem = f"{given['host']!r} exposes the platform: use stored keys, not --ephemeral"
         raise InputError(Fault("--host", problem))
     loaded = load(files)
     key = new_key() if ephemeral else None
     kept = State(busy_s=0.0) if ephemeral else open_state(files, busy_s=0.0)
     if key is None:
         _require_keys(loaded, kept)
-    environment = read_environment(Path.cwd())
+    environment = read_environment(Path.cwd()).values()
     for route in loaded.routes:
         if route.secret_env and not environment.get(route.secret_env):
             say(f"note: {route.secret_env} is not set: route {route.id!r} will answer 401")
@@ -99,7 +99,7 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, **given: Any
 @options.as_json
 @click.pass_context
 def accounts(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
-    """List the accounts: their keys, and what they drew in the window that goes on."""
+    """List the accounts: their keys, and their usage in the current window."""
     files = given_files(ctx)
     loaded, kept = load(files), open_state(files)
     with explained():
@@ -132,7 +132,7 @@ def _require_keys(config: PlatformConfig, kept: State) -> None:
     living = list(kept.living_keys().values())
     if not {account.name for account in config.accounts} & set(living):
         hint = f"`workbench platform keys create {config.accounts[0].name}`, or give --ephemeral"
-        raise InputError(Fault("", "no account of the configuration has a key", hint))
+        raise InputError(Fault("", "no configured account has a key", hint))
     _note_strangers(config, living)
 
 
@@ -150,6 +150,6 @@ def _announcer(config: PlatformConfig, as_json: bool) -> Any:
             return
         click.echo(f"export WORKBENCH_BASE_URL={base_url}{f' WORKBENCH_API_KEY={key}' if key else ''}")
         sys.stdout.flush()
-        say(f"serving {kind}, process {os.getpid()}; Ctrl-C stops it{', and the key is gone with it' if key else ''}")
+        say(f"serving {kind}, process {os.getpid()}; Ctrl-C stops it{' and discards the key' if key else ''}")
 
     return announce

@@ -20,32 +20,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Files(msgspec.Struct, frozen=True):
-    """What a command line says of both."""
+    """What the command line says about both."""
 
     config: Path | None = None
     state: Path | None = None
 
     @property
     def config_path(self) -> Path | None:
-        """The configuration meant; None is the built-in catalogue."""
+        """The configuration to use; None is the built-in catalogue."""
         return self.config if self.config is not None else Path(CONFIG) if os.path.lexists(CONFIG) else None
 
     @property
     def state_path(self) -> Path:
-        """The state meant."""
+        """The state file to use."""
         beside = self.config_path
         return self.state or (beside.with_name(STATE) if beside is not None else Path(STATE))
 
 
 def with_files(command: F) -> F:
-    """`--config` and `--state`, which may also stand with the command above."""
+    """`--config` and `--state`, which may also be given to the parent command."""
     command = click.option(
         "--config",
         type=click.Path(path_type=Path),
         help=f"Routes, accounts and limits [default: {CONFIG} in this folder, or else the built-in catalogue].",
     )(command)
     return click.option(
-        "--state", type=click.Path(path_type=Path), help=f"Keys and draws [default: {STATE} beside the configuration]."
+        "--state", type=click.Path(path_type=Path), help=f"Keys and usage [default: {STATE} beside the configuration]."
     )(command)
 
 
@@ -90,14 +90,14 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
 
     Args:
         files: Which.
-        make: Whether it may be new.
+        make: Whether to create it if missing.
         busy_s: How long a change may wait for another process.
 
     Raises:
         InputError: There is none, or it cannot be used.
     """
     if not make and not files.state_path.exists():
-        hint = "`workbench platform keys create ACCOUNT` makes one; `serve --ephemeral` needs none"
+        hint = "`workbench platform keys create ACCOUNT` creates one; `serve --ephemeral` needs none"
         raise InputError(Fault(str(files.state_path), "there is no platform state yet", hint))
     with explained():
         return State(files.state_path, busy_s=busy_s)
@@ -105,7 +105,7 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Tell of a state that cannot be used as of any other input."""
+    """Report an unusable state like any other input error."""
     try:
         yield
     except StateError as error:

@@ -1,4 +1,4 @@
-"""`workbench platform keys | draws`: who may call, and what was drawn."""
+"""`workbench platform keys | draws`: who may call, and what they used."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +19,7 @@ _DRAW_COLUMNS = ("id", "at", "account", "route", "settled", "total_tokens", "est
 @options.as_json
 @click.pass_context
 def keys(ctx: click.Context, /, **_: Any) -> None:
-    """List the keys; `create`, `regenerate` and `revoke` change them, also while the platform serves."""
+    """List the keys; `create`, `regenerate` and `revoke` change them, also while the platform is running."""
     if ctx.invoked_subcommand is None:
         _list_keys(ctx)
 
@@ -39,7 +39,7 @@ def list_keys(ctx: click.Context, /, **_: Any) -> None:
 @options.as_json
 @click.pass_context
 def create(ctx: click.Context, /, account: str, **_: Any) -> None:
-    """Make a key for ACCOUNT and show it this once."""
+    """Create a key for ACCOUNT and show it once."""
     files = given_files(ctx)
     known_account(files, account)
     state = open_state(files, make=True)
@@ -53,7 +53,7 @@ def create(ctx: click.Context, /, account: str, **_: Any) -> None:
 @options.as_json
 @click.pass_context
 def regenerate(ctx: click.Context, /, key_id: str, **_: Any) -> None:
-    """Make a key in place of the one with KEY_ID (see `keys list`), which is dead from then on."""
+    """Create a key in place of the one with KEY_ID (see `keys list`), which is revoked."""
     state = open_state(given_files(ctx))
     with explained():
         _show_key(ctx, state.regenerate_key(key_id))
@@ -64,22 +64,22 @@ def regenerate(ctx: click.Context, /, key_id: str, **_: Any) -> None:
 @with_files
 @click.pass_context
 def revoke(ctx: click.Context, /, key_id: str, **_: Any) -> None:
-    """Refuse the key with KEY_ID (see `keys list`) from now on."""
+    """Revoke the key with KEY_ID (see `keys list`)."""
     state = open_state(given_files(ctx))
     with explained():
         account = state.revoke_key(key_id)
-    say(f"a key of {account} is refused from now on")
+    say(f"revoked a key of {account}")
 
 
 @click.group(invoke_without_command=True)
 @with_files
-@click.option("--account", "whose", help="Only this one's.")
-@click.option("--unsettled", is_flag=True, help="Only those whose usage was not reported.")
+@click.option("--account", "whose", help="Only usage of this account.")
+@click.option("--unsettled", is_flag=True, help="Only entries whose usage was not reported.")
 @click.option("--most", default=20, show_default=True, type=click.IntRange(1, 10**9), help="How many, newest first.")
 @options.as_json
 @click.pass_context
 def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bool, most: int, **_: Any) -> None:
-    """List what was drawn on the allowance; `add` puts down a draw made elsewhere, `remove` takes one back."""
+    """List usage of the allowance; `add` records usage elsewhere, `remove` undoes that."""
     if ctx.invoked_subcommand is not None:
         return
     files = given_files(ctx)
@@ -95,17 +95,21 @@ def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bo
 @draws.command()
 @click.argument("account")
 @click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
-@click.option("--note", default="", help="Where it was made, such as in the chat UI.")
+@click.option("--note", default="", help="Where it was used, such as in the chat UI.")
 @with_files
+@options.as_json
 @click.pass_context
 def add(ctx: click.Context, /, account: str, tokens: int, note: str, **_: Any) -> None:
-    """Put down that ACCOUNT drew TOKENS elsewhere."""
+    """Record that ACCOUNT used TOKENS elsewhere."""
     files = given_files(ctx)
     known_account(files, account)
     state = open_state(files, make=True)
     with explained():
         number = state.add_draw(account, tokens, note)
-    say(f"draw {number}; `workbench platform draws remove {number}` takes it back")
+    if _as_json(ctx):
+        print_json({"id": number})
+    else:
+        say(f"recorded as draw {number}; `workbench platform draws remove {number}` undoes it")
 
 
 @draws.command()
@@ -113,7 +117,7 @@ def add(ctx: click.Context, /, account: str, tokens: int, note: str, **_: Any) -
 @with_files
 @click.pass_context
 def remove(ctx: click.Context, /, draw_id: int, **_: Any) -> None:
-    """Take back the draw DRAW_ID, which was added by hand."""
+    """Remove the draw DRAW_ID, which was added by hand."""
     state = open_state(given_files(ctx))
     with explained():
         state.remove_draw(draw_id)
@@ -135,7 +139,7 @@ def _show_key(ctx: click.Context, key: str) -> None:
         print_json({"key": key})
     else:
         click.echo(key)
-    say("this is the only time that the key is shown")
+    say("the key will not be shown again")
 
 
 def _as_json(ctx: click.Context) -> bool:

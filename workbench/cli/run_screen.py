@@ -1,4 +1,4 @@
-"""What matters of a run, on a terminal: scores with intervals, who answered for another, whose fault failures are."""
+"""A run's main results on a terminal: scores with intervals, fallbacks, and what caused failures."""
 
 from collections import Counter
 
@@ -47,7 +47,7 @@ def _print_substitutes(figures: RunFigures) -> None:
     for row in others[:_MOST_SHOWN]:
         echo(f"{row['requested_model']} was answered by {row['served_model']}: {row['answers']} answers")
     if len(others) > _MOST_SHOWN:
-        echo(f"{sum(row['answers'] for row in others[_MOST_SHOWN:])} more answers came from another model than asked")
+        echo(f"{sum(row['answers'] for row in others[_MOST_SHOWN:])} more answers came from another model")
 
 
 def _print_failures(figures: RunFigures) -> None:

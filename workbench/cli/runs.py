@@ -27,7 +27,7 @@ _RUNNING, _NOT_ENDED = "running", "not ended"
 _SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model served_model outcome http_status attempts latency_ms prompt_tokens "
-    "completion_tokens total_tokens finish_reason answer reasoning tool_calls evidence error_text scores"
+    "completion_tokens reasoning_tokens total_tokens finish_reason answer reasoning tool_calls evidence error_text scores"
 ).split()
 
 
@@ -55,7 +55,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
     open_ones = [row for row in rows if row["status"] not in (None, _RUNNING, RunStatus.COMPLETE)]
     if open_ones:
-        say(f"`workbench show {open_ones[0]['run_id']}` says what is missing; running its job again sends only that")
+        say(f"`workbench show {open_ones[0]['run_id']}` shows what is missing; rerun its job to send only that")
 
 
 def _in_short(row: Row, mean: float | None) -> Row:
@@ -73,12 +73,12 @@ def _in_short(row: Row, mean: float | None) -> Row:
 @click.command()
 @options.optional_run_id
 @options.ledger
-@click.option("--calls", is_flag=True, help="Its calls, one a line.")
+@click.option("--calls", is_flag=True, help="List its calls, one per line.")
 @options.as_json
 def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
     """Show RUN: how it went, its scores and what it cost.
 
-    RUN is a run's id, the beginning of one, or `last`, which it is where none is given.
+    RUN is a run's id, the beginning of an id, or `last` (the default).
     """
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
@@ -142,7 +142,7 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
     chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
     written, ingested = rescore(ledger, run, chosen.scorers)
     if ingested.deferred:
-        say(f"note: the scores are safe in the journal and not ingested yet: {ingested.deferred}")
+        say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
     if as_json:
@@ -156,7 +156,7 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
 
 @click.command()
 @options.optional_run_id
-@click.option("--all", "every", is_flag=True, help="The pages of every run, not only of the newest.")
+@click.option("--all", "every", is_flag=True, help="Render the pages of every run, not only the newest.")
 @options.ledger
 @options.reports
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
@@ -164,7 +164,7 @@ def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
 def report(run: str | None, every: bool, reports: Path | None, is_opened: bool, as_json: bool, **given: Any) -> None:
     """Render the page of RUN, or of the newest run, and those over the whole ledger: runs, allowance, routes.
 
-    RUN is a run's id, the beginning of one, or `last`.
+    RUN is a run's id, the beginning of an id, or `last`.
     """
     from workbench.report.ledger_pages import every_run, write_pages
 
@@ -189,7 +189,7 @@ def report(run: str | None, every: bool, reports: Path | None, is_opened: bool, 
     else:
         echo(str(opened))
     if is_opened and not webbrowser.open(opened.as_uri()):
-        say("no browser could be started here")
+        say("no browser could be started")
 
 
 def _call_value(name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`workbench schedule`: a job's timer, and what came of its occasions."""
+"""`workbench schedule`: a job's timer, and its past and upcoming runs."""
 
 import os
 import shlex
@@ -15,6 +15,8 @@ import click
 from workbench.cli import options
 from workbench.cli.jobs import DUE
 from workbench.cli.output import print_json, print_table, say
+from workbench.endpoint import find_endpoint
+from workbench.environment import moved_folders, read_environment, state_folder, systemd_folder, unseen_by_timers
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.job import Job, load_job
 from workbench.occasions import as_calendar_events, following
@@ -23,15 +25,7 @@ from workbench.schedule import crontab, systemd
 from workbench.schedule.command import Command, checked, timer_name
 from workbench.schedule.due import Occasion, occasions_of
 from workbench.session import Where, ledger_to_write
-from workbench.settings import (
-    find_endpoint,
-    load_settings,
-    moved_folders,
-    read_environment,
-    state_folder,
-    systemd_folder,
-    unseen_by_timers,
-)
+from workbench.settings import load_settings
 
 _LIST = "list"
 _NEXT, _LAST = 3, 10
@@ -40,32 +34,33 @@ _TO_RECORD_S = 60
 
 @click.command()
 @click.argument("job", required=False, metavar="[JOB|list]")
-@click.option("--systemd", "kind", flag_value="systemd", help="A service and a timer of systemd.")
-@click.option("--cron", "kind", flag_value="cron", help="Lines of a crontab.")
-@click.option("--install", "--user", "act", flag_value="install", help="Install them for this user, and start.")
-@click.option("--remove", "act", flag_value="remove", help="Stop and remove what was installed.")
+@click.option("--systemd", is_flag=True, help="Use a systemd service and timer.")
+@click.option("--cron", is_flag=True, help="Use crontab lines.")
+@click.option("--install", "--user", "install", is_flag=True, help="Install and start them for this user.")
+@click.option("--remove", is_flag=True, help="Stop and remove what was installed.")
 @options.endpoint
 @options.reports
 @options.no_report
 @options.fixed
 @options.as_json
-def schedule(job: str | None, kind: str | None, act: str | None, **given: Any) -> None:
-    """Print, install or remove the timer of JOB; without --systemd or --cron say what came of its occasions and what comes.
+def schedule(job: str | None, **given: Any) -> None:
+    """Print, install or remove the timer of JOB; without --systemd or --cron list its past and upcoming runs.
 
     `workbench schedule list` does so for every job with a [schedule] in this folder and in jobs/. The timer runs
     `workbench run JOB --occasion due` with the options given here, from this folder.
     """
+    kind, act = _one_of(given, "systemd", "cron"), _one_of(given, "install", "remove")
     where = options.where(given)
     if job is None or job == _LIST:
         if kind or act:
-            raise click.UsageError("name the job whose timer is meant")
+            raise click.UsageError("name the job of the timer")
         _print_list(where, as_json=given["as_json"])
         return
     if act and kind is None:
         raise click.UsageError(f"--{act} needs --systemd or --cron")
     if act == "remove":  # also of a job that cannot be read any more
         removed = systemd.remove(job, systemd_folder()) if kind == "systemd" else crontab.remove(job)
-        click.echo(f"{job}: {'removed' if removed else 'nothing of it was installed'}")
+        click.echo(f"{job}: {'removed' if removed else 'nothing was installed'}")
         return
     loaded = load_job(Path(job))
     if kind is None:
@@ -81,6 +76,13 @@ def schedule(job: str | None, kind: str | None, act: str | None, **given: Any) -
             click.echo(f"# {name}\n{text}" if kind == "systemd" else text, nl=kind == "systemd")
 
 
+def _one_of(given: dict[str, Any], one: str, other: str) -> str | None:
+    """Which of two flags is given."""
+    if given[one] and given[other]:
+        raise click.UsageError(f"give either --{one} or --{other}, not both")
+    return one if given[one] else other if given[other] else None
+
+
 def _files(job: Job, command: Command, kind: str) -> dict[str, str]:
     """What a timer consists of, by file name."""
     checked(job, command)
@@ -88,18 +90,18 @@ def _files(job: Job, command: Command, kind: str) -> dict[str, str]:
         return {"crontab": crontab.lines(job, command, _log(job))}
     files = systemd.units(job, command)
     if wrong := systemd.complaints(files):
-        raise InputError(Fault(f"{job.path}: schedule", f"systemd does not take it: {wrong}"))
+        raise InputError(Fault(job.where("schedule"), f"systemd rejects it: {wrong}"))
     return files
 
 
 def _install(job: Job, files: dict[str, str], kind: str) -> None:
     if kind == "cron":
         crontab.install(job, files["crontab"])
-        click.echo(f"{job.name}: installed in your crontab; what it prints goes to {_log(job)}")
+        click.echo(f"{job.name}: installed in your crontab; its output goes to {_log(job)}")
     else:
         systemd.install(job, files, systemd_folder())
         click.echo(f"{job.name}: installed in {systemd_folder()} and started")
-        say("note: your timers run while you are logged in; `loginctl enable-linger` lets them run always")
+        say("note: your timers run only while you are logged in; `loginctl enable-linger` keeps them running")
 
 
 def _log(job: Job) -> Path:
@@ -121,7 +123,7 @@ def _command(where: Where, job: Job, given: dict[str, Any]) -> Command:
 
 
 def _gateway_limit_s(where: Where) -> float | None:
-    """The endpoint's own setting; and a word if a timer would not find the endpoint."""
+    """The endpoint's own setting; also warns if a timer would not find the endpoint."""
     if where.local:
         return None
     settings = load_settings(where.folder)
@@ -130,8 +132,8 @@ def _gateway_limit_s(where: Where) -> float | None:
     try:
         find_endpoint(settings, read_environment(where.folder, of_shell=False), **asked)
     except WorkbenchError as error:
-        say(f"note: a timer sees nothing of this shell's environment; put what it needs into {where.folder / '.env'}")
-        say(f"note: as it is, it would end with: {error}")
+        say(f"note: a timer does not see this shell's environment; put what it needs into {where.folder / '.env'}")
+        say(f"note: as it is, the timer would fail with: {error}")
     return found.gateway_limit_s
 
 
@@ -196,8 +198,8 @@ def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
     if rows:
         print_table(rows, {"occasion": "occasion", "result": "result", "runs": "runs", "run_id": "run"}, whole="run_id")
     else:
-        say("no occasion has been asked yet")
-    click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none any more"))
+        say("no occasion has run yet")
+    click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none left"))
     if state["timer"] == "not installed":
         typed = shlex.join(["workbench", "schedule", os.path.relpath(job.path, where.folder)])
         say(f"no timer is installed: `{typed} --systemd --install`, or --cron")

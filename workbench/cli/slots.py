@@ -1,4 +1,4 @@
-"""`workbench slots`: who on this machine has requests in flight."""
+"""`workbench slots`: which processes on this machine have requests in flight."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +12,11 @@ from workbench.session import Where, slots_root
 
 
 @click.group(invoke_without_command=True)
-@click.option("--all", "every", is_flag=True, help="Free slots as well.")
+@click.option("--all", "every", is_flag=True, help="List free slots too.")
 @options.as_json
 @click.pass_context
 def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
-    """List who on this machine has requests in flight, and which slots are kept by calls that nobody waits for."""
+    """List requests in flight on this machine, and slots still held by killed or abandoned calls."""
     if ctx.invoked_subcommand is not None:
         return
     rows = [
@@ -39,7 +39,7 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
         names = ("endpoint", "slot", "state", "pid", "job", "model", "busy_until")
         print_table(rows, {name: name.replace("_", " ") for name in names})
     else:
-        say("no request of this machine is in flight")
+        say("no requests in flight from this machine (runs with --local are not listed)")
 
 
 @slots.command()

@@ -1,5 +1,6 @@
-"""`workbench usage`: what our calls drew, as far as it is known."""
+"""`workbench usage`: what our calls used, as far as it is known."""
 
+from datetime import datetime
 from typing import Any
 
 import click
@@ -9,26 +10,37 @@ from workbench.cli.output import print_json, print_table, say
 from workbench.ledger.queries import reading
 from workbench.session import ledger_to_read
 
+_DAY = click.DateTime(["%Y-%m-%d"])
+_DAYS = ("day", "week", "month")
+
 
 @click.command()
 @options.ledger
-@click.option("--by", type=click.Choice(["day", "model", "job", "tag"]), default="day", show_default=True)
+@click.option("--by", type=click.Choice([*_DAYS, "model", "job", "tag"]), default="day", show_default=True)
+@click.option("--since", type=_DAY, metavar="DAY", help="Only calls from this day on, such as 2026-11-01.")
+@click.option("--until", type=_DAY, metavar="DAY", help="Only calls up to the end of this day.")
 @options.as_json
-def usage(by: str, as_json: bool, **given: Any) -> None:
-    """Sum up what our calls drew by day, model, job or tag.
+def usage(by: str, since: datetime | None, until: datetime | None, as_json: bool, **given: Any) -> None:
+    """Sum up recorded token usage by day, week, month, model, job or tag.
 
-    Calls of the chat UI and of other programs are not in it: the platform tells nobody about them.
+    Calls from the chat UI and other programs are not included: the platform does not report them. Days are those of
+    [account] time_zone in workbench.toml, by default UTC; a week is named by its Monday.
     """
-    with reading(ledger_to_read(options.where(given))) as reader:
-        rows = reader.rows("usage_by_tag") if by == "tag" else reader.rows("usage_by", by=by)
+    if since and until and since > until:
+        raise click.UsageError("--since is after --until")
+    ledger = ledger_to_read(options.where(given))
+    bounds = {"since": since and since.date(), "until": until and until.date()}
+    with reading(ledger) as reader:
+        rows = reader.rows("usage_by_tag", **bounds) if by == "tag" else reader.rows("usage_by", by=by, **bounds)
     if as_json:
         print_json([{by: row.pop("name"), **row} for row in rows])
         return
-    counts = {
-        "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion", "total_tokens": "tokens",
+    columns = {
+        "name": f"{by} ({ledger.zone})" if by in _DAYS else by, "calls": "calls", "prompt_tokens": "prompt",
+        "completion_tokens": "completion", "reasoning_tokens": "reasoning", "total_tokens": "tokens",
         "calls_without_usage": "no usage", "maybe_drawn": "maybe", "open_intents": "open",
     }  # fmt: skip
-    print_table(rows, {"name": by, **counts})
+    print_table(rows, columns, whole="name", spare=("reasoning_tokens", "prompt_tokens", "completion_tokens"))
     if any(row["calls_without_usage"] or row["maybe_drawn"] or row["open_intents"] for row in rows):
         say(
             "no usage: answered, usage not reported; maybe: failed, may have used tokens; open: sent, no outcome recorded"

@@ -12,7 +12,7 @@ LARGE_BYTES = 2**20
 MOST_LARGE = 2
 """How many long bodies may be in memory at a time."""
 _PIECE_BYTES = 2**18
-_PAUSE_EVERY_BYTES = 2**22  # unpacking so much takes some 10 ms, in which nothing else happens
+_PAUSE_EVERY_BYTES = 2**22  # unpacking this much blocks the event loop for some 10 ms
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -41,7 +41,7 @@ async def read_body(
     """
     packing = _Gzip() if coding in ("gzip", "x-gzip") else None
     if packing is None and coding not in ("", "identity"):
-        raise UnreadableError(f"the answer is packed as {coding[:80]!r}, which was not asked for")
+        raise UnreadableError(f"the answer has Content-Encoding {coding[:80]!r}, which was not requested")
     kept: list[bytes] = []
     size = paused_at = 0
     has_room = False
@@ -58,7 +58,7 @@ async def read_body(
                 paused_at = size
                 await asyncio.sleep(0)
     if packing is not None and not packing.is_whole:
-        raise BrokenBodyError("the answer's packing is cut")
+        raise BrokenBodyError("the compressed answer is cut off")
     return b"".join(kept)
 
 
@@ -80,7 +80,7 @@ class _Gzip:
                     data, self._member = self._member.unused_data, zlib.decompressobj(_GZIP)
                     continue
                 data = self._member.unconsumed_tail
-                if not data and len(piece) < _PIECE_BYTES:  # else more of it may be on its way out
+                if not data and len(piece) < _PIECE_BYTES:  # otherwise more output may be pending
                     return
         except zlib.error as error:
-            raise BrokenBodyError(f"the answer's packing is damaged: {error}") from error
+            raise BrokenBodyError(f"the compressed answer is damaged: {error}") from error

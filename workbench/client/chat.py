@@ -13,21 +13,22 @@ from workbench.client import outcome, wire
 from workbench.client.body import LARGE_BYTES
 from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Progress, Reply
+from workbench.endpoint import Endpoint
 from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.policy import POLICIES
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, Outcome, ToolCall
-from workbench.settings import Endpoint
 
 LIST_DEADLINE_S = 30.0
 LIST_BYTES = 16 * 2**20
 _DOUBT_S = 5.0
-"""How long the platform may take to say whether it takes the key, and for how long that is believed."""
+"""How long the platform may take to confirm the key, and for how long its reply counts."""
 _ERROR_TEXT_CHARS = 20_000
 _SAID_CHARS = 1_000
 _LEFT_OUT = "(left out: the API key was in it, in parts)"
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+_NOT_TLS = "WRONG_VERSION_NUMBER"
 _LONGEST_RETRY_AFTER_S = 30 * 86_400.0
-"""Some servers mean a moment in ms; no calendar goes as far."""
+"""Some servers send a timestamp in ms, far beyond any date."""
 
 
 class ChatClient:
@@ -36,7 +37,7 @@ class ChatClient:
     Args:
         http: The connection, which carries the key in its headers.
         endpoint: Where the platform is, and the key to keep out of everything recorded.
-        allowance_signature: Regular expression of what an exhausted allowance says; None takes our own.
+        allowance_signature: Regular expression of what an exhausted allowance says; None is the default one.
     """
 
     def __init__(self, http: Http, endpoint: Endpoint, allowance_signature: str | None = None) -> None:
@@ -49,7 +50,7 @@ class ChatClient:
         self._doubting = anyio.Lock()
         self._key_was_good, self._looked_into_at = False, float("-inf")
         self.clock_ahead_s: float | None = None
-        """How far this machine's clock is ahead of the platform's, to a second or two; None until it said a time."""
+        """How far this machine's clock is ahead of the platform's, to a second or two; None if unknown."""
 
     async def list_models(self) -> list[Model]:
         """`GET /api/models`: the models visible to the account, at least one.
@@ -62,14 +63,20 @@ class ChatClient:
             bounds = Bounds(LIST_DEADLINE_S, LIST_BYTES)
             reply = await self._http.send("GET", self._models_url, None, bounds, progress)
         if isinstance(reply, Failure):
-            hint = "; SSL_CERT_FILE names the certificates to trust" if _UNTRUSTED in reply.text else ""
-            raise UnreachableError(f"{self._models_url} does not answer: {self._redact(reply.text)}{hint}")
+            raise UnreachableError(f"{self._models_url} does not answer: {self._explained(reply.text)}")
         self.clock_ahead_s = _clock_ahead_s(reply)
         if reply.status in (401, 403):
             said = self._judged(reply)[0].error_text or ""
             said = f": {shorten(said[:_SAID_CHARS], 200, placeholder=' …')}" if said else ""
             raise KeyRejectedError(f"the platform does not accept the API key (HTTP {reply.status}{said})")
         return self._listed(reply)
+
+    def _explained(self, text: str) -> str:
+        """A failure of the transport, with what may fix it."""
+        if _NOT_TLS in text:
+            return f"it speaks http, not https; use {self._models_url.replace('https:', 'http:').removesuffix('/api/models')}"
+        hint = "; SSL_CERT_FILE names the certificates to trust" if _UNTRUSTED in text else ""
+        return f"{self._redact(text)}{hint}"
 
     def _listed(self, reply: Reply) -> list[Model]:
         try:
@@ -78,21 +85,21 @@ class ChatClient:
             models = None
         if models is None:
             raise UnreachableError(
-                f"{self._models_url} answers with HTTP {reply.status} and no model list; "
+                f"{self._models_url} answered with HTTP {reply.status}, not with a model list; "
                 "is the base URL the platform's (the part before /api)?"
             )
         if not models:
             raise UnreachableError(
-                f"{self._models_url} lists no model at all, as a platform does that cannot reach its gateway; try again later"
+                f"{self._models_url} lists no models; the platform may not reach its gateway: try again later"
             )
         return models
 
     async def complete(self, request: ChatRequest, progress: Progress) -> CallRecord:
-        """`POST /api/chat/completions`, one attempt; however it ends, it ends as a record.
+        """`POST /api/chat/completions`, one attempt; it always returns a record.
 
         Args:
             request: What to send.
-            progress: Fresh; should the caller be cancelled, `cancelled` makes the record from it.
+            progress: A new one; if the caller is cancelled, `cancelled` makes the record from it.
         """
         bounds = Bounds(request.timeout_s, request.max_reply_bytes)
         reply = await self._http.send("POST", self._chat_url, request.body, bounds, progress)
@@ -117,10 +124,10 @@ class ChatClient:
             reply = msgspec.structs.replace(reply, body=raw.encode())
         try:
             verdict = outcome.of_reply(reply, self._signature)
-        except Exception as error:  # what arrived was paid for: it is kept, whatever shape nobody thought of
+        except Exception as error:  # what arrived was paid for: keep it, even in an unforeseen shape
             verdict = outcome.Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
         redacted = self._redacted(verdict)
-        if redacted != verdict:  # decoding put the key together
+        if redacted != verdict:  # the key only appeared after decoding
             raw = _LEFT_OUT
         return redacted, raw
 
@@ -148,9 +155,9 @@ class ChatClient:
         return verdict._replace(completion=completion)
 
     async def _key_is_good(self) -> bool:
-        """Ask the platform whether it takes the key; once for all calls that make one doubt at the same time.
+        """Ask the platform whether it accepts the key; once for all calls that put it in doubt at the same time.
 
-        Where it does not answer, the call's own word is all there is. A cancellation waits: a reply that has arrived is kept.
+        If it does not answer, the call's own reply decides. A cancellation waits: a reply that has arrived is kept.
         """
         with anyio.CancelScope(shield=True):
             async with self._doubting:
@@ -158,7 +165,7 @@ class ChatClient:
                     with Progress() as progress:
                         bounds = Bounds(_DOUBT_S, LIST_BYTES)
                         reply = await self._http.send("GET", self._models_url, None, bounds, progress)
-                    # a list that is empty, as one is while the gateway is away, takes the key all the same
+                    # an empty list, as sent while the gateway is down, still means that the key is accepted
                     self._key_was_good = isinstance(reply, Reply) and reply.status == 200
                     self._looked_into_at = time.monotonic()
         return self._key_was_good
@@ -173,7 +180,7 @@ def _texts(said: Completion) -> list[str | None]:
 
 
 def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:
-    """The record of a call that we cut off; it may go on at the platform."""
+    """The record of a call that we cancelled; the platform may still be processing it."""
     goes_on = progress.sent != "never"
     verdict = outcome.Verdict(Outcome.CANCELLED, "cancelled by the caller", goes_on=goes_on)
     return _record(request, progress, verdict, None)
@@ -239,5 +246,5 @@ def _clock_ahead_s(reply: Reply) -> float | None:
 
 
 def text_of(body: bytes) -> str:
-    r"""A body as text, every byte recoverable: what is no UTF-8 appears as `\xNN`."""
+    r"""A body as text, every byte recoverable: bytes that are not valid UTF-8 appear as `\xNN`."""
     return body.decode("utf-8", "backslashreplace")

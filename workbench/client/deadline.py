@@ -1,4 +1,4 @@
-"""A time-out that does not count while the process stands still."""
+"""A timeout that does not count the time while the process is suspended."""
 
 import asyncio
 from types import TracebackType
@@ -7,7 +7,7 @@ _STOOD_STILL_S, _TO_CATCH_UP_S = 1.0, 5.0
 
 
 class Deadline:
-    """Raises TimeoutError within its context after some s; later where the process stood still meanwhile, as with Ctrl-Z
+    """Raises TimeoutError within its context after `delay_s`; later if the process was suspended, as with Ctrl-Z
     or while a laptop slept: what waits in the sockets by then is read first.
 
     Args:

@@ -1,15 +1,15 @@
 """What a reply or a failure means: HTTP 200 is not success, and 400 is not a bad request.
 
-What follows from it, `workbench.policy` says.
+`workbench.policy` says what follows from it.
 
-The shapes told apart here were observed on real stacks, whose error styles differ by version: the gateway's
+The shapes distinguished here were observed on real stacks, whose error styles differ by version: the gateway's
 `{"error": …}`, the platform's `{"detail": …}`, and the gateway's words inside the platform's shape under status 400.
 
-What came in the very same words, and nothing here can tell apart: an unknown, a deleted and a regenerated key; a missing and
+Errors with identical text, which cannot be told apart here: an unknown, a deleted and a regenerated key; a missing and
 an empty one; keys switched off for the account and for the platform; a model that does not exist, one that is hidden, and a
 preset without its base; a host that has no name, refuses or resets.
 
-What came in different words, and is one outcome on purpose, as the same follows from it: a route that is down and one whose
+Errors with different text that are one outcome on purpose, as they are handled alike: a route that is down and one whose
 fallback is down too (`route_down`); a backend that answers the gateway with a page, broken JSON or an error of its own
 (`route_down`); an answer without text and one whose text is null (`empty`). The words are kept with the attempt.
 """
@@ -28,16 +28,16 @@ DEFAULT_ALLOWANCE_SIGNATURE = (
     r"|\b(?:out of|insufficient|not enough|exceeded your(?: current)?)[ _](?:credits?|quota|balance|funds|allowance|budget)\b"
 )
 _LOOKED_AT_CHARS = 4_000
-"""So much of an error's beginning is searched for words: a reply may be as long as it likes."""
+"""Only this much of an error's beginning is searched: a reply may be of any length."""
 _LONGEST_SEARCH_S = 0.05
-"""Some patterns that users give take years on some texts; nothing else happens in a run meanwhile."""
+"""Some user-defined patterns take years on some texts, and would block the whole run."""
 
 
 class AllowanceSignature:
     """Recognises what an exhausted allowance says.
 
     Args:
-        pattern: A regular expression; upper and lower case are alike. None takes our own.
+        pattern: A regular expression; case is ignored. None is the default one.
     """
 
     def __init__(self, pattern: str | None = None) -> None:
@@ -49,7 +49,7 @@ class AllowanceSignature:
         if self._own is not None:
             match = self._own.search(text[:_LOOKED_AT_CHARS])
             return match.group() if match else None
-        import regex  # takes 10 ms, and few have a pattern of their own; unlike `re`, it can be told to give up
+        import regex  # takes 10 ms, and few have their own pattern; unlike `re`, it has a timeout
 
         try:
             given = regex.search(str(self._given), text[:_LOOKED_AT_CHARS], regex.IGNORECASE, timeout=_LONGEST_SEARCH_S)
@@ -86,7 +86,7 @@ _MAY_BE_ALLOWANCE = (400, 402, 403, 422, 429)
 _PASSED_ON = re.compile(r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]")
 
 # What a page from a web server in front of the platform means; any other says that the platform cannot be reached.
-# One that gives up (502, 504, 524) leaves the gateway at work: its call keeps its slot.
+# After one that gives up (502, 504, 524) the gateway may still be working: the call keeps its slot.
 _PAGES = {
     401: Outcome.KEY_REJECTED,
     403: Outcome.KEY_NOT_ALLOWED,
@@ -106,7 +106,7 @@ class Verdict(NamedTuple):
     completion: Completion | None = None
     error_text: str | None = None
     goes_on: bool = False
-    """Whether the platform may still be at work on the call."""
+    """Whether the platform may still be processing the call."""
 
 
 def of_failure(failure: Failure) -> Verdict:
@@ -156,7 +156,7 @@ def _success(value: Any) -> Verdict:
     if spoken:
         return Verdict(Outcome.TRUNCATED, "an answer, finish_reason length", completion)
     if completion.reasoning or completion.usage.reasoning_tokens:
-        return Verdict(Outcome.REASONING_EXHAUSTED, f"thinking and no answer, finish_reason {finish}", completion)
+        return Verdict(Outcome.REASONING_EXHAUSTED, f"reasoning but no answer, finish_reason {finish}", completion)
     if finish == "length":
         return Verdict(Outcome.TRUNCATED, "no text, finish_reason length", completion)
     return Verdict(Outcome.EMPTY, f"neither text nor tool call, finish_reason {finish}", completion)
@@ -169,7 +169,7 @@ def _not_json(reply: Reply) -> Verdict:
         if reply.status < 400:
             return Verdict(Outcome.HTML_BODY, f"HTTP {reply.status} with a page", None, head)
         outcome = _PAGES.get(reply.status, Outcome.GATEWAY_UNREACHABLE)
-        evidence = f"HTTP {reply.status} with a page, from in front of the platform"
+        evidence = f"HTTP {reply.status} with an HTML page from a proxy in front of the platform"
         return Verdict(outcome, evidence, None, head, goes_on=reply.status >= 500)
     if reply.status < 400:
         return Verdict(Outcome.MALFORMED_BODY, f"HTTP {reply.status} with a body that is not valid JSON", None, head)
@@ -193,8 +193,8 @@ def _of_error(status: int, style: str, text: str, signature: AllowanceSignature)
 
 
 def _of_passed_on(status: int, text: str) -> tuple[Outcome, str]:
-    """Decide where a refusal of something behind the platform came as 400, with its own status in the text."""
-    evidence = f"the text passes on HTTP {status}"
+    """Judge a 400 that relays an upstream refusal, whose own status is in the text."""
+    evidence = f"the text relays HTTP {status}"
     if status in _MAY_BE_ALLOWANCE and (word := re.search(rf"(?i)\b(?:{_ALLOWANCE})\b", text)):
         return Outcome.ALLOWANCE_SUSPECTED, f"{evidence}: “{word.group()}”"
     if status in (401, 403):  # the key is good: the platform itself took the request
@@ -203,7 +203,7 @@ def _of_passed_on(status: int, text: str) -> tuple[Outcome, str]:
 
 
 def _by_status(status: int, style: str) -> tuple[Outcome, str]:
-    """Decide by status and error style, where the words tell nothing."""
+    """Judge by status and error style, where the text does not decide."""
     if status == 401:
         return (Outcome.ROUTE_UNAUTHORISED if style == "error" else Outcome.KEY_REJECTED), f"style {style}"
     fixed = {

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 
 REDACTED = "sk-[redacted]"
 _LEAST_KEY_CHARS = 12
-_WINDOW_CHARS = 2**16  # in one search of a long text nothing else would happen meanwhile
+_WINDOW_CHARS = 2**16  # one search of a whole long text would block the event loop
 
 
 class Redactor:
     """Replaces one key in texts.
 
     Args:
-        key: One of fewer than 12 characters is left in: it would be found by chance in answers that have nothing to do
+        key: One of fewer than 12 characters is kept: it would match by chance in answers that have nothing to do
             with it.
     """
 

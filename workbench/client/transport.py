@@ -1,12 +1,12 @@
 """HTTP as httpx speaks it, carried by aiohttp; the one module that imports either on the client's side.
 
-What rests on it is knowing whether a request may have reached the platform, because a completion costs allowance:
+It must know whether a request may have reached the platform, because a completion costs allowance:
 
     never     ConnectError, ConnectTimeout                         no byte of the request was sent
     maybe     RemoteProtocolError, ReadError, ReadTimeout          sent, and no answer came
     answered  the same errors, raised while the body is read       the status line had arrived
 
-The boundary between never and maybe is aiohttp's signal that the head is about to be written, the careful side; where
+The boundary between never and maybe is aiohttp's signal that the head is about to be written, the safe side; where
 the body could not be written to its end, as on a connection that the server had closed, it is never after all.
 """
 
@@ -29,7 +29,7 @@ from workbench.client.deadline import Deadline
 from workbench.records import Sent
 
 KEEP_ALIVE_S = 4.0
-"""Shorter than the 5 s after which common servers close an idle connection: a request never meets that race."""
+"""Shorter than the 5 s after which common servers close an idle connection: a request never hits that race."""
 _MOST_LOST, _MOST_LOST_SHARE = 2, 0.05
 _LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
@@ -47,7 +47,7 @@ class Bounds(NamedTuple):
 class Progress:
     """When one request began, how far it got and when its reply was read; still readable after a cancellation.
 
-    A context: what a long reply holds is let go at its end, when the reply is recorded.
+    A context manager: memory reserved for a long reply is released at its end, when the reply is recorded.
     """
 
     __slots__ = ("_room", "ended", "reused", "sent", "sent_at", "started")
@@ -80,7 +80,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     status: int
     headers: dict[str, str]
-    """Names in small letters."""
+    """Names in lower case."""
     body: bytes
     """After content decoding."""
 
@@ -115,7 +115,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         reuse: dict[str, Any] = {"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0,  # who may be in flight is decided above, never by a queue in here
+                limit=0,  # concurrency is limited above, never by a queue here
                 socket_factory=_kept_alive_socket,
                 **reuse,
             ),
@@ -186,7 +186,7 @@ class _Body(httpx.AsyncByteStream):
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
     said = _said(error)
-    if isinstance(error, aiohttp.ClientConnectorError):  # neither a default nor an address in memory helps anybody
+    if isinstance(error, aiohttp.ClientConnectorError):  # neither a default nor a memory address is of any use
         said = said.replace(f" ssl:{error.ssl}", "").replace(" ssl:default", "")
     match error:
         case aiohttp.ConnectionTimeoutError():
@@ -220,7 +220,7 @@ async def _note_connecting(session: Any, context: Any, params: Any) -> None:
 
 
 def _kept_alive_socket(address: Any) -> socket.socket:
-    """A socket whose peer's silent death is noticed within two minutes, however long the answer may take."""
+    """A socket that notices a dead peer within two minutes, however long the answer may take."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -260,14 +260,14 @@ class Http:
             url: Absolute.
             content: The body, or None.
             bounds: How long it may take, and how much may come back.
-            progress: Told how far the request got; readable when the caller is cancelled.
+            progress: Records how far the request got; readable when the caller is cancelled.
         """
         try:
             parsed = self._urls.setdefault(url, self._urls.get(url) or httpx.URL(url))
         except httpx.InvalidURL as error:
             return Failure("connect", "never", f"InvalidURL: {error}")
         extensions = {"timeout": self._timeout, "progress": progress}
-        # given as a stream, the body is not looked at by httpx: its length and the host are aiohttp's to say
+        # as a stream, so that httpx does not inspect the body: aiohttp sets the length and the host
         stream = httpx.ByteStream(content or b"")
         request = httpx.Request(method, parsed, headers=self._headers, stream=stream, extensions=extensions)
         status: int | None = None

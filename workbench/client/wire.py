@@ -22,7 +22,7 @@ def decode(body: bytes) -> Any:
     """Decode JSON from the platform.
 
     Raises:
-        ValueError: The bytes are no JSON.
+        ValueError: The bytes are not valid JSON.
     """
     if len(body) > LARGE_BYTES and body.count(b"{") + body.count(b"[") > _MOST_VALUES:
         raise ValueError("too many values")
@@ -38,7 +38,7 @@ def decode(body: bytes) -> Any:
 
 
 def _repaired(body: bytes) -> bytes:
-    r"""JSON that is not quite: an answer that was paid for is not thrown away for one odd character.
+    r"""Repair almost valid JSON: an answer that was paid for is not discarded for one odd character.
 
     Half of a surrogate pair (`\ud83d`) is legal and seen where answers are cut; bytes that are no UTF-8, control
     characters, NaN and infinite numbers are not. The standard library reads them; text becomes the sign for an unreadable
@@ -56,7 +56,7 @@ def _finite(digits: str) -> float | None:
 
 
 def completion_from(value: Any) -> Completion | str:
-    """Read a decoded body as a completion; a string says what keeps it from being one."""
+    """Read a decoded body as a completion; a string says why it is not one."""
     if not isinstance(value, dict):
         return f"a JSON {type(value).__name__}, not an object"
     choices = value.get("choices")
@@ -93,12 +93,12 @@ def usage_from(value: Any) -> Usage:
     parts = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
     is_complete = usage.prompt_tokens is not None and usage.completion_tokens is not None
     if is_complete if usage.total_tokens is None else usage.total_tokens < parts:
-        return msgspec.structs.replace(usage, total_tokens=parts)  # what is less than its parts is a mistake
+        return msgspec.structs.replace(usage, total_tokens=parts)  # a total below the sum of its parts is an error
     return usage
 
 
 def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] | None:
-    """Read a decoded model list; None when it is none.
+    """Read a decoded model list; None if it is not one.
 
     Args:
         value: As decoded.
@@ -160,4 +160,4 @@ def _string(value: Any) -> str | None:
 
 def _count(value: Any) -> int | None:
     plain = isinstance(value, int) and not isinstance(value, bool)
-    return value if plain and 0 <= value <= _MOST_TOKENS else None  # beyond, a number is a mistake and not a count
+    return value if plain and 0 <= value <= _MOST_TOKENS else None  # a larger number is an error, not a count

@@ -3,6 +3,7 @@
 import glob
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,9 @@ Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 65_536
 _MOST_LINE_BYTES = 2**30
-_GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+_GZIP, _ZSTD, _PARQUET, _ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"PK\x03\x04"
+_SCALAR = re.compile(rb'null|true|false|"|-?[0-9]')
+_UTF_16, _LFS_POINTER = (b"\xff\xfe", b"\xfe\xff"), b"version https://git-lfs.github.com/spec"
 
 
 def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
@@ -50,7 +53,7 @@ def _files_matching(pattern: str) -> list[Path]:
 
 def _no_file(pattern: str, path: Path, where: str) -> Fault:
     if path.is_dir():
-        return Fault(where, f"{pattern} is a folder", f"name the files in it: {path}/*.jsonl, for one")
+        return Fault(where, f"{pattern} is a folder", f"name the files in it, such as {path}/*.jsonl")
     if path.exists():
         return Fault(where, f"{pattern} is not a regular file")
     siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -76,7 +79,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             else:
                 yield raw
     except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as error:
-        raise InputError(Fault(str(path), f"its compression is broken or cut: {error}")) from error
+        raise InputError(Fault(str(path), f"its compression is damaged or truncated: {error}")) from error
     except OSError as error:
         raise InputError(Fault(str(path), f"cannot be read: {error.strerror or error}")) from error
 
@@ -89,7 +92,7 @@ class _Bounded(io.RawIOBase):
         self._since_line_end = 0
 
     def readable(self) -> bool:
-        """As every stream that is read says."""
+        """Required of a readable stream."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
@@ -100,12 +103,12 @@ class _Bounded(io.RawIOBase):
         self._since_line_end = self._since_line_end + len(data) if place < 0 else len(data) - place - 1
         if self._since_line_end > _MOST_LINE_BYTES:
             problem = f"a line unpacks to more than {_MOST_LINE_BYTES // 2**30} GiB"
-            raise InputError(Fault(str(self._path), problem, "one sample a line"))
+            raise InputError(Fault(str(self._path), problem, "one sample per line"))
         return len(data)
 
 
 def format_of(path: Path) -> Format:
-    """Tell a file's format from its content, and from its name only between commas and tabs.
+    """Detect a file's format from its content; the name only helps to decide between CSV and TSV.
 
     Raises:
         InputError: The file is empty, or cannot be read.
@@ -114,6 +117,7 @@ def format_of(path: Path) -> Format:
         head = stream.read(_HEAD_BYTES)
     if head[:4] == _PARQUET:
         return "parquet"
+    _refuse_others(head, path)
     text = head.removeprefix(BOM).lstrip()
     if not text:
         raise InputError(Fault(str(path), "the dataset is empty"))
@@ -122,4 +126,19 @@ def format_of(path: Path) -> Format:
     if text[:1] == b"{":
         return "jsonl"
     first = text.split(b"\n", 1)[0]
+    if ".jsonl" in path.suffixes and _SCALAR.match(first):  # not a header, but a row that is wrong
+        return "jsonl"
     return "tsv" if first.count(b"\t") > first.count(b",") or ".tsv" in path.suffixes else "csv"
+
+
+def _refuse_others(head: bytes, path: Path) -> None:
+    """Name what is often taken for a dataset and is something else."""
+    begins = head.removeprefix(BOM).lstrip()[:100].lower()
+    if head.startswith(_ZIP):
+        raise InputError(Fault(str(path), "an Excel workbook or another zip archive", "save it as CSV in UTF-8"))
+    if head.startswith(_UTF_16):
+        raise InputError(Fault(str(path), "it is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {path.name}"))
+    if begins.startswith(_LFS_POINTER):
+        raise InputError(Fault(str(path), "a Git LFS pointer, not the data", "git lfs pull"))
+    if begins.startswith((b"<!doctype html", b"<html")):
+        raise InputError(Fault(str(path), "an HTML page, not data", "was it downloaded without signing in?"))

@@ -11,6 +11,7 @@ import msgspec
 
 from workbench.dataset.files import BOM, opened
 from workbench.errors import Fault, InputError
+from workbench.strict import kind_of
 
 Row = tuple[str, dict[str, Any]]
 """A place (`file:line`) and the columns found there."""
@@ -21,10 +22,10 @@ _SCAN = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # for the e
 
 
 def jsonl_rows(path: Path) -> Iterator[Row]:
-    """The objects of a JSON Lines file, one a line; blank lines are passed over.
+    """The objects of a JSON Lines file, one per line; blank lines are skipped.
 
     Raises:
-        InputError: A line is no JSON object.
+        InputError: A line is not a JSON object.
     """
     name = str(path)
     with opened(path) as stream:
@@ -39,10 +40,10 @@ def array_rows(path: Path) -> Iterator[Row]:
     """The objects of one JSON array, read as a stream.
 
     Elements are cut out by the standard library's scanner and decoded like the lines of JSON Lines: the streaming parser
-    ijson puts a question mark for half a surrogate pair without a word, and the question would be another one.
+    ijson silently puts a question mark for half a surrogate pair, which would change the question.
 
     Raises:
-        InputError: The file is no JSON array of objects.
+        InputError: The file is not a JSON array of objects.
     """
     number = 0
     with opened(path) as stream:
@@ -50,7 +51,7 @@ def array_rows(path: Path) -> Iterator[Row]:
         try:
             for number, value in enumerate(_elements(text, path), 1):
                 if not isinstance(value, dict):
-                    raise InputError(Fault(f"{path}: element {number}", "expected an object"))
+                    raise InputError(Fault(f"{path}: element {number}", f"expected an object, found {kind_of(value)}"))
                 yield f"{path}: element {number}", value
         except ValueError as error:
             place, reason = _place_in(path) or (f"{path}: element {number + 1}", str(error))
@@ -58,10 +59,10 @@ def array_rows(path: Path) -> Iterator[Row]:
 
 
 def decoded(text: bytes) -> Any:
-    """A value from JSON, such as every encoder can write again.
+    """A value from JSON that every encoder can write again.
 
     Raises:
-        ValueError: It is no JSON, holds what no request can carry, or is nested too deeply.
+        ValueError: It is not valid JSON, holds what no request can carry, or is nested too deeply.
     """
     try:
         value = msgspec.json.decode(text)
@@ -78,7 +79,7 @@ def _object(text: bytes, place: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(Fault(place, f"not valid JSON: {error}")) from error
     if not isinstance(value, dict):
-        raise InputError(Fault(place, f"expected one JSON object a line, found a {type(value).__name__}"))
+        raise InputError(Fault(place, f"expected one JSON object per line, found {kind_of(value)}"))
     return value
 
 
@@ -86,8 +87,8 @@ def _elements(stream: IO[str], path: Path) -> Iterator[Any]:
     """The values of one array; none where there is nothing at all.
 
     Raises:
-        InputError: It is something else than an array.
-        ValueError: The next value is no JSON, the array is cut, or something follows it.
+        InputError: It is not an array.
+        ValueError: The next value is not valid JSON, the array is not closed, or something follows it.
     """
     text, at, begun = "", 1, False
     while not text and (piece := stream.read(_PIECE_CHARS)):
@@ -103,7 +104,7 @@ def _elements(stream: IO[str], path: Path) -> Iterator[Any]:
         sign = _past_blanks(text, end)
         if sign == len(text):  # the value may go on in the next piece
             if not (piece := stream.read(max(_PIECE_CHARS, len(text) - at))):
-                raise ValueError("the array has no end")
+                raise ValueError("the array is not closed")
             text, at = text[at:] + piece, 0
             continue
         yield decoded(text[at:end].encode(errors="surrogateescape"))
@@ -112,7 +113,7 @@ def _elements(stream: IO[str], path: Path) -> Iterator[Any]:
             break
         at += 1
     if text and (text[at] != "]" or (text[at + 1 :] + stream.read()).strip()):
-        raise ValueError("something else follows")
+        raise ValueError("unexpected data after the array")
 
 
 def _end_of_value(text: str, start: int) -> int:
@@ -131,7 +132,7 @@ def _past_blanks(text: str, start: int) -> int:
 
 
 def _levels(value: Any) -> int:
-    """How deep a value is nested; level by level, because what recurses would fail where it matters."""
+    """How deep a value is nested; level by level, because recursion would fail on the very values it is for."""
     count, level = 0, [value]
     while level := [entry for entry in level if isinstance(entry, list | dict)]:
         count += 1
@@ -140,19 +141,21 @@ def _levels(value: Any) -> int:
 
 
 def _reason(text: bytes, error: Exception) -> str:
-    """Say it with a column; msgspec speaks of bytes, and of half a surrogate pair or of NaN not at all."""
+    """The reason, with a column; msgspec gives byte offsets, and nothing for half a surrogate pair or NaN."""
     constants: list[str] = []
     try:
         json.dumps(json.loads(text, parse_constant=constants.append), ensure_ascii=False).encode()
     except json.JSONDecodeError as better:
-        return f"{better.msg} at column {better.colno}"
+        return f"{better.msg.removesuffix(' at')} at column {better.colno}"
     except UnicodeEncodeError:
         return "a \\u escape is half of a surrogate pair, which no request can carry"
     except RecursionError:
         return _TOO_DEEP
+    except UnicodeDecodeError as better:
+        return f"byte {better.object[better.start]:#04x} is not UTF-8 (is it Latin-1?)"
     except ValueError:
         return str(error)
-    return f"{constants[0]} is none of its numbers" if constants else str(error)
+    return f"{constants[0]} is not a JSON number" if constants else str(error)
 
 
 def _place_in(path: Path) -> tuple[str, str] | None:
@@ -161,7 +164,7 @@ def _place_in(path: Path) -> tuple[str, str] | None:
         try:
             json.loads(stream.read().removeprefix(BOM))
         except json.JSONDecodeError as error:
-            return f"{path}:{error.lineno}", f"{error.msg} at column {error.colno}"
+            return f"{path}:{error.lineno}", f"{error.msg.removesuffix(' at')} at column {error.colno}"
         except (ValueError, RecursionError, MemoryError):
             return None
     return None

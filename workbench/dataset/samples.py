@@ -3,7 +3,7 @@
 import fnmatch
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +11,13 @@ import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
 from workbench.dataset.json_rows import Row, array_rows, decoded, jsonl_rows
-from workbench.dataset.table_rows import delimited_rows, parquet_rows
+from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job, limit_range
 from workbench.job_file import FieldNames
 from workbench.records import Sample
+from workbench.request_fields import tools_problems
+from workbench.strict import kind_of, shown
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _MOST_LAYOUTS = 1000
@@ -26,15 +28,14 @@ def selected_samples(job: Job) -> Iterator[Sample]:
     """The samples a job takes, in file order, streamed.
 
     Raises:
-        InputError: A file is missing or broken, a named column is not there, or nothing is left to take.
+        InputError: A file is missing or broken, a named column is missing, or no sample is left.
     """
-    where = f"{job.path}: dataset"
-    files = expand(job.dataset_paths, f"{where}.path") if job.rows is None else []
+    files = expand(job.dataset_paths, job.where("dataset", "path")) if job.rows is None else []
     taken = 0
     chosen = _shuffled_choice(job, files)
     first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
     matching = 0
-    reader = _SampleReader(job.dataset.fields, f"{where}.fields")
+    reader = _SampleReader(job.dataset.fields, job.where)
     for number, sample in enumerate(_samples(job, files, reader)):
         if job.dataset.sample_ids and not any(fnmatch.fnmatchcase(sample.id, glob) for glob in job.dataset.sample_ids):
             continue
@@ -47,10 +48,18 @@ def selected_samples(job: Job) -> Iterator[Sample]:
         yield sample
     reader.check_columns()
     if not taken:
-        named = ", ".join(str(path) for path in files) or where
-        narrowed = job.dataset.sample_ids or job.dataset.limit is not None
-        problem = "sample_ids and limit leave no sample of it" if narrowed else "the dataset is empty"
-        raise InputError(Fault(named, problem))
+        raise InputError(_nothing_taken(job, files, matching, reader.count))
+
+
+def _nothing_taken(job: Job, files: list[Path], matching: int, rows: int) -> Fault:
+    """Why a job takes no sample."""
+    if not rows:
+        named = ", ".join(str(path) for path in files) or job.where("dataset")
+        return Fault(named, "the dataset has no rows")
+    if job.dataset.sample_ids and not matching:
+        globs = ", ".join(map(repr, job.dataset.sample_ids))
+        return Fault(job.where("dataset", "sample_ids"), f"none of {rows} samples has an id like {globs}")
+    return Fault(job.where("dataset", "limit"), f"there are only {matching} samples")
 
 
 class ContentHash:
@@ -60,7 +69,7 @@ class ContentHash:
         self._digest = hashlib.sha256(b"workbench dataset 1")
 
     def add(self, sample: Sample) -> None:
-        """Count one more sample in."""
+        """Add one more sample."""
         content = _CANONICAL.encode(sample)
         self._digest.update(len(content).to_bytes(8, "big") + content)
 
@@ -76,7 +85,7 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
     globs = job.dataset.sample_ids
     rows = [
         number
-        for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset.fields, job.path)))
+        for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset.fields, job.where)))
         if not globs or any(fnmatch.fnmatchcase(sample.id, glob) for glob in globs)
     ]
     random.Random(job.dataset.shuffle_seed).shuffle(rows)  # not for secrets: a repeatable draw
@@ -100,7 +109,7 @@ def _rows(path: Path, kind: Format) -> Iterator[Row]:
         case "json":
             return array_rows(path)
         case "csv":
-            return delimited_rows(path, ",")
+            return delimited_rows(path, delimiter_of(path))
         case "tsv":
             return delimited_rows(path, "\t")
         case "parquet":
@@ -117,10 +126,11 @@ class _Layout(NamedTuple):
 
 
 class _SampleReader:
-    def __init__(self, fields: FieldNames, where: str) -> None:
+    def __init__(self, fields: FieldNames, where: Callable[..., str]) -> None:
         self._fields, self._where = fields, where
         self._mapped = {name: column for name in _NAMES if (column := getattr(fields, name)) is not None}
-        self._number = 0
+        self.count = 0
+        """Rows that were read."""
         self._unseen = {
             column for name in ("target", "choices", "tools") for column in _columns(self._mapped.get(name))
         }
@@ -128,7 +138,7 @@ class _SampleReader:
         self._layouts: dict[tuple[str, ...], _Layout] = {}
 
     def sample(self, place: str, columns: dict[str, Any]) -> Sample:
-        self._number += 1
+        self.count += 1
         sources, has_input, others = self._layouts.get(tuple(columns)) or self._lay_out(place, columns)
         given, target, choices, name, tools = [
             columns.get(source) if isinstance(source, str) else _collected(columns, source) for source in sources
@@ -137,11 +147,11 @@ class _SampleReader:
         if has_input and given in (None, "", []):
             raise InputError(Fault(place, "the input is empty"))
         sample = Sample(
-            id=str(self._number) if name in (None, "") else str(name),
+            id=str(self.count) if name in (None, "") else str(name),
             input=given if has_input else rest,  # a row without an input column stands for itself
             target=None if target == "" else target,
-            choices=_listed(choices, place, "choices", str),
-            tools=_listed(tools, place, "tools", dict),
+            choices=tuple(map(str, _listed(choices, place, "choices"))),
+            tools=_tools(tools, place),
             metadata=rest,
         )
         if sources[0] == "messages" and self._fields.input is None and isinstance(given, list) and not sample.is_chat:
@@ -149,7 +159,7 @@ class _SampleReader:
         return sample
 
     def _lay_out(self, place: str, columns: dict[str, Any]) -> _Layout:
-        """Take in columns that were not seen together before, or not lately."""
+        """Work out the layout of a set of columns that was not seen before, or not recently."""
         self._known |= dict.fromkeys(columns)
         self._unseen -= columns.keys()
         for name, mapped in (("input", self._fields.input), ("id", self._fields.id)):
@@ -175,8 +185,9 @@ class _SampleReader:
                     raise InputError(self._no_column(name, column, self._known, ""))
 
     def _no_column(self, name: str, column: str, known: Any, place: str) -> Fault:
-        there = f"no column {column!r}; the columns are {', '.join(known)}"
-        return Fault(f"{self._where}.{name}", f"{place}: {there}" if place else there, nearest(column, known))
+        there = f"no column {column!r}; the columns are: {', '.join(known)}" if known else "the dataset has no rows"
+        field = self._where("dataset", "fields", name)
+        return Fault(field, f"{place}: {there}" if place else there, nearest(column, known))
 
 
 def _columns(mapped: str | list[str] | None) -> list[str]:
@@ -188,7 +199,7 @@ def _collected(columns: dict[str, Any], names: list[str]) -> list[Any] | None:
     return [columns[name] for name in names if columns.get(name) not in (None, "")] or None
 
 
-def _listed(value: Any, place: str, name: str, kind: type) -> tuple[Any, ...]:
+def _listed(value: Any, place: str, name: str) -> tuple[Any, ...]:
     """A list column; tables carry it as JSON text."""
     if value in (None, ""):
         return ()
@@ -196,13 +207,14 @@ def _listed(value: Any, place: str, name: str, kind: type) -> tuple[Any, ...]:
         try:
             value = decoded(value.encode())
         except ValueError as error:
-            raise InputError(
-                Fault(f"{place}: {name}", f"expected a JSON list in the cell, found {value[:40]!r}")
-            ) from error
+            raise InputError(Fault(f"{place}: {name}", f"expected a JSON list, found {shown(value)}")) from error
     if not isinstance(value, list):
-        raise InputError(Fault(f"{place}: {name}", f"expected a list, found a {type(value).__name__}"))
-    if kind is str:
-        return tuple(entry if isinstance(entry, str) else str(entry) for entry in value)
-    if not all(isinstance(entry, dict) for entry in value):
-        raise InputError(Fault(f"{place}: {name}", "expected a list of tool objects"))
+        raise InputError(Fault(f"{place}: {name}", f"expected a list, found {kind_of(value)}"))
     return tuple(value)
+
+
+def _tools(value: Any, place: str) -> tuple[dict[str, Any], ...]:
+    tools = _listed(value, place, "tools")
+    for number, problem in tools_problems(tools):
+        raise InputError(Fault(f"{place}: tools[{number}]", problem))
+    return tools

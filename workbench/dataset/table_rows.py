@@ -15,6 +15,7 @@ from workbench.dataset.json_rows import Row
 from workbench.errors import Fault, InputError
 
 _BATCH_ROWS = 1024
+_MOST_HEADER_BYTES = 2**20
 
 
 def delimited_rows(path: Path, delimiter: str) -> Iterator[Row]:
@@ -22,16 +23,17 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[Row]:
 
     Args:
         path: The file.
-        delimiter: A comma or a tab.
+        delimiter: A comma, a semicolon or a tab.
 
     Raises:
-        InputError: A row has more or fewer cells than the header, a quote is not closed, or the bytes are no UTF-8.
+        InputError: A row has more or fewer cells than the header, a quote is not closed, or it is not valid UTF-8.
     """
     csv.field_size_limit(sys.maxsize)  # a long prompt is no reason to refuse a row
     with opened(path) as stream:
         reader = csv.reader(
             io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=delimiter, strict=True
         )
+        start = 1
         try:
             header = next(reader, [])
             _check_header(header, path)
@@ -46,11 +48,19 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[Row]:
                     yield f"{path}:{start}", dict(zip(header, cells, strict=True))
                 start = reader.line_num + 1
         except csv.Error as error:
-            raise InputError(Fault(f"{path}:{reader.line_num}", f"no table: {error}")) from error
+            cut = "unexpected end" in str(error)
+            problem = f"a quote opened on line {start} is never closed" if cut else str(error)
+            raise InputError(Fault(f"{path}:{reader.line_num}", f"not a valid table: {problem}")) from error
         except UnicodeDecodeError as error:
-            raise InputError(
-                Fault(f"{path}:{reader.line_num + 1} or soon after", f"not valid UTF-8: {error.reason}")
-            ) from error
+            problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
+            raise InputError(Fault(f"{path}:{reader.line_num + 1} or soon after", problem, "is it Latin-1?")) from error
+
+
+def delimiter_of(path: Path) -> str:
+    """What separates the cells of a file whose name or first line says CSV: a comma, or the semicolon of many offices."""
+    with opened(path) as stream:
+        first = stream.readline(_MOST_HEADER_BYTES)
+    return ";" if first.count(b";") > first.count(b",") else ","
 
 
 def _check_header(header: list[str], path: Path) -> None:
@@ -75,7 +85,7 @@ def parquet_rows(path: Path) -> Iterator[Row]:
     """The rows of a Parquet file; a compressed one is unpacked to a temporary file first, for it is read from its end.
 
     Raises:
-        InputError: It is no Parquet file, or a broken one.
+        InputError: It is not a Parquet file, or is damaged.
     """
     import pyarrow
     import pyarrow.parquet
@@ -90,4 +100,4 @@ def parquet_rows(path: Path) -> Iterator[Row]:
                 for number, columns in enumerate(rows, 1):
                     yield f"{path}: row {number}", columns
         except (pyarrow.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(Fault(str(path), f"no readable Parquet: {error}")) from error
+            raise InputError(Fault(str(path), f"not a readable Parquet file: {error}")) from error

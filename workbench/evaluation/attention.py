@@ -1,4 +1,4 @@
-"""Which routes need somebody's attention, and why, from what the ledger holds."""
+"""Which routes need attention, and why, from what the ledger holds."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,11 +9,11 @@ from workbench.ledger.queries import Row
 NEWEST_CALLS = 50
 """How many of a route's newest calls stand for how it is now."""
 NOTICED_SHARE = 0.05
-"""Failures, missing tool calls and missing usage below this share are told in the tables only."""
+"""Failures, missing tool calls and missing usage below this share appear in the tables only."""
 SLOWER = 1.5
-"""Times the median latency of before."""
+"""Times the earlier median latency."""
 LEAST_ANSWERS = 10
-"""Fewer answers than this tell nothing of a change."""
+"""Fewer answers than this say nothing about a change."""
 KINDS = ("failing", "other name", "slower", "no tool call", "no usage")
 
 

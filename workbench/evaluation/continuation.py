@@ -18,7 +18,7 @@ def recorded_continuation(run: Provenance, ledger: str) -> str:
         return f"the same call in Python: its job {run.job!r} has no file"
     platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
     command = _command(run, [*platform, "--ledger", ledger])
-    if run.narrowed:  # typed as it stands, it would send more than that run
+    if run.narrowed:  # run as it is, it would send more than that run
         return f"{command}  # the whole job; this run was narrowed to {run.narrowed}"
     return command
 

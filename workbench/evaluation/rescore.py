@@ -1,4 +1,4 @@
-"""Scores from the ledger: no model is called, and a score that stands is not written again."""
+"""Scores from the ledger: no model is called, and an unchanged score is not written again."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
 
 
 def _after(moments: list[datetime]) -> datetime:
-    """Now, or what comes after all of these, should the clock have been put back: the newest score counts."""
+    """Now, or just after the latest of these if the clock was set back: the newest score counts."""
     return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
 
 

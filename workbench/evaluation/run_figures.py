@@ -15,7 +15,7 @@ ROUTE_FIGURES = ("run_outcomes", "run_items_by_model", "run_tokens", "run_served
 
 
 class RunFigures(msgspec.Struct, frozen=True):
-    """Everything a page or a command says of a run, query by query."""
+    """Everything that a page or a command shows about a run, query by query."""
 
     numbers: RunNumbers
     provenance: Provenance
@@ -28,21 +28,23 @@ class RunFigures(msgspec.Struct, frozen=True):
 
 
 def find_run(reader: Reader, named: str | None) -> str:
-    """The id of the run that somebody means.
+    """The id of the run that a user names.
 
     Args:
         reader: The ledger.
         named: An id, the beginning of a single one, or `last`; None is the last as well.
 
     Raises:
-        InputError: There is no such run, or several begin so.
+        InputError: There is no such run, or several match.
     """
     known = [run.run_id for run in reader.all(RunId)]
     if not known:
         which = f" {named!r}" if named not in (None, LAST) else ""
-        raise InputError(Fault("", f"there is no run{which}: the ledger is empty", "`workbench run JOB` begins one"))
+        raise InputError(Fault("", f"there is no run{which}: the ledger is empty", "`workbench run JOB` starts one"))
     if named is None or named == LAST:
         return known[0]
+    if not named:
+        raise InputError(Fault("RUN", "it is empty", "`workbench runs` lists them"))
     begins = [run_id for run_id in known if run_id.startswith(named)]
     if named in known or len(begins) == 1:
         return named if named in known else begins[0]

@@ -30,14 +30,14 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     """What a ledger holds and whether it is sound: figures of the query `ledger_state`, the state of its journals, and
     every problem in words.
 
-    A journal with a torn tail is no fault of soundness: its writer was killed or still writes, and what was acknowledged
-    lies before the tear. One that is damaged before its end is.
+    A torn tail does not make a ledger unsound: its writer was killed or is still writing, and what was acknowledged
+    precedes the tear. Damage before a journal's end does.
     """
     with reading(ledger) as reader:
         state = reader.row("ledger_state")
         problems = [f"{state[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if state[name]]
         if state["kinds"] > 1:
-            problems.append("it holds simulated data and an account's")
+            problems.append("it mixes simulated data and an account's")
         problems += _missing_entries(reader) + _wrong_requests(reader)
     torn, damaged = [], []
     for journal in ledger.journals():
@@ -60,7 +60,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _missing_entries(reader: Reader) -> list[str]:
-    """Where the ledger has other rows than its journals held."""
+    """Where the ledger's row counts differ from its journals'."""
     return [
         f"{count.rows} rows of {count.recorded} journal entries of the kind {count.kind!r}"
         for count in reader.all(JournalCount)
@@ -69,7 +69,7 @@ def _missing_entries(reader: Reader) -> list[str]:
 
 
 def _wrong_requests(reader: Reader) -> list[str]:
-    """Where a request's key is not that of its body and identity."""
+    """Where a request's key does not match its body and identity."""
     named: dict[str, list[str]] = {}
     counted: Counter[str] = Counter()
     for request in reader.each(RequestIdentity):
@@ -90,13 +90,13 @@ def _fault_of(request: RequestIdentity) -> str | None:
         return "belong to a run whose beginning is not recorded"
     sent = request.body.encode()
     if body_key(sent) != request.body_key:
-        return "have another body than was sent"
+        return "have a body other than the one sent"
     try:
         body = msgspec.json.decode(sent)
     except msgspec.DecodeError:
         return "have a body that is not valid JSON"
     if not isinstance(body, dict) or body.get("model") != request.model:
-        return "ask another model than is recorded"
+        return "ask a model other than the one recorded"
     if request_key(request.identity, canonical(body), request.epoch, request.occurrence) != request.request_key:
-        return "have a key that is not that of their body, endpoint, epoch and occurrence"
+        return "have a key that does not match their body, endpoint, epoch and occurrence"
     return None

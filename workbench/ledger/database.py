@@ -39,7 +39,7 @@ _SQL = resources.files(__package__).joinpath("sql")
 def opened_for_writing(
     ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, engine: Engine | None = None, *, goes_on: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the file read-write at the newest schema, and make it where it is not there; the exclusive lock must be held.
+    """Open the file read-write at the newest schema, and create it if missing; the exclusive lock must be held.
 
     Args:
         ledger: Which.
@@ -48,18 +48,18 @@ def opened_for_writing(
         goes_on: Leave the engine running, without the file, for its next use; else it is stopped with all its memory.
 
     Raises:
-        LedgerBusyError: A process that knows nothing of the lock (a notebook) has the file open.
+        LedgerBusyError: A process that ignores the lock (a notebook) has the file open.
     """
 
     def attach(engine: Engine) -> None:
         db = engine.started()
         if not ledger.file.exists() or not ledger.file.stat().st_size:
             _make(engine, ledger.file)
-        db.execute("PRAGMA disable_checkpoint_on_shutdown")  # what turns out to be no ledger stays as it is
+        db.execute("PRAGMA disable_checkpoint_on_shutdown")  # a file that is not a ledger stays as it is
         engine.attach(ledger.file, "ledger")
         refuse_other_files(db, ledger.path)
         db.execute("PRAGMA enable_checkpoint_on_shutdown")
-        if log_of(ledger.file).exists():  # left by a killed process; DuckDB tells nobody when it fails at closing
+        if log_of(ledger.file).exists():  # left by a killed process; DuckDB does not report a failure at closing
             db.execute("CHECKPOINT ledger")
 
     with connected(engine or Engine(), patience_s, ledger.file, attach, goes_on=goes_on) as db:
@@ -78,7 +78,7 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
         frugal: Stay small rather than be fast.
 
     Raises:
-        LedgerBusyError: A process that knows nothing of the lock is writing it.
+        LedgerBusyError: A process that ignores the lock is writing it.
         InputError: The file is not a ledger.
     """
 
@@ -139,7 +139,7 @@ def _copy(engine: Engine, path: Path) -> None:
     db = engine.started()
     engine.attach(path, "fresh")
     db.execute("COPY FROM DATABASE ledger TO fresh")
-    db.execute("CHECKPOINT fresh")  # what fails at the file's closing is told to nobody
+    db.execute("CHECKPOINT fresh")  # a failure at closing is not reported
     db.execute("DETACH fresh")
     engine.attach(path, "fresh", read_only=True)
 
@@ -157,7 +157,7 @@ def _row_counts(db: duckdb.DuckDBPyConnection, database: str) -> list[tuple[str,
 
 
 def _make(engine: Engine, path: Path) -> None:
-    """A new file, whole from the moment at which it bears its name: DuckDB opens none whose beginning is cut off."""
+    """Create the file under another name and rename it: DuckDB cannot open a file whose beginning is cut off."""
     fresh, db = path.with_name(path.name + ".new"), engine.started()
     for left in (fresh, log_of(fresh)):  # by a process that was killed here
         left.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """DuckDB started: how much memory it may take, where it spills, and how files are attached to it.
 
-DuckDB reads meaning into paths: folders named `column=value` become columns (Hive partitions), and `*`, `?` and `[` match
+DuckDB interprets paths: folders named `column=value` become columns (Hive partitions), and `*`, `?` and `[` match
 other files. Everything here and in `ingest.stage` says explicitly what is meant, so that a folder's name never changes a
 record.
 """
@@ -71,7 +71,7 @@ class Engine:
             self._scratch = None
 
     def attach(self, path: Path, name: str, *, read_only: bool = False) -> None:
-        """Attach a DuckDB file, which is made where it is not there.
+        """Attach a DuckDB file, creating it if missing.
 
         What is committed reaches the file with the next `CHECKPOINT`, or not at all: the journals are the log, and are
         removed after it. A log of DuckDB's own would only have to be read back, whole and in memory, after a kill.
@@ -170,7 +170,7 @@ def _open(engine: Engine, patience_s: float, path: Path, attach: Callable[[Engin
 
 
 def _require_open_files() -> None:
-    """Make sure that files can be opened: DuckDB ends the whole process where it finds out in the wrong place.
+    """Make sure that files can be opened: in some places DuckDB aborts the process if they cannot.
 
     Raises:
         OSError: Too many are open.

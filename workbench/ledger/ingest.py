@@ -51,10 +51,10 @@ class Ingested(msgspec.Struct, frozen=True):
     """Whether they were left because another process has the ledger."""
 
     def asides(self) -> list[str]:
-        """What is to be said of the files that were set aside."""
+        """Messages about the files that were set aside."""
         torn = [f"a torn journal tail was set aside: {path}" for path in self.torn]
         return torn + [
-            f"a journal was damaged on the disk: what cannot be read of it is in {path}, the answers in there are lost"
+            f"a journal was damaged on the disk: its unreadable parts are in {path}, and their answers are lost"
             for path in self.damaged
         ]
 
@@ -66,7 +66,7 @@ def ingest(
     whole: Mapping[str, Unpacked] = MappingProxyType({}),
     engine: Engine | None = None,
 ) -> Ingested:
-    """Take every journal whose writer is done or dead into the DuckDB file, and remove it.
+    """Ingest every journal whose writer is done or dead into the DuckDB file, and remove it.
 
     Never raises for a ledger that others use: the journals stay, are read from there, and the next ingest takes them.
 
@@ -94,11 +94,11 @@ def ingest(
 
 
 def make_file(ledger: Ledger, engine: Engine) -> None:
-    """Make the DuckDB file where there is none, so that the first ingest need not; what hinders that the ingest says.
+    """Make the DuckDB file where there is none, so that the first ingest need not; the ingest reports any problem.
 
     Args:
         ledger: Which.
-        engine: Goes on, for that ingest.
+        engine: Left running, for that ingest.
     """
     if ledger.path.exists():
         return
@@ -152,7 +152,7 @@ def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: I
 
 
 def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None, factor: int) -> Unpacked:
-    """Take one journal in, unless it is in already, and say what it held."""
+    """Ingest one journal, unless that was done before, and return what it held."""
     if known is not None:
         try:
             return _ingest_lines(journal, db, known, factor)
@@ -272,7 +272,7 @@ def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
 
 
 def _is_dead(journal: Path) -> bool:
-    """Whether the writer of a journal no longer holds its lock; nobody opens one again."""
+    """Whether the writer of a journal no longer holds its lock; no process opens one again."""
     fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -36,7 +36,7 @@ _GATHER_S = 0.01  # a sync covers what is written meanwhile: at a thousand calls
 
 
 class JournalFullError(IncompleteError):
-    """The disk takes no more; what was acknowledged is safe."""
+    """The disk is full or not writable; what was acknowledged is safe."""
 
 
 class JournalWriter:
@@ -53,7 +53,7 @@ class JournalWriter:
         self.durable = 0
         """How many of the appended entries are on the disk."""
         self.trouble = ""
-        """What keeps the disk from taking more, once something did: nothing more should be sent."""
+        """Why the disk cannot be written, once that happened: nothing more should be sent."""
         self._appended = 0
         self._written = 0
         self._lines: list[bytes] = []
@@ -74,7 +74,7 @@ class JournalWriter:
         self._kinds_in_file: dict[bytes, int] = {}
         self._longest_in_file = 0
         self.whole: dict[str, Unpacked] = {}
-        """What the files hold that were closed, by name: nobody need walk through them to know that they are whole."""
+        """What the closed files hold, by name: they need not be scanned again to know that they are whole."""
         self._file_lock = threading.Lock()  # the file may change only while no sync is under way
         self._to_sync = threading.Event()
         self._closing = threading.Event()
@@ -125,7 +125,7 @@ class JournalWriter:
             self._lines = []
 
     def _count(self, frame: Frame) -> None:
-        """Take in that a frame was written."""
+        """Count a frame that was written."""
         self.bytes_in_file += frame.size_bytes
         count_kinds(frame.heads, self._kinds_in_file)
         self._longest_in_file = max(self._longest_in_file, frame.longest_line_bytes)
@@ -138,7 +138,7 @@ class JournalWriter:
         self._to_sync.set()
 
     def _start_anew(self) -> None:
-        """Go on in a new file after a failed sync, with all that was not durable in the old one.
+        """Continue in a new file after a failed sync, with all that was not durable in the old one.
 
         The kernel forgets what it could not write: a later sync of the same file says nothing about it. What is written
         again is cut off the old file, so that no entry is there twice.
@@ -177,7 +177,7 @@ class JournalWriter:
                 return
 
     def sync_in_background(self, notify: Callable[[int], None]) -> None:
-        """Keep syncing from a thread, and tell `durable` after each sync.
+        """Keep syncing from a thread, and report `durable` after each sync.
 
         Args:
             notify: Called on that thread.
@@ -262,7 +262,7 @@ class JournalWriter:
         self._kinds_in_file = {}
 
     def keep_reserve(self) -> None:
-        """Let the room that is kept free grow with the answers seen; in trouble it is in use.
+        """Grow the reserve with the answers seen; in trouble it is already in use.
 
         Raises:
             JournalFullError: The disk has no room for it.
@@ -326,4 +326,4 @@ class JournalWriter:
     def _full(self, error: OSError) -> JournalFullError:
         reason = error.strerror or str(error)
         self.trouble = self.trouble or reason
-        return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; make room and run again")
+        return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; free disk space and rerun")

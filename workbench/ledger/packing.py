@@ -1,4 +1,4 @@
-"""Journal entries packed into checksummed Zstandard frames, as they lie in the file."""
+"""Journal entries packed into checksummed Zstandard frames, as stored in the file."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ _KIND_BYTES = 64
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Entries packed as they lie in the file."""
+    """Entries packed as stored in the file."""
 
     entries: int
     content: bytes

@@ -44,13 +44,14 @@ _BATCH_ROWS = 2000
 
 
 class LedgerMemoryError(WorkbenchError):
-    """A query does not work with the memory it may take."""
+    """A query needs more memory than it may use."""
 
 
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, engine: Engine, most_memory_mib: int) -> None:
+    def __init__(self, engine: Engine, most_memory_mib: int, zone: str) -> None:
+        self._zone = zone
         self._engine = engine
         self._most_memory_mib = most_memory_mib
 
@@ -109,6 +110,8 @@ class Reader:
     def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
         given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
         cursor = self._engine.started().cursor()
+        if self._zone != "UTC":  # a variable is one of its cursor's
+            cursor.execute(f"SET VARIABLE day_zone = {literal(self._zone)}")
         cursor.execute(f"PREPARE query AS {sql('queries', query)}")
         while True:
             try:
@@ -168,7 +171,7 @@ def reading(
                     _unite(ledger, db, scratch.path)
                 except duckdb.Error as error:  # a file from elsewhere, with views in place of tables
                     raise InputError(Fault("--ledger", f"{ledger.path} cannot be read as a ledger: {error}")) from error
-                yield Reader(engine, memory_mib)
+                yield Reader(engine, memory_mib, ledger.zone)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date

@@ -16,7 +16,7 @@ _CHUNK_BYTES = 2**14  # what follows a frame in the chunk is copied once a frame
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A part of a journal that is no whole frame."""
+    """A part of a journal that is not a whole frame."""
 
     offset: int
     size: int
@@ -77,7 +77,7 @@ def unpack(journal: Path, into: IO[bytes]) -> Unpacked:
 
 
 def read_frames(journal: Path, take: Callable[[bytes], None]) -> tuple[Stretch | None, tuple[Stretch, ...]]:
-    """Hand on the lines of every whole frame of a journal, a frame at a time; what is torn or damaged is returned.
+    """Pass on the lines of every whole frame of a journal, one frame at a time; return what is torn or damaged.
 
     Args:
         journal: The file; it may still be growing.
@@ -129,7 +129,7 @@ def frames(stream: IO[bytes], size: int) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _run_of_frames(stream: IO[bytes], start: int, size: int) -> Iterator[tuple[bytes, int, int]]:
-    """Frames that follow each other without a gap, up to what is none."""
+    """Frames that follow each other without a gap, up to the first thing that is not one."""
     consumed, pending = start, b""
     decoder = ZstdDecompressor()
     parts: list[bytes] = []

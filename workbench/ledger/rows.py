@@ -1,4 +1,4 @@
-"""What the program itself reasons with of a query's answer: a struct a query, with its columns in their order.
+"""The query results that the program itself uses: one struct per query, with its columns in order.
 
 Tables that are only shown stay dictionaries (`Reader.rows`). A test compares every struct with its query.
 """
@@ -82,7 +82,7 @@ class Provenance(QueryRow, frozen=True):
 
 
 class RunNumbers(QueryRow, frozen=True):
-    """What became of a run's requests: `planned = reused + completed + failed + pending`; tokens None: not reported."""
+    """How a run's requests ended: `planned = reused + completed + failed + pending`; tokens None: not reported."""
 
     query = "run_summary"
 
@@ -202,7 +202,7 @@ class JournalCount(QueryRow, frozen=True):
 
 
 class RequestIdentity(QueryRow, frozen=True):
-    """A request with all that its key is made of."""
+    """A request with all parts of its key."""
 
     query = "request_identities"
 
@@ -215,3 +215,12 @@ class RequestIdentity(QueryRow, frozen=True):
     occurrence: int
     identity: str | None
     body: str | None
+
+
+class JobOfRun(QueryRow, frozen=True):
+    """The job file of a run, verbatim."""
+
+    query = "job_files"
+
+    run_id: str
+    job_toml: str

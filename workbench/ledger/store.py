@@ -1,6 +1,6 @@
 """Where a ledger is, and who may open it; `database` opens it.
 
-DuckDB lets one process write and then no other even read, so nobody keeps the file open. Beside it lie
+DuckDB lets one process write and then no other even read, so no process keeps the file open. Next to it are
 
     <ledger>.journal/   what is not ingested yet, one file a process
     <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
@@ -31,16 +31,21 @@ class LedgerBusyError(LockHeldError):
 class Ledger:
     """A ledger's address: the path of its DuckDB file, which need not exist yet.
 
+    Args:
+        address: The path.
+        zone: Whose days usage is summed up by (IANA time zone).
+
     Raises:
         InputError: The address names a scheme that is not built yet, or a folder that does not exist.
     """
 
-    def __init__(self, address: str | Path) -> None:
+    def __init__(self, address: str | Path, zone: str = "UTC") -> None:
+        self.zone = zone
         text = str(address)
         if not text:
-            raise InputError(Fault("--ledger", "it is empty", "the path of a file"))
+            raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))
         if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
-            raise InputError(Fault("--ledger", f"{text!r}: only a plain path is a ledger's address in this version"))
+            raise InputError(Fault("--ledger", f"{text!r}: a ledger must be a plain file path in this version"))
         self.path = Path(text).absolute()
         """As it was given."""
         self.file = self.path.resolve()
@@ -59,7 +64,7 @@ class Ledger:
             (self.journal_folder, self.journal_folder.is_dir),
         ):
             if beside.exists() and not is_right():
-                raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger keeps its own there"))
+                raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger needs this path"))
         if _is_something_else(self.path):
             raise InputError(Fault("--ledger", f"{self.path} is not a DuckDB file", "name another file"))
 
@@ -87,14 +92,14 @@ class Ledger:
             deadline = time.monotonic() + patience_s
             while not _lock_at_once(fd, exclusive=exclusive):
                 if time.monotonic() > deadline:
-                    raise LedgerBusyError(f"another process holds {self.lock_path} for more than {patience_s:g} s")
+                    raise LedgerBusyError(f"another process has held {self.lock_path} for more than {patience_s:g} s")
                 time.sleep(POLL_S)
             yield
         finally:
             os.close(fd)
 
     def _open_lock(self, *, exclusive: bool) -> int | None:
-        """The lock file's descriptor; None where one may only read and nobody ever made it."""
+        """The lock file's descriptor; None if it does not exist and cannot be created."""
         try:
             return os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -107,12 +112,16 @@ class Ledger:
 
     @contextmanager
     def running(self, job: str) -> Iterator[None]:
-        """Let one run of a job go on at a time on this ledger.
+        """Allow one run of a job at a time on this ledger.
 
         Raises:
             LockHeldError: Another process runs it.
         """
-        self.journal_folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.journal_folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            problem = f"{self.journal_folder} cannot be written: {error.strerror}"
+            raise InputError(Fault("--ledger", problem, "name a file elsewhere")) from error
         fd = os.open(self._running_path(job), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             deadline = time.monotonic() + _LOOKING_S
@@ -149,7 +158,7 @@ def log_of(path: Path) -> Path:
 
 
 def _is_something_else(path: Path) -> bool:
-    """Whether a file is there that DuckDB did not make; one that may not be read is told of where it is opened."""
+    """Whether a file is there that DuckDB did not make; one that cannot be read is reported when it is opened."""
     try:
         with path.open("rb") as file:
             head = file.read(12)

@@ -27,7 +27,7 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
     copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):
         with opened_for_writing(ledger):
-            pass  # closing it takes a write-ahead log in that a killed process left
+            pass  # closing it applies a write-ahead log that a killed process left
         if log_of(path).exists():
             raise LedgerBusyError(f"{log_of(path)} is still in use")
         before = path.stat().st_size
@@ -48,7 +48,7 @@ def _take_over(path: Path, copy: Path) -> None:
     """Give the copy the file's mode and owner, and put it on the disk for good."""
     shutil.copymode(path, copy)
     before = path.stat()
-    with contextlib.suppress(PermissionError):  # then it is whose who compacts
+    with contextlib.suppress(PermissionError):  # then it belongs to the user who compacts
         os.chown(copy, before.st_uid, before.st_gid)
     fd = os.open(copy, os.O_RDONLY)
     try:

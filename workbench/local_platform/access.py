@@ -11,7 +11,7 @@ import msgspec
 
 @dataclass
 class Access:
-    """One request, as the log tells of it."""
+    """One request, as it is logged."""
 
     request_id: str
     method: str
@@ -39,7 +39,7 @@ class AccessLog:
         self._stream = stream
 
     def write(self, access: Access) -> None:
-        """Tell of a request that ended."""
+        """Log a request that ended."""
         line = {
             "at": datetime.now(UTC),
             "request_id": access.request_id,
@@ -53,6 +53,6 @@ class AccessLog:
             "error": access.error,
             "duration_ms": round((time.perf_counter() - access.began_s) * 1000, 2),
         }
-        with contextlib.suppress(OSError, ValueError):  # a log that nobody can read costs no answer
+        with contextlib.suppress(OSError, ValueError):  # a broken log must not cost an answer
             self._stream.write(msgspec.json.encode(line).decode() + "\n")
             self._stream.flush()

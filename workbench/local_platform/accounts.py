@@ -12,7 +12,7 @@ from workbench.local_platform.state import State, StateBusyError, StateError, ha
 Change = Callable[[State], None]
 _PATIENCE_S, _RETRY_S = 5.0, 0.02
 _REREAD_SHARE = 20
-"""Sums over a window are made anew at most for a twentieth of the time."""
+"""Sums over a window are recomputed at most for a twentieth of the time."""
 
 
 class Accounts:
@@ -53,11 +53,11 @@ class Accounts:
         return units is not None and self.drawn_units(account) >= units
 
     def units(self, account: str) -> float | None:
-        """What a window holds for an account; None is without end."""
+        """What a window holds for an account; None is unlimited."""
         return self._units[account]
 
     def drawn_units(self, account: str) -> float:
-        """What an account drew in the window that goes on."""
+        """What an account used in the current window."""
         window = self.window()
         if account not in self._drawn:
             begin = time.monotonic()
@@ -91,7 +91,7 @@ class Accounts:
                 draw.release()
             raise
         if group.failed:
-            raise StateError("a draw could not be written down")
+            raise StateError("a draw could not be recorded")
         return draw
 
     def write(self, change: "Change") -> None:
@@ -112,14 +112,14 @@ class Accounts:
             self._drawn[draw.account] += units
 
     def window(self) -> int:
-        """The number of the window that goes on; what is counted begins anew with each."""
+        """The number of the current window; counting restarts with each."""
         window = int(time.time() // self._window_s)
         if window != self._window:
             self._window, self._drawn = window, {}
         return window
 
     def close(self) -> None:
-        """Write what is still to be written, and let the state go."""
+        """Write pending changes, and close the state."""
         if self._group is not None:
             self._commit(self._group)
         self._write_again()
@@ -170,7 +170,7 @@ class Accounts:
             self._drawn = {}
 
     def _refresh(self) -> None:
-        """Take in what other processes changed: keys at once, sums as often as they are cheap to make."""
+        """Pick up what other processes changed: keys at once, sums as often as they are cheap to compute."""
         version = self._state.version()
         if version == self._version:
             return

@@ -37,7 +37,7 @@ class Platform:
         config: Routes, presets, accounts, limits.
         state: Keys and draws; by default in memory.
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
-        log: Told of every request; by default nobody is.
+        log: Logs every request; off by default.
         environment: Where the model servers' secrets are; by default the process's.
     """
 
@@ -226,12 +226,12 @@ class Platform:
         except RefusedError as refused:
             return replies.refusal(refused.status, refused.detail)
         except StateError:
-            return replies.refusal(503, "The platform cannot record what is drawn, and so takes no request.")
+            return replies.refusal(503, "The platform cannot record usage, so it accepts no requests.")
         except web.HTTPNotFound:
             return replies.unknown_path(self.config.silent, request.method)
         except web.HTTPException as error:
             return replies.refusal(error.status, error.reason)
-        except Exception as error:  # a fault of this program: told of, and no end of the server
+        except Exception as error:  # a bug here: reported, and the server keeps running
             if request.writer.output_size:
                 raise
             request[_ACCESS].error = f"{type(error).__name__}: {error}"[:200]
@@ -257,7 +257,7 @@ async def _body_of(request: web.Request, patience_s: float) -> bytes:
 
 
 async def _expected(request: web.Request) -> web.Response | None:
-    """Go on where a caller waits for that, and refuse what else it expects (RFC 9110, 10.1.1)."""
+    """Send 100 Continue to a caller that waits for it, and refuse other expectations (RFC 9110, 10.1.1)."""
     if request.headers.get("Expect", "").lower() != "100-continue":
         return replies.refusal(417, "Expectation Failed")
     await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")

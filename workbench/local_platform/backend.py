@@ -17,7 +17,7 @@ CLASSES = {
     502: "BadGatewayError",
     503: "ServiceUnavailableError",
 }
-"""The names under which a gateway of the kind was seen to tell of failures."""
+"""The names under which a gateway of the kind was seen to report failures."""
 _PASSING = frozenset({408, 429})
 _CALLERS = frozenset({400, 413, 422})
 UNREACHABLE = 0
@@ -30,7 +30,7 @@ class Failure(Exception):
     Args:
         status: What the failure comes to as an HTTP status; UNREACHABLE where no server said one.
         text: What happened, for people.
-        drew: False where the request certainly drew nothing; None where nobody knows.
+        drew: False if the request certainly used nothing; None if unknown.
         retry_after_s: When to ask again, where that is known.
     """
 
@@ -60,7 +60,7 @@ class Usage(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether it tells of a draw; all noughts is what a server that counts nothing was seen to say."""
+        """Whether it reports any usage; servers that count nothing were seen to send zeros."""
         return self.total > 0
 
 
@@ -89,7 +89,7 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let every connection go."""
+        """Close every connection."""
         ...
 
 

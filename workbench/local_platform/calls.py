@@ -38,7 +38,7 @@ class Call:
     meant: Route
     """The route that the id stands for."""
     repeat: int
-    """How many equal requests came before: chance is drawn anew for each."""
+    """How many equal requests came before: each draws its own chance."""
     body: dict[str, Any]
     """What the model gets, but for `model`, the route's own defaults and `stream_options`."""
     raw: bytes
@@ -97,7 +97,7 @@ class Catalogue:
             repeat: How many equal requests came before.
 
         Raises:
-            RefusedError: It is none of a chat completion, or names no model that the account sees.
+            RefusedError: It is not that of a chat completion, or names no model that the account sees.
         """
         given = _decoded(content_type, raw)
         requested = given.pop("model", None)

@@ -13,7 +13,7 @@ _NORMAL = NormalDist()
 
 
 class Chance:
-    """Draws latencies and faults; an equal request draws anew each time it comes, in the same sequence every run."""
+    """Draws latencies and faults; an equal request draws again each time it comes, in the same sequence every run."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

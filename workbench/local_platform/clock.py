@@ -5,7 +5,7 @@ import time
 
 
 class Clock:
-    """Time as the platform feels it.
+    """The platform's own time.
 
     Args:
         speed: How many of its seconds pass in one.
@@ -20,10 +20,10 @@ class Clock:
         return (time.monotonic() - self._start) * self._speed
 
     async def sleep(self, duration_s: float) -> None:
-        """Wait for so many of the platform's seconds."""
+        """Wait for this many of the platform's seconds."""
         if duration_s > 0:
             await asyncio.sleep(duration_s / self._speed)
 
     def limit(self, duration_s: float) -> asyncio.Timeout:
-        """A time limit of so many of the platform's seconds."""
+        """A time limit of this many of the platform's seconds."""
         return asyncio.timeout(duration_s / self._speed)

@@ -24,7 +24,7 @@ OWN_FIELDS = frozenset(
 )
 """Body fields that the platform takes for itself, so that no model sees them; not shown, as was seen."""
 SIMULATED_ONLY = ("options", "latency_ms", "token_ms", "calls_tools", "reports_usage")
-"""What only a simulated route can be told."""
+"""Settings for simulated routes only."""
 
 
 class ConfigError(Exception):
@@ -153,7 +153,7 @@ class Allowance(_Table, frozen=True):
     """`[allowance]`: what every account may draw, through the API and elsewhere together."""
 
     units: Units | None = None
-    """In a window; None is without end. A token draws its route's `weight`."""
+    """In a window; None is unlimited. A token draws its route's `weight`."""
     window_s: Annotated[float, msgspec.Meta(ge=1, le=1e9)] = 30 * 86400.0
     """Windows follow each other from 1970-01-01 UTC on."""
     assumed_completion_tokens: Annotated[int, msgspec.Meta(ge=0)] = 500

@@ -82,7 +82,7 @@ def _route_faults(route: Route, routes: tuple[str, ...]) -> Iterator[Contradicti
     elif route.base_url is not None:
         yield from _server_faults(route, route.base_url)
     elif route.secret_env is not None:
-        yield Contradiction(("secret_env",), "a simulated model has no secret; it goes with base_url")
+        yield Contradiction(("secret_env",), "a simulated model has no secret; secret_env needs base_url")
     for number, fault in enumerate(route.faults):
         yield from (found._replace(place=("faults", number, *found.place)) for found in _fault_faults(fault))
     for front in (True, False):
@@ -106,18 +106,18 @@ def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:
         yield Contradiction(("base_url",), "give it up to and including /v1: /chat/completions is added")
     for name in SIMULATED_ONLY:
         if getattr(route, name) != getattr(_PLAIN, name):
-            yield Contradiction((name,), "only a simulated model can be told this")
+            yield Contradiction((name,), "only for simulated models")
     if any(fault.kind not in FRONT_FAULTS for fault in route.faults):
-        text = "a real model server makes its own faults; only gateway, reset and truncate are in front of it"
+        text = "a real model server has its own faults; only gateway, reset and truncate can be simulated for it"
         yield Contradiction(("faults",), text)
 
 
 def _fault_faults(fault: RouteFault) -> Iterator[Contradiction]:
     if fault.status is not None and fault.kind != "status":
-        yield Contradiction(("status",), f"goes with kind 'status', not with {fault.kind!r}")
+        yield Contradiction(("status",), f"only for kind 'status', not {fault.kind!r}")
     if bool(fault.delay_s) != (fault.kind == "slow"):
-        yield Contradiction(("delay_s",), "goes with kind 'slow', and has to be more than 0")
+        yield Contradiction(("delay_s",), "must be more than 0 for kind 'slow', and is only for that kind")
     if bool(fault.for_s) != (fault.every_s is not None):
         yield Contradiction(("every_s",), "bursts need both every_s and for_s")
     if fault.until_s is not None and fault.until_s <= fault.from_s:
-        yield Contradiction(("until_s",), "has to be later than from_s")
+        yield Contradiction(("until_s",), "must be later than from_s")

@@ -43,7 +43,7 @@ class Stream:
                 yield chunk
 
     async def aclose(self) -> None:
-        """Let the model server go; a draw whose size is not known stays open."""
+        """Disconnect from the model server; a draw whose size is not known stays open."""
         await self._rest.aclose()
 
 
@@ -78,7 +78,7 @@ class Gateway:
         """Hold one of the platform's slots.
 
         Raises:
-            FullError: There is none, and nobody may wait.
+            FullError: There is none, and requests may not wait.
         """
         if self._silent.past_limit != "queue" and self._slots.locked():
             raise FullError

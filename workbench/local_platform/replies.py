@@ -1,4 +1,4 @@
-"""How answers and failures are dressed: in the document's shapes, and in those chosen where it is silent."""
+"""How answers and failures are formatted: in the document's shapes, and in those chosen where it is silent."""
 
 from typing import Any
 
@@ -106,14 +106,14 @@ def error_object(text: str, status: int, kind: str | None = None) -> dict[str, A
 
 
 def full(silent: Silent) -> web.Response:
-    """What meets a request that finds no slot."""
+    """The reply to a request that finds no slot."""
     if silent.past_limit == "503":
         return web.Response(text="Service Unavailable", status=503)
     return styled("Max parallel request limit reached", 429, _TYPES[429], silent.past_limit_retry_after_s, silent)
 
 
 def unknown_path(silent: Silent, method: str) -> web.Response:
-    """What stands where the API is not."""
+    """The reply for a path outside the API."""
     if silent.unknown_path == "page" and method == "GET":
         return web.Response(text=_PAGE, content_type="text/html")
     return refusal(404, "Not Found")

@@ -27,7 +27,7 @@ _QUIET.propagate = False  # what callers do wrong is told to them, and in the ac
 
 
 class _Protocol(web.RequestHandler):
-    """Refuses in the platform's own shape what is hardly HTTP, and closes connections on which no request comes."""
+    """Refuses malformed HTTP in the platform's own shape, and closes connections on which no request comes."""
 
     __slots__ = ("_silence",)
     _silence: asyncio.TimerHandle | None

@@ -19,7 +19,7 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errors: Literal["error", "detail", "detail_400", "null_200"] = "error"
     """Error body shape, not shown. How a route's failure is told: `error`, the gateway's object under the failure's own
     status; `detail`, the platform's text under that status; `detail_400`, the text, and 400 whatever happened;
-    `null_200`, status 200 and the JSON value null. So are told a route's failure, a cooldown and the want of a slot; what
+    `null_200`, status 200 and the JSON value null. This covers a route's failure, a cooldown and a lack of slots; what
     the platform itself refuses (keys, models, bodies, the allowance) is always a `detail`."""
     unreachable_status: Literal[500, 502, 503] = 500
     """Status when a backend is down, not shown: of a model server that cannot be reached or breaks off. One that answers

@@ -56,7 +56,7 @@ class Draw(msgspec.Struct, frozen=True):
     route: str | None
     weight: float
     settled: bool
-    """False where a request may have drawn and nobody said how much: `estimated_tokens` stands for it."""
+    """False where a request may have used tokens and none were reported: `estimated_tokens` counts instead."""
     prompt_tokens: int | None
     completion_tokens: int | None
     total_tokens: int | None
@@ -110,9 +110,9 @@ class State:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         tables = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if tables and self._db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-            raise StateError(f"{self.path} is an SQLite file of another program")
+            raise StateError(f"{self.path} is another program's SQLite file")
         if version > _VERSION:
-            raise StateError(f"{self.path} is of version {version}, made by a newer workbench; upgrade this one")
+            raise StateError(f"{self.path} has version {version}, made by a newer workbench; upgrade this one")
         if version < _VERSION:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.executescript(_SCHEMA)
@@ -139,7 +139,7 @@ class State:
         return int(self._execute("PRAGMA data_version").fetchone()[0]), self._changes
 
     def create_key(self, account: str) -> str:
-        """A new key for an account; nobody can read it again."""
+        """A new key for an account; it cannot be read again."""
         key = new_key()
         self._execute("INSERT INTO keys VALUES (?, ?, ?, NULL)", (hashed(key), account, time.time()))
         self._changes += 1
@@ -149,24 +149,24 @@ class State:
         """A new key in place of an old one, which is dead from then on.
 
         Raises:
-            StateError: No living key has this id, or several do.
+            StateError: No active key has this id, or several do.
         """
         account = self.revoke_key(key_id)
         return self.create_key(account)
 
     def revoke_key(self, key_id: str) -> str:
-        """Let a key be refused from now on; whose it was.
+        """Revoke a key; return whose it was.
 
         Raises:
-            StateError: No living key has this id, or several do.
+            StateError: No active key has this id, or several do.
         """
         wanted, living = key_id.strip().lower(), self.living_keys()
         found = [digest for digest in living if len(wanted) >= _ID_DIGITS and digest.hex().startswith(wanted)]
         if len(found) > 1:
-            raise StateError(f"several living keys begin with {key_id!r}")
+            raise StateError(f"several active keys begin with {key_id!r}")
         change = "UPDATE keys SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
         if not found or not self._execute(change, (time.time(), found[0])).rowcount:  # another process may be first
-            raise StateError(f"no living key has the id {key_id!r}; `workbench platform keys` lists them")
+            raise StateError(f"no active key has the id {key_id!r}; `workbench platform keys` lists them")
         self._changes += 1
         return living[found[0]]
 
@@ -180,7 +180,7 @@ class State:
         return dict(self._execute("SELECT hash, account FROM keys WHERE revoked_at IS NULL"))
 
     def open_draw(self, account: str, requested: str, route: str, weight: float, estimated_tokens: int) -> int:
-        """Put down, before a request is sent, that it may draw; unsettled until its usage is known."""
+        """Record, before a request is sent, that it may use tokens; unsettled until its usage is known."""
         row = (time.time(), account, requested, route, weight, estimated_tokens)
         cursor = self._execute(
             "INSERT INTO draws (at, account, source, requested, route, weight, settled, estimated_tokens) "
@@ -190,14 +190,14 @@ class State:
         return cursor.lastrowid or 0
 
     def settle_draw(self, draw: int, prompt_tokens: int, completion_tokens: int, total_tokens: int) -> None:
-        """Put down what a route reported."""
+        """Record what a route reported."""
         self._execute(
             "UPDATE draws SET settled = 1, prompt_tokens = ?, completion_tokens = ?, total_tokens = ? WHERE id = ?",
             (prompt_tokens, completion_tokens, total_tokens, draw),
         )
 
     def estimate_draw(self, draw: int, estimated_tokens: int) -> None:
-        """Put down a better estimate of an unsettled draw."""
+        """Record a better estimate of an unsettled draw."""
         self._execute("UPDATE draws SET estimated_tokens = ? WHERE id = ?", (estimated_tokens, draw))
 
     def release_draw(self, draw: int) -> None:
@@ -205,7 +205,7 @@ class State:
         self._execute("DELETE FROM draws WHERE id = ?", (draw,))
 
     def add_draw(self, account: str, tokens: int, note: str) -> int:
-        """Put down a draw made elsewhere, such as in the chat UI."""
+        """Record tokens used elsewhere, such as in the chat UI."""
         cursor = self._execute(
             "INSERT INTO draws (at, account, source, weight, settled, total_tokens, note) "
             "VALUES (?, ?, 'added', 1, 1, ?, ?)",

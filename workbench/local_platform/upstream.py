@@ -19,7 +19,7 @@ _SHOWN_CHARS, _TAIL_CHARS = 500, 2_000
 _HIDDEN, _LEAST_SECRET_CHARS = b"[secret]", 8
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _REFUSALS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
-"""Statuses of a model server that did nothing; behind any other it may have been at work."""
+"""Statuses of a model server that did nothing; after any other it may have used tokens."""
 
 
 class Upstream:

@@ -1,5 +1,6 @@
 """A job times its dataset: every request by its key, with its texts on disk and only numbers in memory."""
 
+import fnmatch
 from array import array
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +9,12 @@ import msgspec
 
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
+from workbench.errors import Fault, InputError
 from workbench.job import Job
 from workbench.job_file import scorer_label
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
-from workbench.planning.models import PlannedModel
+from workbench.planning.models import PlannedModel, reserve_of
 from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
@@ -77,6 +79,12 @@ class Plan:
         self.mixes_messages = False
         """Whether a sample is a list of messages of its own."""
         self.samples_bring_tools = False
+        self.is_constant = True
+        """Whether all samples give the same messages."""
+        self.unmatched_ids: set[str] = set(job.dataset.sample_ids)
+        """Those `dataset.sample_ids` that match no sample."""
+        self._least_tokens: int | None = None
+        """What the cheapest request may use at most; None where the job has no token budget."""
         self.unjudged: dict[str, int] = {}
         """By scorer: how many samples have no target that it can judge by."""
         self._spool = spool
@@ -145,10 +153,11 @@ class Plan:
         Raises:
             InputError: The dataset or a prompt has a fault.
         """
-        prompt = Prompt(self.job.prompt, self.job.path)
+        prompt = Prompt(self.job.prompt, self.job.where)
         digest = ContentHash()
         seen_bodies: dict[int, int] = {}
         seen_ids: set[int] = set()
+        first: list[dict[str, Any]] | None = None
         for sample in selected_samples(self.job):
             digest.add(sample)
             if (folded := hash(sample.id)) in seen_ids:
@@ -160,12 +169,23 @@ class Plan:
                 if not judges(scorer, sample):
                     label = scorer_label(scorer)
                     self.unjudged[label] = self.unjudged.get(label, 0) + 1
-            self._add(sample, prompt.messages(sample), seen_bodies)
+            self.unmatched_ids -= {glob for glob in self.unmatched_ids if fnmatch.fnmatchcase(sample.id, glob)}
+            messages = prompt.messages(sample)
+            first = messages if first is None else first
+            self.is_constant &= messages == first
+            self._add(sample, messages, seen_bodies)
         self._spool.seal()
+        self._check_budget()
         self.dataset_hash = digest.hexdigest()
         items = self.samples * len(self.models) * self.job.run.epochs
         self._answer_of = array("l", [-1]) * items
         self.unknown_samples = bytearray(b"\1") * self.samples
+
+    def _check_budget(self) -> None:
+        budget, least = self.job.budget.total_tokens, self._least_tokens
+        if budget is not None and least is not None and least > budget:
+            problem = f"{budget} tokens are fewer than one request may use ({least})"
+            raise InputError(Fault(self.job.where("budget", "total_tokens"), problem, "raise it, or lower max_tokens"))
 
     def _add(self, sample: Sample, messages: list[dict[str, Any]], seen_bodies: dict[int, int]) -> None:
         ordered = msgspec.Raw(canonical(messages))
@@ -173,6 +193,9 @@ class Plan:
         for model in self.models:
             fields = body_fields(model.fields, sample.tools)
             body = canonical({"model": model.id, "messages": ordered, **fields})
+            if self.job.budget.total_tokens is not None:
+                needed = reserve_of(len(body), model.max_tokens)
+                self._least_tokens = needed if self._least_tokens is None else min(needed, self._least_tokens)
             folded = hash(body)
             occurrences.append(seen_bodies.get(folded, 0))
             seen_bodies[folded] = occurrences[-1] + 1

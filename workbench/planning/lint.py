@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from workbench.errors import nearest
 from workbench.planning.expand import Plan
 from workbench.records import Model
 
@@ -30,7 +29,7 @@ class ToolExperience(msgspec.Struct, frozen=True):
 
 
 def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, ToolExperience]) -> list[Finding]:
-    """List what a run of this plan would likely be sorry for.
+    """List what is likely to go wrong in a run of this plan.
 
     Args:
         plan: Expanded.
@@ -41,7 +40,9 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, ToolExperi
     presets = {model.id for model in visible if model.preset}
     for model in plan.models:
         where = f"models {model.id!r}"
-        found += [Finding(where, text) for text in _lint_fields(model.fields)]
+        found += [
+            Finding(where, text) for text in _lint_fields(model.fields, samples_bring_tools=plan.samples_bring_tools)
+        ]
         if model.fields.get("tools") or plan.samples_bring_tools:
             found += [Finding(where, text) for text in _lint_tools(model.id, experience.get(model.id))]
             if model.id in presets:
@@ -60,21 +61,19 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     if plan.repeated_ids:
         shown = ", ".join(map(repr, plan.repeated_ids[:_SHOWN_IDS]))
         more = f" and {len(plan.repeated_ids) - _SHOWN_IDS} more" if len(plan.repeated_ids) > _SHOWN_IDS else ""
-        found.append(Finding("dataset", f"ids that stand for several samples: {shown}{more}"))
+        found.append(Finding("dataset", f"ids used by several samples: {shown}{more}"))
     found += [Finding(f"scorers {label!r}", _unjudged(count, plan.samples)) for label, count in plan.unjudged.items()]
     if plan.mixes_messages and (job.prompt.system is not None or job.prompt.messages):
         found.append(Finding("prompt", "samples that are lists of messages are sent as they are, without [prompt]"))
     if job.dataset.shuffle_seed is not None and job.dataset.limit is None:
-        found.append(
-            Finding("dataset.shuffle_seed", "without limit it changes nothing: samples are sent in file order")
-        )
-    if job.run.on_fallback in ("exclude", "fail"):
-        found.append(
-            Finding(
-                "run.on_fallback",
-                "acts once it is known which route a served name stands for; until then such answers count and are shown",
-            )
-        )
+        found.append(Finding("dataset.shuffle_seed", "has no effect without limit: samples are sent in file order"))
+    if plan.samples > 1 and plan.is_constant:
+        found.append(Finding(job.where("prompt"), "every sample gives the same prompt: the template uses no column"))
+    most, left = job.budget.requests, len(plan) - plan.reused
+    if most is not None and most < left:
+        found.append(Finding(job.where("budget", "requests"), f"the run stops after {most} of {left} requests"))
+    for glob in plan.unmatched_ids:
+        found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))
     return found
 
 
@@ -83,26 +82,17 @@ def _unjudged(count: int, samples: int) -> str:
     return f"{which} a target that it can judge by; their answers stay unscored"
 
 
-def _lint_fields(fields: dict[str, Any]) -> Iterator[str]:
+def _lint_fields(fields: dict[str, Any], *, samples_bring_tools: bool) -> Iterator[str]:
     if "max_tokens" not in fields and "max_completion_tokens" not in fields:
-        yield "no max_tokens: one answer may draw as much as the model likes to write"
+        yield "no max_tokens: the length of an answer is not limited"
     if fields.get("tool_ids"):
-        yield "tool_ids execute nothing when an answer is not streamed, as all here are"
-    if isinstance(choice := fields.get("tool_choice"), dict):
-        named = _name_of(choice)
-        offered = [_name_of(tool) for tool in fields.get("tools") or []]
-        if offered and named not in offered:
-            yield f"tool_choice forces {named!r}, which is not among the tools; {nearest(named, offered)}"
-
-
-def _name_of(tool: Any) -> str:
-    """The function's name of a tool or of a forced choice, which have one shape; empty when there is none."""
-    function = tool.get("function") if isinstance(tool, dict) else None
-    return str(function.get("name")) if isinstance(function, dict) else ""
+        yield "tool_ids have no effect: the platform runs them for streamed answers only, and Workbench does not stream"
+    if "tool_choice" in fields and not fields.get("tools") and not samples_bring_tools:
+        yield "tool_choice is not sent: there are no tools"
 
 
 def _lint_tools(model: str, known: ToolExperience | None) -> Iterator[str]:
     if known is not None and known.called == 0:
-        yield f"forced to call a tool {known.forced} times before, it never did: it answers in prose only"
+        yield f"never called a tool in {known.forced} answers that had to: it answers in prose only"
     elif known is None and any(word in model.casefold() for word in _PROSE_ONLY):
         yield "tools are sent to a route that, by its name, answers in prose only"

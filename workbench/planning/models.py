@@ -52,7 +52,7 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
     specs = job.models if job.models is not None else tuple(ModelSpec(name) for name in ids)
     planned: dict[str, PlannedModel] = {}
     faults = []
-    for spec in specs:
+    for number, spec in enumerate(specs):
         matches = [name for name in ids if fnmatch.fnmatchcase(name, spec.id)] if spec.is_glob else [spec.id]
         if not matches or not set(matches) <= set(ids):
             problem = (
@@ -60,7 +60,9 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
                 if spec.is_glob
                 else f"{spec.id!r} is not visible to this account"
             )
-            faults.append(Fault(f"{job.path}: models", problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}"))
+            faults.append(
+                Fault(job.where("models", number), problem, nearest(spec.id, ids) or f"visible: {', '.join(ids)}")
+            )
             continue
         fields = job.request_fields | spec.fields
         limit = min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight)
@@ -95,6 +97,11 @@ def _reply_bytes(job: Job, fields: dict[str, Any]) -> int:
     if cap is None:
         return UNCAPPED_REPLY_BYTES
     return BESIDE_THE_TOKENS_BYTES + BYTES_A_TOKEN * cap * max(1, _count(fields.get("n")))
+
+
+def reserve_of(body_bytes: int, max_tokens: int | None) -> int:
+    """The most tokens that a request can use, if its route keeps to the cap: a token of the prompt is at least a byte."""
+    return body_bytes + (max_tokens or 0)
 
 
 def _max_tokens(fields: dict[str, Any]) -> int | None:

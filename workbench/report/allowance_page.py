@@ -1,13 +1,13 @@
-"""The page of what we spent, on what, and what we do not see."""
+"""The page of what we used, for what, and what is unknown."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench import display as people
+import workbench.display as people
 from workbench.ledger.queries import Row
 from workbench.report import charts
 from workbench.report.build import Asked, result
-from workbench.report.drawing import Chart, Colours, drawn
+from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table
 
 MOST_DEAREST = 20
@@ -15,7 +15,7 @@ _COSTS = (
     Column("calls", "calls"), Column("prompt_tokens", "prompt tokens"), Column("completion_tokens", "completion tokens"),
     Column("total_tokens", "tokens"), Column("calls_without_usage", "calls without usage"),
     Column("maybe_drawn", "may have used tokens", help="Failed after they may have reached a model"),
-    Column("open_intents", "open", help="Sent, and never recorded as ended"),
+    Column("open_intents", "open", help="Sent, no outcome recorded"),
 )  # fmt: skip
 
 
@@ -26,8 +26,9 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader = asked.reader
     spend, unknown = result(reader, "spend"), result(reader, "unknown_draw")
-    by = {name: result(reader, "usage_by", by=name) for name in ("model", "job", "day")}
-    by["tag"] = result(reader, "usage_by_tag")
+    always = {"since": None, "until": None}
+    by = {name: result(reader, "usage_by", by=name, **always) for name in ("model", "job", "day")}
+    by["tag"] = result(reader, "usage_by_tag", **always)
     daily = result(reader, "usage_by_day_and_model")
     dearest_runs = result(reader, "dearest_runs", most=MOST_DEAREST)
     dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
@@ -38,8 +39,8 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "spend": spend,
             "total": spend.rows[0],
             "verdict": verdict(spend.rows[0], unknown.rows),
-            "by": {name: _by_table(name, found) for name, found in by.items() if len(found.rows) > 1},
-            "charts": _charts(daily, by["job"], asked.colours),
+            "by": {name: _by_table(name, found, asked.zone) for name, found in by.items() if len(found.rows) > 1},
+            "charts": _charts(daily, by["job"], asked),
             "unknown": _unknown_table(unknown),
             "low": sum(row["low_tokens"] or 0 for row in unknown.rows),
             "high": sum(row["high_tokens"] or 0 for row in unknown.rows),
@@ -55,10 +56,10 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
 def verdict(total: Row, unknown: Sequence[Row]) -> str:
     """What was spent, and how much of it is not seen."""
     if not total["calls"]:
-        return "Nothing was spent: no call is recorded here yet."
+        return "No calls are recorded yet."
     days = people.plural(total["days"], "day")
     tokens = (
-        "No token was reported" if total["total_tokens"] is None else f"{people.amount(total['total_tokens'])} tokens"
+        "No tokens were reported" if total["total_tokens"] is None else f"{people.amount(total['total_tokens'])} tokens"
     )
     said = f"{tokens} in {people.plural(total['calls'], 'call')} on {days}. "
     uncertain = total["calls_without_usage"] + total["maybe_drawn"] + total["open_intents"]
@@ -69,19 +70,21 @@ def verdict(total: Row, unknown: Sequence[Row]) -> str:
     said += f"The usage of {people.count(uncertain)} of them is not known"
     if not high or any(row["high_tokens"] is None for row in unknown):
         return said + "."
-    return said + f": between {people.amount(low)} and {people.amount(high)} tokens, judged by like calls."
+    return said + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls."
 
 
-def _charts(daily: Result, jobs: Result, colours: Colours) -> list[Chart]:
+def _charts(daily: Result, jobs: Result, asked: Asked) -> list[Chart]:
     found = []
     if len({row["day"] for row in daily.rows}) > 1:
         shown = Table(
             "usage_by_day_and_model", daily, ("day", "model"),
-            (Column("day", "day (UTC)", "moment"), Column("model", "model", "text"), Column("calls", "calls"),
+            (Column("day", f"day ({asked.zone})", "moment"), Column("model", "model", "text"), Column("calls", "calls"),
              Column("total_tokens", "tokens"), Column("calls_without_usage", "without usage")),
         )  # fmt: skip
         found.append(
-            drawn("daily", "When did we spend, and on which model?", charts.daily_chart(daily.rows, colours), shown)
+            drawn(
+                "daily", "When did we spend, and on which model?", charts.daily_chart(daily.rows, asked.colours), shown
+            )
         )
     if len(jobs.rows) > 1:
         rows = sorted(
@@ -89,14 +92,14 @@ def _charts(daily: Result, jobs: Result, colours: Colours) -> list[Chart]:
         )
         parts = {"prompt": "var(--m8)", "completion, reasoning included": "var(--m0)"}
         drawing = charts.token_chart(rows, parts, "name")
-        found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs)))
+        found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs, asked.zone)))
     return found
 
 
-def _by_table(name: str, found: Result) -> Table:
+def _by_table(name: str, found: Result, zone: str) -> Table:
     rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row["total_tokens"] or 0))
     found = Result(found.query, found.parameters, rows)
-    heading = {"day": "day (UTC)", "tag": "tag (a run with several counts under each)"}.get(name, name)
+    heading = {"day": f"day ({zone})", "tag": "tag (a run with several counts under each)"}.get(name, name)
     told = [column for column in _COSTS if column.name not in _UNKNOWN or any(row[column.name] for row in rows)]
     return Table(f"by_{name}", found, ("name",), (Column("name", heading, "text"), *told))
 
@@ -107,9 +110,9 @@ def _unknown_table(unknown: Result) -> Table:
         (Column("model", "model", "text"),
          Column("calls_without_usage", "no usage", help="Answered, usage not reported"),
          Column("maybe_drawn", "may have used tokens", help="Failed after they may have reached a model"),
-         Column("open_intents", "open", help="Sent, and never recorded as ended"),
+         Column("open_intents", "open", help="Sent, no outcome recorded"),
          Column("low_tokens", "at least (tokens)"), Column("high_tokens", "at most"),
-         Column("known_calls", "judged by", help="Calls of the same model that reported their tokens"),
+         Column("known_calls", "estimated from", help="Calls of the same model that reported their tokens"),
          Column("p10_tokens", "10 % used less than", "number"), Column("p90_tokens", "10 % used more than", "number")),
     )  # fmt: skip
 

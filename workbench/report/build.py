@@ -11,7 +11,7 @@ import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from workbench import display as people
+import workbench.display as people
 from workbench.ledger.queries import Reader, Row
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
@@ -24,7 +24,7 @@ _SCRIPTS_OF = {"run": ("samples.js",)}
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What stands at the top of every page."""
+    """The header of every page."""
 
     page: str
     """`run`, `index`, `allowance` or `routes`."""
@@ -56,6 +56,8 @@ class Asked(NamedTuple):
     period: tables.Result
     """The only row of `ledger_period`."""
     colours: Colours
+    zone: str
+    """Whose days these are."""
 
 
 class Page(NamedTuple):

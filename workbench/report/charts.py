@@ -10,7 +10,7 @@ from workbench.ledger.queries import Row
 from workbench.report.drawing import AnyChart, Colours
 
 WIDTH, ROW = 640, 28
-OUTCOME_KINDS = {"ok": "ok", "wasted: paid, of no use": "wasted", "failed": "failed"}
+OUTCOME_KINDS = {"ok": "ok", "wasted: paid for, but unusable": "wasted", "failed": "failed"}
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workbench import display as people
+import workbench.display as people
 
 MOST_CHARS = 34
 """A label's length; the program itself may cut one within a character."""

@@ -1,9 +1,9 @@
-"""The page over all runs: what ran, and what needs somebody."""
+"""The page over all runs: what ran, and what needs attention."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench import display as people
+import workbench.display as people
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.ledger.queries import Row
 from workbench.ledger.rows import Provenance
@@ -45,7 +45,7 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
 def verdict(period: Row, jobs: Sequence[Row], needs: Sequence[Row]) -> str:
     """The ledger in a sentence."""
     if not jobs:
-        return "Nothing ran yet."
+        return "No runs yet."
     said = f"{people.plural(period['runs'], 'run')} of {people.plural(len(jobs), 'job')}. "
     if not needs:
         return said + f"The newest run of {'every job' if len(jobs) > 1 else 'it'} is complete."

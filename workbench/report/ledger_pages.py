@@ -27,7 +27,7 @@ def write_pages(
     Args:
         ledger: Where the runs are.
         run_ids: Whose pages are wanted.
-        folder: For pages; made if it is not there.
+        folder: For pages; created if missing.
         each: Called with every run once its page is there.
 
     Returns:
@@ -47,7 +47,7 @@ def write_ledger_page(ledger: Ledger, page: Page, folder: Path) -> Path:
     """Render one page over a whole ledger; returns its absolute path."""
     with reading(ledger) as reader:
         period = result(reader, "ledger_period")
-        content = page.build(Asked(reader, ledger.path, folder, period, colours_of(reader)))
+        content = page.build(Asked(reader, ledger.path, folder, period, colours_of(reader), ledger.zone))
     frame = ledger_frame(page.name, page.title, period.rows[0])
     return write_page(folder, f"{page.name}.html", render(frame, PAGES, content()))
 

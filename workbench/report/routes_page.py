@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from workbench import display as people
+import workbench.display as people
 from workbench.evaluation.attention import KINDS, NEWEST_CALLS, Attention, routes_that_need_attention, told_apart
 from workbench.ledger.queries import Row
 from workbench.report import charts
@@ -70,7 +70,7 @@ def _content(answers: Answers, colours: Colours) -> dict[str, Any]:
 def verdict(routes: Sequence[Row], matrix: Sequence[Row], attention: Sequence[Attention]) -> str:
     """Who answered, in a sentence or two."""
     if not routes:
-        return "No route was asked yet."
+        return "No calls yet."
     answers = sum(row["answers"] for row in matrix)
     said = f"{people.plural(len(routes), 'model')} asked, {people.plural(answers, 'answer')}"
     several = sum(row["answers"] for row in told_apart(matrix))
@@ -80,7 +80,7 @@ def verdict(routes: Sequence[Row], matrix: Sequence[Row], attention: Sequence[At
     if not looked:
         return said + ". No route needs attention."
     more = f" and {people.plural(len(looked) - _NAMED, 'other')}" if len(looked) > _NAMED else ""
-    return said + f". To look at: {people.words(looked[:_NAMED])}{more}."
+    return said + f". Needs attention: {people.words(looked[:_NAMED])}{more}."
 
 
 def told(item: Attention) -> str:
@@ -163,7 +163,7 @@ def _charts(answers: Answers) -> list[Chart]:
     found = []
     if answers.matrix.rows:
         drawing = charts.matrix_chart(answers.matrix.rows)
-        note = "Asked on the left, answered as above; the shade is the share of the model asked."
+        note = "Rows: requested model; columns: served model; the shade is the share of the requested model's answers."
         found.append(drawn("matrix", "Who answers for whom?", drawing, _matrix_table(answers.matrix), note))
     return found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from workbench import display as people
+import workbench.display as people
 from workbench.evaluation.attention import told_apart
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.ranking import Ranking, is_on_different_samples, ranking
@@ -92,7 +92,7 @@ def _answered(figures: RunFigures) -> str:
     summary, items = figures.numbers, figures.tables["run_items_by_model"]
     answered = sum(row["answered"] for row in items)
     if not items:
-        return "Nothing was asked yet."
+        return "No requests yet."
     models = people.plural(len(items), "model")
     pending = f"; {people.count(summary.pending)} are pending" if summary.pending else ""
     short = sorted((row for row in items if row["unanswered"]), key=lambda row: -row["unanswered"])
@@ -118,7 +118,7 @@ def _renamed(figures: RunFigures) -> str:
     ]
     if len(others) > _NAMED:
         more = sum(row["answers"] for row in others[_NAMED:])
-        said.append(f"{people.count(more)} more answers name another model than the one asked")
+        said.append(f"{people.count(more)} more answers name a model other than the requested one")
     return f"{'; '.join(said)}." if said else ""
 
 
@@ -130,7 +130,7 @@ def _best(found: Ranking | None) -> str:
     if found.best is None:
         each = [f"{model} {people.count(samples)}" for model, samples in found.samples.items()]
         counts = people.words(each) if models <= _NAMED else f"{_samples_each(found)} each"
-        return f"“{found.scorer}” scored no sample for all {models} models (n: {counts}), so none is called best."
+        return f"“{found.scorer}” scored no sample for all {models} models (n: {counts}), so they are not ranked."
     more = f" and {len(found.leading) - _NAMED} more" if len(found.leading) > _NAMED else ""
     verb = "score" if len(found.leading) > 1 else "scores"
     rank = " best" if found.behind else " the same" if len(found.leading) > 1 else ""
@@ -159,12 +159,12 @@ def _not_clearly_worse(found: Ranking) -> str:
 
 def _cost(summary: RunNumbers) -> str:
     if summary.open_intents and summary.calls == 0:
-        return f"{people.plural(summary.open_intents, 'call')} sent, and none recorded as ended."
+        return f"{people.plural(summary.open_intents, 'call')} sent, no outcome recorded."
     if summary.calls == 0:
-        return "Nothing was sent: every answer was there already." if summary.reused else "Nothing was sent."
+        return "Nothing was sent: every request already had an answer." if summary.reused else "Nothing was sent."
     calls = people.plural(summary.calls, "call")
     if summary.total_tokens is None:
-        return f"{calls}, whose tokens were not reported."
+        return f"{calls}; their tokens were not reported."
     return f"{people.count(summary.total_tokens)} tokens in {calls}."
 
 
@@ -185,7 +185,7 @@ def not_known(figures: RunFigures) -> list[str]:
     if not figures.scores:
         found.append("Whether the answers are right: the job names no scorer, or nothing was scored.")
     if figures.provenance.simulated:
-        found.append("Anything of a real model: every answer here was computed by the embedded platform.")
+        found.append("Anything about a real model: every answer here was computed by the embedded platform.")
     else:
         found.append("How much of the allowance is left: the platform does not publish its size.")
     return found
@@ -268,9 +268,7 @@ def _charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         rows = [(row, interval) for row, interval in scored if row["scorer"] == scorer]
         if len(rows) > 1:
             title = f"Which model scores best by “{scorer}”?"
-            note = (
-                "Means over n samples with their 95 % interval. Cut, empty and failed answers are unscored, not zero."
-            )
+            note = "Means over n samples, 95 % interval. Truncated, empty and failed answers are unscored, not zero."
             if is_on_different_samples(figures, scorer):
                 title = f"What does each model score by “{scorer}”?"
                 note += " The models were scored on different samples, so these means do not compare."
@@ -308,8 +306,8 @@ def _course(figures: RunFigures, course: Result, flights: tuple[Result, Result],
         found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:
         columns = (
-            seconds, Column("allowed", "allowed in all"), Column("reason", "why", "text"),
-            Column("model", "limit of", "text"), Column("limit_allowed", "which is now"),
+            seconds, Column("allowed", "allowed in total"), Column("reason", "why", "text"),
+            Column("model", "limit of", "text"), Column("limit_allowed", "new limit"),
         )  # fmt: skip
         steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), columns)
         drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbench import display as people
+import workbench.display as people
 from workbench.ledger.queries import Row
 from workbench.report.build import packed_json, write_page
 from workbench.report.tables import outcome_kind
@@ -15,7 +15,7 @@ from workbench.report.tables import outcome_kind
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 30
 EMBEDDED_MOST_BYTES = 3_000_000
-"""Beyond this the texts lie in files beside the page."""
+"""Above this the texts go into files next to the page."""
 _PART_CHARS = 400_000
 _SNIPPET_CHARS = 140
 

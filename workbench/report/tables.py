@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import msgspec
 from markupsafe import Markup, escape
 
-from workbench import display as people
+import workbench.display as people
 from workbench.ledger.queries import Row
 
 _SHOW = {
@@ -50,10 +50,10 @@ class Table(msgspec.Struct, frozen=True):
     """A query's rows as people read them."""
 
     name: str
-    """Unique on its page: the page's address tells how it is sorted."""
+    """Unique on its page: the page's URL keeps its sort order under this name."""
     result: Result
     keys: tuple[str, ...]
-    """Columns that tell a row from the others of the query."""
+    """Columns that identify a row of the query."""
     columns: tuple[Column, ...]
     linked: frozenset[str] = frozenset()
     """Runs that have a page in the same folder."""
@@ -64,7 +64,7 @@ class Table(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.result.parameters, enc_hook=str).decode()
 
     def key(self, row: Row) -> str:
-        """What tells a row from the others, as JSON."""
+        """The columns that identify a row, as JSON."""
         return msgspec.json.encode({key: row[key] for key in self.keys}, enc_hook=str).decode()
 
     def cell(self, row: Row, column: Column) -> Markup:
@@ -105,7 +105,7 @@ def figure(result: Result, row: Row, column: str, kind: str, *keys: str) -> Mark
         row: The row it is in.
         column: The figure's column.
         kind: How it is shown; see `Column.kind`.
-        *keys: Columns that tell the row from others of the query.
+        *keys: Columns that identify the row in the query.
     """
     source = {"query": result.query, "parameters": result.parameters, "row": {key: row[key] for key in keys}}
     return _number(row[column], column, _SHOW[kind](row[column]), msgspec.json.encode(source, enc_hook=str).decode())
@@ -159,7 +159,7 @@ def served(row: Row) -> Markup:
     shown = Markup("<bdi>{}</bdi>").format(people.visible(name))
     if row["apart"]:
         return Markup('<span class="wasted">{}</span>').format(shown)
-    return shown + Markup(' <small class="soft">of which it is a preset</small>') if row["preset"] else shown
+    return shown + Markup(' <small class="soft">base model of the preset</small>') if row["preset"] else shown
 
 
 def bars(values: Sequence[dict[str, Any]] | None) -> Markup:

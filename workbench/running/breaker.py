@@ -95,7 +95,7 @@ class Breaker:
         return self.state == "open" and not flying and now >= self.again_at
 
     def hold(self, wait_s: float, now: float) -> bool:
-        """Leave the route alone for some s, or for good; whether there is something new to be said of that."""
+        """Leave the route alone for `wait_s`, or for good; return whether that is news."""
         if self.state == "given up":
             return False
         is_first = self.held_since is None
@@ -119,7 +119,7 @@ class Breaker:
         self._on_trial = self.state == "open"
 
     def ended(self, end: End) -> bool:
-        """Take in how a call ended; whether there is something new to be said: another state, or a trial that failed."""
+        """Record how a call ended; return whether there is news: another state, or a trial that failed."""
         on_trial, self._on_trial = self._on_trial, False
         says = POLICIES[end.outcome].route
         if says == "unknown" or self.state == "given up":

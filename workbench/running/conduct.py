@@ -186,7 +186,7 @@ class Conductor:
         done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
         self._notes += done.asides()
         if done.deferred:
-            self._notes.append(f"not ingested yet, and safe in {self._ledger.journal_folder}: {done.deferred}")
+            self._notes.append(f"not ingested yet, but safe in {self._ledger.journal_folder}: {done.deferred}")
 
 
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
@@ -207,5 +207,5 @@ def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
 
 
 def _few(given_up: list[str]) -> list[str]:
-    """What is said of routes in a line; of many only how many, as a table tells of each."""
+    """The routes in one line; of many only the number, as a table lists each."""
     return given_up if len(given_up) <= MOST_NAMED else [f"{len(given_up)} routes failed"]

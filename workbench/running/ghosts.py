@@ -1,4 +1,4 @@
-"""How long a call that nobody waits for any more keeps its slot, as the platform may still be at work on it."""
+"""How long an abandoned call keeps its slot, as the platform may still be working on it."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -7,9 +7,9 @@ from workbench.planning.models import PlannedModel
 from workbench.records import CallRecord, Outcome
 
 _NEWEST = 1_000
-"""So many of a route's newest answers say how long one takes."""
+"""How many of a route's newest answers are considered."""
 _ENOUGH = 50
-"""Fewer answers say nothing of the longest."""
+"""Fewer answers say nothing about the longest."""
 _LEAST_S = 30.0
 
 

@@ -4,13 +4,14 @@ import math
 import re
 
 from workbench.job_file import BudgetTable, RunTable
+from workbench.planning.models import reserve_of
 from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome, Usage
 
 _FAILURES_JUDGED = 20
 """Requests that must have ended before their share of failures says anything."""
 _REFUSED_ALIKE = 8
-"""Refusals in a row, over routes that answered before, that make one think of the allowance."""
+"""Refusals in a row, over routes that answered before, that suggest an exhausted allowance."""
 
 
 class Guard:
@@ -33,7 +34,7 @@ class Guard:
         self._refused: list[str] = []  # by which models, in a row, with the same words
 
     def reserve(self, request: ChatRequest, max_tokens: int | None) -> str | None:
-        """Reserve for one request about to be sent; why it may not be, where the budget has no room for it.
+        """Reserve for one request about to be sent; return why it may not be sent, if the budget has no room for it.
 
         The reserve is an upper bound: a token of the prompt is at least one byte, and an answer is capped. Where a route
         uses more all the same, later reserves are larger by the largest such overrun.
@@ -44,7 +45,7 @@ class Guard:
         """
         if used_up := self.used_up():
             return used_up
-        needed = math.ceil(reserve_of(request, max_tokens) * self._overrun)
+        needed = math.ceil(reserve_of(len(request.body), max_tokens) * self._overrun)
         if self._tokens is not None and self._drawn + self._reserved + needed > self._tokens:
             held = f", {self._reserved} reserved" if self._reserved else ""
             return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} used{held})"
@@ -65,15 +66,15 @@ class Guard:
         return self._reserved > 0
 
     def settle(self, record: CallRecord, max_tokens: int | None) -> str | None:
-        """Take in how a call ended; why the run should stop, where it should."""
+        """Record how a call ended; return why the run should stop, if it should."""
         attempt = record.attempt
         needed = self._held.pop(record.request.request_key)
         self._reserved -= needed
         usage = record.completion.usage if record.completion else Usage()
         if usage.total_tokens is not None:
             self._drawn += usage.total_tokens
-            self._overrun = max(self._overrun, usage.total_tokens / reserve_of(record.request, max_tokens))
-        elif attempt.drew != "no":  # nobody said how much: the reserve stands for it
+            self._overrun = max(self._overrun, usage.total_tokens / reserve_of(len(record.request.body), max_tokens))
+        elif attempt.drew != "no":  # usage not reported: the reserve counts instead
             self._drawn += needed
         self._ended += 1
         self._failed += not attempt.accepted
@@ -82,7 +83,7 @@ class Guard:
         if self._all_refuse(record):
             return (
                 f"the last {len(self._refused)} calls, on {len(set(self._refused))} routes that answered before, were "
-                f"refused alike (HTTP {attempt.http_status}): the allowance may be used up"
+                f"refused with the same text (HTTP {attempt.http_status}): the allowance may be used up"
             )
         share = self._failed / self._ended
         if self._most_failed is not None and self._ended >= _FAILURES_JUDGED and share > self._most_failed:
@@ -111,9 +112,4 @@ class Guard:
         """By how much the budget was overrun, where a route drew more than its cap."""
         if self._tokens is None or self._drawn <= self._tokens:
             return None
-        return f"the budget of {self._tokens} tokens is overrun by {self._drawn - self._tokens}"
-
-
-def reserve_of(request: ChatRequest, max_tokens: int | None) -> int:
-    """The most tokens that a request can draw, if its route keeps to the cap."""
-    return len(request.body) + (max_tokens or 0)
+        return f"the budget of {self._tokens} tokens was exceeded by {self._drawn - self._tokens}"

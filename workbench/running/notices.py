@@ -1,4 +1,4 @@
-"""What a run says of its routes and limits while it goes on, and what of that belongs to its last line."""
+"""What a run prints about its routes and limits while it runs, and what of that goes into its last line."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Notices:
     def __init__(self, plan: Plan, note: Callable[[str], None], patience_s: float) -> None:
         self._plan, self._note, self._patience_s = plan, note, patience_s
         self.given_up: list[str] = []
-        """What is to be said at the end."""
+        """Messages for the end of the run."""
         self.failed_routes: list[FailedRoute] = []
         self._cut_said_at: dict[str | None, float] = {}
         self._ghosts_said = False
@@ -35,7 +35,7 @@ class Notices:
         if breaker.state == "closed":
             self._note(f"{self._name(model)}: answers again")
         elif breaker.state == "open":
-            failed = f"paused after {breaker.failures} times {breaker.outcome} in a row"
+            failed = f"paused after {breaker.failures} × {breaker.outcome} in a row"
             if breaker.failed_trials:
                 failed = f"still {breaker.outcome}"
             again = _utc(breaker.next_trial_at)
@@ -56,22 +56,22 @@ class Notices:
         """A route asked to be left alone for a while."""
         if breaker.state == "given up":
             since = _utc(breaker.held_since)
-            text = f"{self._name(model)} has asked to be left alone since {since} (Retry-After), again and again"
+            text = f"{self._name(model)} has repeatedly asked for a pause since {since} (Retry-After)"
             self._give_up(model, breaker, "left alone", text)
         else:
-            self._note(f"{self._name(model)}: asks to be left alone for {asked_s:.3g} s (Retry-After)")
+            self._note(f"{self._name(model)}: paused for {asked_s:.3g} s, as it asked (Retry-After)")
 
     def held_too_long(self, model: int, breaker: Breaker, asked_s: float) -> None:
         """A route asked to be left alone for longer than a run waits."""
         when = datetime.now(UTC) + timedelta(seconds=asked_s)
-        text = f"{self._name(model)} asks to be left alone until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)"
+        text = f"{self._name(model)} asks for a pause until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)"
         self._give_up(model, breaker, "left alone", text)
 
     def late(self, requests: int) -> None:
         """Requests had no time left for another pass."""
         if requests:
             plural = "s" * (requests != 1)
-            self.given_up.append(f"{requests} request{plural} waited for another pass beyond run.request_deadline_s")
+            self.given_up.append(f"{requests} request{plural} not retried within run.request_deadline_s")
 
     def cut(self, model: str | None, change: Change) -> None:
         """A limit became another; cuts are said, at most once a minute for each route."""
@@ -82,7 +82,7 @@ class Notices:
             self._note(f"{model or 'all models'}: {limits} ({change.reason})")
 
     def ghosts(self, slots: Slots) -> None:
-        """Calls that nobody waits for any more keep slots of this run."""
+        """Abandoned calls hold slots of this run."""
         busy_until = [] if self._ghosts_said else slots.ghosts()
         if not busy_until:
             return

@@ -13,12 +13,12 @@ from workbench.policy import POLICIES
 from workbench.records import CallRecord, Outcome
 
 START = 4
-"""So many are in flight at first, over all routes."""
+"""How many are in flight at first, over all routes."""
 SHARED_WINDOW_S = 10.0
 """Refusals of several routes within this time are one refusal by the platform."""
 _CUT_BY_REFUSAL, _CUT_BY_LATENCY = 0.5, 0.8
 _INFLATED = 3.0
-"""A route whose newest answers take so many times as long as its usual ones is taken to be crowded."""
+"""A route whose newest answers take this many times as long as its usual ones is taken to be crowded."""
 _USUAL, _NEWEST = 40, 10
 
 

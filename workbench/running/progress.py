@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from workbench.display import visible
+from workbench.display import count, visible
+from workbench.records import Outcome
 from workbench.running.tally import AttemptEnd, Tally
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Progress:
         self._limit = limit
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
         self._bar = _bar(tally.planned - tally.reused) if shown else None
+        self._retrying = self._cancelled = 0
         self._draw()
 
     def ended(self, number: int, ended: AttemptEnd) -> None:
@@ -43,7 +45,11 @@ class Progress:
         while self._waiting and self._waiting[0][0] <= durable:
             _, ended = self._waiting.popleft()
             counted += 1
-            through += not ended.will_go_on
+            self._retrying += ended.will_go_on - (ended.attempt > 1)
+            if ended.record.attempt.outcome is Outcome.CANCELLED:
+                self._cancelled += 1
+            else:
+                through += not ended.will_go_on
             self._tally.count(ended)
         if counted and self._bar is not None:
             with self._on_screen():
@@ -72,9 +78,11 @@ class Progress:
     def _draw(self) -> None:
         if self._bar is None:
             return
-        failed = f"{self._tally.failed} failed, " if self._tally.failed else ""
-        flying = f"{self.in_flight}/{self._limit} in flight"
-        self._bar.set_postfix_str(f"{failed}{flying}, {self._tally.total_tokens or 0:,} tokens", refresh=False)
+        failed = self._tally.failed - self._retrying
+        counts = {"failed": failed, "to retry": self._retrying, "cancelled": self._cancelled}
+        told = [f"{count(number)} {name}" for name, number in counts.items() if number]
+        told += [f"{self.in_flight}/{self._limit} in flight", f"{count(self._tally.total_tokens or 0)} tokens"]
+        self._bar.set_postfix_str(", ".join(told), refresh=False)
 
     def __enter__(self) -> Self:
         return self

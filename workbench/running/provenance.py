@@ -9,9 +9,9 @@ from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 
+from workbench.endpoint import Endpoint
 from workbench.ledger.entries import RunStarted
 from workbench.planning.expand import Plan
-from workbench.settings import Endpoint
 
 _PACKAGES = ("workbench", "aiohttp", "anyio", "duckdb", "httpx", "jinja2", "msgspec")
 _GIT_PATIENCE_S = 5.0

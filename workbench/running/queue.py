@@ -114,7 +114,7 @@ class Queue:
         self._next_late_at = min(self._next_late_at, turn.first_at + self._deadline_s)
 
     def postpone(self, turn: Turn) -> None:
-        """Keep a request that could not be sent now as the next one, and wake nobody: nothing changed."""
+        """Keep a request that could not be sent now as the next one, without waking workers: nothing changed."""
         self._flying[turn.model] -= 1
         self._front[turn.model].append(turn)
 
@@ -128,7 +128,7 @@ class Queue:
         return self._flying[model]
 
     def ended(self, turn: Turn, outcome: Outcome, *, asks_for_time: bool) -> Breaker | None:
-        """Take in how a call ended; its model's breaker, where there is something new to be said of that."""
+        """Record how a call ended; return its model's breaker, if that has news."""
         breaker = self._breakers[turn.model]
         end = End(outcome, self._now(), turn.sent_at, self._flying[turn.model], asks_for_time)
         return breaker if breaker.ended(end) else None
@@ -151,7 +151,7 @@ class Queue:
         return self._breakers[model]
 
     def hold(self, model: int, wait_s: float) -> Breaker | None:
-        """Send a model nothing for some s, as it asked; its breaker, where there is something new to be said of that."""
+        """Send a model nothing for `wait_s`, as it asked; return its breaker, if that has news."""
         breaker = self._breakers[model]
         return breaker if breaker.hold(wait_s, self._now()) else None
 
@@ -164,7 +164,7 @@ class Queue:
         return ((model, breaker) for model, breaker in enumerate(self._breakers) if breaker.state == "open")
 
     def wake(self) -> None:
-        """Let everyone who waits look again."""
+        """Wake all waiting workers."""
         self._changed.set()
 
     async def changed(self) -> None:
@@ -184,7 +184,7 @@ class Queue:
         self._drop_late()
 
     def _drop_late(self) -> None:
-        """Leave out what waited for another pass until its deadline was over, whatever it waited for."""
+        """Drop requests whose deadline passed while they waited for another pass."""
         if self._looked_at < self._next_late_at:
             return
         self._next_late_at = float("inf")

@@ -12,7 +12,7 @@ from workbench.running.slots import Slots
 from workbench.running.tempo import ACCOUNT, Tempo
 
 PATIENCE_S, OCCASION_PATIENCE_S = 90.0, 900.0
-"""`run.patience_s` where it is not set: for somebody who waits, and for a run by the clock."""
+"""`run.patience_s` where it is not set: for an interactive run, and for a scheduled one."""
 
 
 class Stop(msgspec.Struct, frozen=True):

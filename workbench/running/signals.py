@@ -37,7 +37,7 @@ def _hears_signals() -> bool:
 
 
 def heeded() -> list[signal.Signals]:
-    """Those that come to this thread and that the process was not told to ignore, as `nohup` does."""
+    """Signals that reach this thread and that the process does not ignore, as under `nohup`."""
     if not _hears_signals():
         return []
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -91,7 +91,7 @@ def passed_on(interrupts: Interrupts | None) -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Let nothing interrupt what is short and must be done."""
+    """Ignore signals for the short final work that must be done."""
     if not _hears_signals():
         return
     for number in SIGNALS:

@@ -56,7 +56,7 @@ def steady() -> float:
 
 
 def release_ghosts(folder: Path) -> int:
-    """Free every slot of an endpoint that a call keeps which nobody waits for; how many there were."""
+    """Free every slot of an endpoint that an abandoned call holds; return how many there were."""
     released = 0
     for path in sorted(folder.glob("*.slot")):
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -70,7 +70,7 @@ def release_ghosts(folder: Path) -> int:
 
 
 def slots_in(folder: Path) -> list[dict[str, object]]:
-    """What every slot of an endpoint is at: `in flight`, a `ghost`, or `free`."""
+    """The state of every slot of an endpoint: `in flight`, a `ghost`, or `free`."""
     found: list[dict[str, object]] = []
     now = time.time()
     for path in sorted(folder.glob("*.slot")):
@@ -119,7 +119,7 @@ def locked(fd: int) -> bool:
 
 
 def write(fd: int, holding: Holding) -> None:
-    """Say what a slot is at, in one block."""
+    """Write the state of a slot, in one block."""
     record = msgspec.json.encode(holding)
     chars = _NAME_CHARS
     while len(record) > _RECORD_BYTES:  # cut, it would be read as a free slot

@@ -61,7 +61,7 @@ class Slot:
         self._say_busy(hold_s)
 
     def keep(self, hold_s: float) -> None:
-        """Say that the call ended for us and may go on for so long at the platform."""
+        """Record that the call ended for us, but may run this long at the platform."""
         self.is_ghost = True
         with contextlib.suppress(OSError):  # then it is as `begin` said
             self._say_busy(hold_s)
@@ -83,7 +83,7 @@ class Slots:
     """The slots of one endpoint, as one run uses them.
 
     Args:
-        folder: Of the endpoint; made if it is not there.
+        folder: Of the endpoint; created if missing.
         limit: How many this run may take.
         job: Named in the files.
         shared: Whether other users of this machine may use the folder too.

@@ -8,7 +8,7 @@ from workbench.records import CallRecord, Outcome, Usage
 
 
 class AttemptEnd(NamedTuple):
-    """A call that ended, within the story of its request."""
+    """A call that ended, within the history of its request."""
 
     record: CallRecord
     attempt: int = 1

@@ -11,7 +11,7 @@ class Tempo(NamedTuple):
     pause_s: float = 30.0
     """Before a paused route is tried for the first time; doubled before each further trial."""
     longest_held_s: float = 900.0
-    """A route that only ever asks to be left alone (`Retry-After`) is given up after so long."""
+    """A route that only ever asks to be left alone (`Retry-After`) is given up after this time."""
     ghost_s: float | None = None
     """For how long a call may go on at the platform once nobody waits for it; None: as long as its route's calls take."""
 

@@ -69,9 +69,9 @@ class Work:
         self.calls = 0
         """Begun, each with an intent in the journal before it was sent."""
         self.signals = 0
-        """How many told the run to stop."""
+        """How many came to stop the run."""
         self.ended = 0
-        """Requests that are through: accepted, or not to be sent again in this run."""
+        """Finished requests: accepted, or not sent again in this run."""
         self.retryable = 0
         """Those of them that a rerun sends again."""
 
@@ -104,7 +104,7 @@ class Work:
 
     @property
     def given_up(self) -> list[str]:
-        """What is to be said of routes that failed to the end, and of requests that had no time left."""
+        """Messages about routes that failed to the end, and about requests that ran out of time."""
         return self._notices.given_up
 
     @property
@@ -131,7 +131,7 @@ class Work:
         try:
             await self._send_what_is_left()
         except OSError as error:  # too many open files, for one: what is in flight is waited for all the same
-            self.halt(RunStatus.INCOMPLETE, f"this machine fails: {error.strerror or error}")
+            self.halt(RunStatus.INCOMPLETE, f"error on this machine: {error.strerror or error}")
         self._queue.wake()
         self._write()
         self._slots.rest()
@@ -143,7 +143,7 @@ class Work:
                 self._slots.rest()
                 self._give_up_waiting()
                 if not self._progress.in_flight and (used_up := self._guard.used_up()):
-                    self.halt(RunStatus.STOPPED, used_up)  # what waits for its next pass would wait for nothing
+                    self.halt(RunStatus.STOPPED, used_up)  # retries would wait in vain
                     break
                 await self._queue.changed()
                 continue
@@ -252,7 +252,7 @@ class Work:
         self._settle(turn, without_texts(record), number)
 
     def _settle(self, turn: Turn, record: CallRecord, number: int) -> None:
-        """Let everything that watches the run know how a call ended; `number` is its entry's in the journal."""
+        """Report how a call ended to everything that watches the run; `number` is that of its journal entry."""
         flying, now = self._queue.flying(turn.model), time.monotonic()
         if change := self._pace.ended(turn.model, record, flying, self._progress.in_flight + 1, now):
             self._record_pace(change)
@@ -273,7 +273,7 @@ class Work:
         if breaker:
             self._notices.route(turn.model, breaker)
         if record.attempt.outcome is Outcome.KEY_REJECTED:
-            problem = "the platform does not accept the API key any more"
+            problem = "the platform no longer accepts the API key"
             self.halt(RunStatus.INCOMPLETE, problem, ExitCode.KEY_REJECTED)
         self._after_call()
 
@@ -312,7 +312,7 @@ class Work:
         deadline_s = self._plan.job.run.deadline_s
         if deadline_s is not None:
             await anyio.sleep(deadline_s)
-            self.halt(RunStatus.STOPPED, f"the deadline of {deadline_s:g} s is over")
+            self.halt(RunStatus.STOPPED, f"the deadline of {deadline_s:g} s has passed")
 
     def signalled(self, progress: Progress, number: signal.Signals) -> None:
         """Stop sending at the first signal, wait for nothing more at the second; either may come before `run`."""
@@ -322,5 +322,5 @@ class Work:
             progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
             self.halt(RunStatus.INTERRUPTED, name, 128 + number)
         elif self.signals == 2:
-            progress.note("cancelled: what was in flight may have been paid for and is asked again by a rerun")
+            progress.note("cancelled: requests in flight may have been paid for; a rerun sends them again")
             self._flying.cancel()

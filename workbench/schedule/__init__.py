@@ -1,1 +1,1 @@
-"""A job by the clock: what is due, and the timer or crontab that asks for it."""
+"""Scheduled jobs: what is due, and the timer or crontab that asks for it."""

@@ -11,7 +11,7 @@ from workbench.job import Job
 
 _LONGEST_NAME = 100
 RETRY_MINUTES = 15
-"""How soon what was cut off or ended incomplete is gone on with."""
+"""How soon an interrupted or incomplete run is resumed."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -27,12 +27,12 @@ class Command(msgspec.Struct, frozen=True):
 
 
 def checked(job: Job, command: Command) -> None:
-    """See that what is written into a timer can be.
+    """Check that everything can be written into a timer.
 
     Raises:
         InputError: A name or path has a character that a line of a file cannot hold.
     """
-    written = [(f"{job.path}: name", job.name), ("the working folder", str(command.folder))]
+    written = [(job.where("name"), job.name), ("the working folder", str(command.folder))]
     written += [("schedule", word) for word in (*command.words, *command.environment.values())]
     for where, text in written:
         if not text.isprintable() or text.endswith("\\"):

@@ -28,7 +28,7 @@ def lines(job: Job, command: Command, log: Path) -> str:
     try:
         times = as_crontab_times(job.timetable)
     except ValueError as error:
-        raise InputError(Fault(f"{job.path}: schedule", str(error), "--systemd, or schedule.cron")) from error
+        raise InputError(Fault(job.where("schedule"), str(error), "--systemd, or schedule.cron")) from error
     environment = "".join(f"{name}={shlex.quote(value)} " for name, value in command.environment.items())
     place = f"mkdir -p {shlex.quote(str(log.parent))} && cd {shlex.quote(str(command.folder))}"
     started = f"{place} && {environment}{shlex.join(command.words)} >> {shlex.quote(str(log))} 2>&1"
@@ -86,7 +86,7 @@ def _without(crontab: str, path: str | Path) -> str:
         else:
             kept.append(line)
     if inside:
-        raise InputError(Fault("crontab", f"{header(path)!r} is there without {_END!r}", "fix it with `crontab -e`"))
+        raise InputError(Fault("crontab", f"{header(path)!r} is present without {_END!r}", "fix it with `crontab -e`"))
     return "".join(kept)
 
 
@@ -109,6 +109,6 @@ def _crontab(word: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes
     try:
         return subprocess.run(["crontab", word], input=given, capture_output=True, check=False, timeout=60)
     except FileNotFoundError as error:
-        raise InputError(Fault("crontab", "there is no such program", "--systemd makes a timer")) from error
+        raise InputError(Fault("crontab", "program not found", "--systemd makes a timer")) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(Fault("crontab", str(error))) from error

@@ -24,7 +24,7 @@ _MOST_SHOWN = 1000
 
 
 class NotDueError(WorkbenchError):
-    """What was due is so no more: another process has done it, or a newer occasion has come."""
+    """What was due no longer is: another process has done it, or a newer occasion is due."""
 
     exit_code = ExitCode.DONE
 
@@ -49,16 +49,16 @@ class Occasion(msgspec.Struct, frozen=True):
 
 
 def due(ledger: Ledger, job: Job, now: datetime) -> Due:
-    """What a timer that fires at `now` is to run.
+    """What a timer that fires at `now` should run.
 
-    An occasion that ended complete, or was stopped by a guard, is not asked again; one that ended otherwise is gone on
-    with, `schedule.retries` times. Only the newest occasion counts, and one that was missed is made up for only if the
+    An occasion that ended complete, or was stopped by a guard, is not run again; one that ended otherwise is
+    resumed, `schedule.retries` times. Only the newest occasion counts, and a missed one runs late only if the
     schedule says so and an earlier one of its occasions was asked.
     """
     schedule = job.timetable
     moment = newest(schedule, now)
     if moment is None:
-        return Due(None, "no occasion has come yet")
+        return Due(None, "no occasion is due yet")
     name, runs = occasion_name(moment), _runs(ledger, job)
     own = runs.get(name, [])
     if not own:
@@ -71,13 +71,13 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
         return Due(name, "it was missed")
     last = own[-1]
     if last.job_path != job.path and Path(last.job_path).exists():
-        text = f"its occasions are shared with another job of the name {job.name!r}, {last.job_path}"
-        raise InputError(Fault(f"{job.path}: name", text, "give each a name of its own"))
+        text = f"another job named {job.name!r} shares its occasions: {last.job_path}"
+        raise InputError(Fault(job.where("name"), text, "give each job its own name"))
     if last.status in _SETTLED:
         return Due(None, f"occasion {name} is {last.status} (run {last.run_id})")
     tried = sum(run.status != RunStatus.INTERRUPTED for run in own)
     if tried > schedule.retries:
-        return Due(None, f"occasion {name} was left after {tried} runs (the last is {last.run_id})")
+        return Due(None, f"occasion {name} was given up after {tried} runs (the last is {last.run_id})")
     return Due(name, f"run {last.run_id} left it {last.status or 'unfinished'}")
 
 

@@ -32,14 +32,14 @@ def units(job: Job, command: Command) -> dict[str, str]:
     service = f"""{header(job.path)}
 [Unit]
 Description={title}
-# The command itself knows how often an occasion may be tried.
+# The command itself limits how often an occasion is tried.
 StartLimitIntervalSec=0
 
 [Service]
 Type=exec
 WorkingDirectory={_plain(str(command.folder))}
 {environment}ExecStart={" ".join(_quoted(word, "$") for word in command.words)}
-# A run that is told to stop waits for what is in flight: it is paid for.
+# A stopped run waits for requests in flight: they are paid for.
 KillMode=mixed
 TimeoutStopSec={command.stop_s:.0f}
 SuccessExitStatus={_ENDED_WELL}
@@ -48,12 +48,10 @@ Restart=on-failure
 RestartSec={RETRY_MINUTES}min
 RestartPreventExitStatus={_NOT_AGAIN}
 """
-    after_boot = (
-        "# what the machine's going down has cut off; does nothing otherwise\nOnStartupSec=2min\n" if again else ""
-    )
+    after_boot = "# resume what a shutdown interrupted; does nothing otherwise\nOnStartupSec=2min\n" if again else ""
     timer = f"""{header(job.path)}
 [Unit]
-Description={title}, by the clock
+Description={title} (timer)
 
 [Timer]
 {events}{after_boot}AccuracySec=1s
@@ -66,7 +64,7 @@ WantedBy=timers.target
 
 
 def complaints(files: dict[str, str]) -> str:
-    """What the system's own check says against the units; empty where it is content or not there."""
+    """What `systemd-analyze verify` reports about the units; empty without complaints or without the program."""
     if shutil.which("systemd-analyze") is None:
         return ""
     with tempfile.TemporaryDirectory() as folder:
@@ -137,7 +135,7 @@ def _systemctl(*words: str) -> None:
     done = _ran(*command)
     if done.returncode:
         said = " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
-        raise InputError(Fault(" ".join(command), said, "without a systemd of your own, --cron makes crontab lines"))
+        raise InputError(Fault(" ".join(command), said, "without a systemd user session, use --cron"))
 
 
 def _ran(*words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -41,7 +41,7 @@ def _judge(scorer: Exact | Includes | Pattern | Numeric | Choice | JsonFields, a
     if not targets:
         return Score(None, "the sample has no target")
     if isinstance(sample.target, dict):
-        return Score(None, "the target is an object, which the scorer json compares")
+        return Score(None, "the target is an object; use the scorer json")
     match scorer:
         case Exact():
             return _exact(scorer, answer, targets)
@@ -138,7 +138,7 @@ def _choice(answer: str, targets: list[str], sample: Sample) -> Score:
         said = [letter for letter, text in zip(letters, sample.choices, strict=False) if _plain(text) == whole]
         given = said[0] if said else None
     if given is None:
-        return Score(0.0, "the answer settles on no choice")
+        return Score(0.0, "the answer names no choice")
     return _verdict(given in wanted, given, "equal to", sorted(wanted))
 
 

@@ -25,11 +25,11 @@ def score_json(scorer: JsonFields, answer: str, sample: Sample) -> Score:
         return Score(None, "the target is not a JSON object")
     given = object_in(answer, wanted)
     if given is None:
-        return Score(0.0, "the answer has no object in JSON")
+        return Score(0.0, "the answer does not contain a JSON object")
     wrong = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
     right = len(wanted) - len(wrong)
     value = float(not wrong) if scorer.whole else right / len(wanted)
-    said = f"{right} of {len(wanted)} fields are right" + (f", not {', '.join(wrong[:_SHOWN])}" if wrong else "")
+    said = f"{right} of {len(wanted)} fields are right" + (f", wrong: {', '.join(wrong[:_SHOWN])}" if wrong else "")
     return Score(value, said, json.dumps(given))  # ASCII: an answer may hold half a character
 
 
@@ -50,7 +50,7 @@ def score_tool_call(scorer: CalledTool, calls: Sequence[ToolCall], sample: Sampl
     best = min(range(len(named)), key=lambda number: len(faults[number]))
     if not faults[best]:
         return Score(1.0, "the arguments are right", named[best].arguments)
-    return Score(0.0, f"not right: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
+    return Score(0.0, f"wrong: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
 
 
 def object_in(text: str, wanted: Container[str]) -> dict[str, Any] | None:
@@ -141,6 +141,6 @@ def _wrong_arguments(text: str, wanted: dict[str, Any]) -> list[str]:
     except (msgspec.DecodeError, RecursionError):
         return ["arguments that are not valid JSON", *wanted]
     if not isinstance(given, dict):
-        return ["arguments that are no object", *wanted]
+        return ["arguments that are not an object", *wanted]
     missing = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
     return missing + [name for name in given if name not in wanted]

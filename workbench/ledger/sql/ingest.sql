@@ -43,7 +43,7 @@ SELECT item.* EXCLUDE (call_no) FROM (
         kind = 'reuse' AS reused, max(call_no) AS call_no, coalesce(any_value(answer_run_id), run_id) AS answer_run_id,
         coalesce(any_value(answer_call_no), max(call_no)) AS answer_call_no
     FROM staged WHERE kind IN ('intent', 'reuse') GROUP BY run_id, request_key, kind
-) AS item ANTI JOIN run_items AS known  -- a journal may come in later than its successor
+) AS item ANTI JOIN run_items AS known  -- a journal may be ingested later than its successor
 ON known.run_id = item.run_id AND known.request_key = item.request_key AND known.answer_call_no > item.call_no;
 
 INSERT INTO attempts BY NAME

@@ -1,10 +1,10 @@
 "use strict";
-// Drawn charts become live ones, of the same specification, when they come into view.
+// Static charts become interactive, from the same specification, when scrolled into view.
 (() => {
   const packed = document.getElementById("vega");
   if (!packed) return;
   const NARROW = 560, WIDEST = 880, BESIDE = 110;
-  const { nonce } = document.currentScript; // what this script adds may run, and nothing else
+  const { nonce } = document.currentScript; // only scripts that this one adds may run
   let loading;
 
   function load() {
@@ -14,7 +14,7 @@
     return loading;
   }
 
-  // The specification as wide as there is room.
+  // The specification, fitted to the available width.
   function fitted(spec, room) {
     const next = structuredClone(spec), narrow = room < NARROW;
     room = Math.min(room, WIDEST);

@@ -11,7 +11,7 @@ const workbench = (() => {
     history.replaceState(null, "", text ? `#${text}` : location.href.split("#")[0]);
   }
 
-  // The text of base64 of gzip.
+  // Decode base64 of gzip to text.
   function unpack(packed) {
     const binary = atob(packed.trim());
     const bytes = new Uint8Array(binary.length);

@@ -12,7 +12,7 @@
   let lines = [], page = 1, latest = 0, only = "";
 
   // Parts of texts: in the page, or in files beside it, which a page opened from a file may load as scripts.
-  // A file's name holds its digest: a page that was rendered anew has other files, and this one says that its own are gone.
+  // A file's name holds its digest: a page that is rendered again has other files, and the old one says that its own are gone.
   window.workbenchPart = (name, packed) => waiting.get(name)(packed);
   function packedPart(part) {
     const here = document.getElementById(`part-${part}`);
@@ -20,7 +20,7 @@
     const name = `${part}-${digests[part[0]][Number(part.slice(1))]}`, file = `${browser.dataset.folder}/${name}.js`;
     return new Promise((done, failed) => {
       waiting.set(name, done);
-      const missing = () => failed(new Error(`${file} is not beside this page; was the page rendered anew? Load it again`));
+      const missing = () => failed(new Error(`${file} not found; was this page rendered again? Reload it`));
       document.head.append(make("script", { src: file, onerror: missing }));
     });
   }
@@ -60,7 +60,7 @@
       const hits = [];
       for (const line of found) {
         if (line.sample.toLowerCase().includes(q) || line.snippet.toLowerCase().includes(q) || searchable(await texts(line)).includes(q)) hits.push(line);
-        if (mine !== latest) return null; // the reader typed on
+        if (mine !== latest) return null; // the reader kept typing
       }
       found = hits;
     }
@@ -82,11 +82,11 @@
     const first = (page - 1) * PAGE;
     told.textContent = found.length
       ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < lines.length ? ` (${count(lines.length)} in all)` : ""}`
-      : "No sample is like that.";
+      : "No samples match.";
     list.replaceChildren(...found.slice(first, first + PAGE).map(item));
     const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false, name); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
-    if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Not only sample ${only}`));
+    if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Remove filter: sample ${only}`));
     const { disagree = "", ...others } = Object.fromEntries(new FormData(form));
     keep({ ...others, disagree, sample: only, page: page > 1 ? String(page) : "" });
     if (turned) [...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled)?.focus();
@@ -166,7 +166,7 @@
     const facts = [
       line.served == null ? "served model not named" : line.served === line.model ? null : `served as ${line.served}`, line.reused ? "reused from an earlier run" : null,
       line.latency_ms == null ? null : line.latency_ms < 1000 ? `${line.latency_ms} ms` : `${(line.latency_ms / 1000).toPrecision(3)} s`,
-      prompt == null && completion == null ? "no usage" : `${count(prompt)} prompt + ${count(completion)} completion tokens${thinking ? `, ${count(thinking)} of them thinking` : ""}`,
+      prompt == null && completion == null ? "usage not reported" : `${count(prompt)} prompt + ${count(completion)} completion tokens${thinking ? `, of which ${count(thinking)} reasoning` : ""}`,
       found.finish_reason ? `finish reason ${found.finish_reason}` : null, found.http_status == null ? null : `HTTP ${found.http_status}`,
       line.kind === "ok" ? null : found.evidence,
     ].filter(Boolean);
@@ -185,7 +185,7 @@
       ...scores,
       block("error", found.error_text),
       found.reasoning ? folded("Reasoning", async () => [block("reasoning", found.reasoning)]) : null,
-      folded("The exchange as it was", async () => {
+      folded("Raw request and response", async () => {
         const raw = await exchange(line);
         return [block("request", raw.request && pretty(raw.request)), block("response, verbatim", raw.response)];
       }),
@@ -212,7 +212,7 @@
       only = kept.get("sample") || "";
       page = Number(kept.get("page")) || 1;
     }
-    // An address that names samples is about them. It jumps there at once: nothing moves that a reader may not want moved.
+    // A URL that selects samples scrolls to them at once, without animation.
     async function follow() {
       recall();
       await show(false);
@@ -230,7 +230,7 @@
     form.addEventListener("submit", (event) => event.preventDefault());
     document.getElementById("first-samples").remove();
     browser.hidden = false;
-    // Loaded again, the page stays where its reader was.
+    // On reload the page stays where its reader was.
     if (performance.getEntriesByType("navigation")[0]?.type === "navigate") return follow();
     recall();
     return show(false);

@@ -1,5 +1,5 @@
 "use strict";
-// Tables sort at their heads; long ones filter and turn pages. The address remembers how; print has every row.
+// Tables sort by their headings; long ones have a filter and pages. The URL keeps the state; print has every row.
 (() => {
   const FILTER_FROM = 12, PAGE = 25;
 
@@ -24,7 +24,7 @@
     const filter = workbench.make("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows" });
     let column, descending, text, page;
 
-    // What the address says; a column that is not here any more sorts nothing.
+    // Read the state from the URL; a column that no longer exists is ignored.
     function recall() {
       const kept = workbench.state(), [name = "", way = ""] = (kept.get(`${prefix}.sort`) || "").split(/:(?=asc$|desc$)/);
       column = names.indexOf(name);

@@ -1,6 +1,6 @@
--- Every call that ended, one a row, oldest first: what was asked and served, how it ended, what it took and drew.
+-- Every call that ended, one per row, oldest first: requested and served model, outcome, duration and tokens.
 -- Parameters: run_id (NULL takes all)
-SELECT attempt.run_id, run.job, attempt.call_no, item.sample_id, attempt.epoch, attempt.model AS requested_model,
+SELECT attempt.run_id, run.job, run.tags, attempt.call_no, item.sample_id, attempt.sample_key, attempt.epoch, attempt.model AS requested_model,
     attempt.served_model, attempt.outcome, attempt.accepted, attempt.drew, attempt.http_status, attempt.sent_at,
     attempt.ended_at, attempt.latency_ms, attempt.prompt_tokens, attempt.completion_tokens, attempt.reasoning_tokens,
     attempt.total_tokens, attempt.finish_reason, request.tools, coalesce(called.tool_calls, 0) AS tool_calls,

@@ -1,4 +1,4 @@
--- The runs that drew most tokens.
+-- The runs that used most tokens.
 -- Parameters: most
 SELECT run.run_id, run.job, run.started_at, sum(usage.calls)::BIGINT AS calls, sum(usage.total_tokens)::BIGINT AS total_tokens,
     sum(usage.calls_without_usage)::BIGINT AS calls_without_usage

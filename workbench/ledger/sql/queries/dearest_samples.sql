@@ -1,4 +1,4 @@
--- The samples that drew most tokens, over all runs, models and epochs.
+-- The samples that used most tokens, over all runs, models and epochs.
 -- Parameters: most
 WITH dearest AS (
     SELECT sample_key, count(*) AS calls, sum(total_tokens)::BIGINT AS total_tokens, max(total_tokens) AS most_tokens,

@@ -1,4 +1,4 @@
--- How long the newest answers of some models took, in ms, oldest first.
+-- Latencies of the newest answers of some models, in ms, oldest first.
 -- Parameters: models (list), most (answers of each model)
 SELECT model, list(latency_ms ORDER BY sent_at) AS latencies_ms
 FROM (

@@ -1,4 +1,4 @@
--- The runs of a job's occasions, oldest first; status NULL is a run that still goes on or was killed.
+-- The runs of a job's occasions, oldest first; status NULL is a run that is in progress or was killed.
 -- Parameters: job
 SELECT run_id, occasion, status, job_path
 FROM run_overview

@@ -1,4 +1,4 @@
--- Every request with all that its key is made of; identity NULL: how its run began is not recorded.
+-- Every request with all parts of its key; identity NULL: the start of its run is not recorded.
 -- Parameters: none
 SELECT request.run_id, request.call_no, request.request_key, request.body_key, request.model, request.epoch,
     request.occurrence, run.identity, body.body

@@ -1,6 +1,6 @@
 -- Every requested model over everything recorded: how its calls ended, how fast it answers, how much of its completion is
 -- thinking, and how well it reports usage. latency in ms, of answers. thinking_share: reasoning over completion tokens,
--- of the answers that report both. Shares are NULL where nothing tells.
+-- of the answers that report both. Shares are NULL where unknown.
 -- Parameters: none
 WITH own AS (
     SELECT model, count(*) AS calls, count(*) FILTER (accepted) AS accepted, count(*) FILTER (drew = 'yes') AS answers,

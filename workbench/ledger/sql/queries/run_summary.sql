@@ -1,4 +1,4 @@
--- What became of a run's requests: planned = reused + completed + failed + pending.
+-- How a run's requests ended: planned = reused + completed + failed + pending.
 -- completed: accepted answers this run paid for. failed: ended without acceptance. pending: never sent, or cut off.
 -- retryable: failed ones that a rerun sends again. Tokens cover this run's calls only: 0 where
 -- none was sent, NULL where none reported any.

@@ -1,4 +1,4 @@
--- Runs, newest first, with what became of their requests and what they drew: total_tokens is 0 where nothing was sent,
+-- Runs, newest first, with how their requests ended and what they used: total_tokens is 0 where nothing was sent,
 -- NULL where no call reported any. answered: reused and completed. duration_s: NULL where a run is running or was killed.
 -- Parameters: most, run_ids (list; NULL takes all)
 WITH newest AS (

@@ -1,5 +1,5 @@
 -- The answers of a run that scorers judge, with their samples; scorable false is a state that stays unscored.
--- A window of the calls of one of the runs that paid for them: its bounds are said of every table, so that each is
+-- A window of the calls of one of the runs that paid for them: its bounds are repeated for every table, so that each is
 -- read by its zone maps, and the joins stay as small as the window.
 -- Parameters: run_id, answer_run_id, first_call_no, end_call_no (exclusive)
 SELECT item.request_key, item.sample_id, attempt.outcome, attempt.scorable, response.answer, called.tool_calls,

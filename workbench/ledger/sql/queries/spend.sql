@@ -1,4 +1,4 @@
--- What our calls drew in all. Tokens as reported. Unknown are calls_without_usage (answered, nothing reported),
+-- What our calls used in total. Tokens as reported. Unknown are calls_without_usage (answered, nothing reported),
 -- maybe_drawn (failed after they may have reached a model) and open_intents (sent, never recorded as ended).
 -- Parameters: none
 SELECT coalesce(sum(calls), 0)::BIGINT AS calls, coalesce(sum(accepted), 0)::BIGINT AS accepted,

@@ -1,4 +1,4 @@
--- Calls whose draw is unknown, by model, and what they may have drawn: from the calls of the same model that reported
+-- Calls whose usage is unknown, by model, and what they may have used: from the calls of the same model that reported
 -- their tokens. low_tokens: every answered call without usage drew as little as the smallest tenth, the others nothing.
 -- high_tokens: all of them, open ones too, drew as much as the largest tenth. NULL: no call of the model ever reported.
 -- Parameters: none

@@ -1,8 +1,12 @@
--- What our calls drew, by UTC day, run and model. calls_without_usage drew an unknown amount; maybe_drawn are calls
+-- What our calls drew, by day, run and model. Days are those of the zone in the variable
+-- day_zone, which the workbench sets from [account] time_zone; without it UTC. calls_without_usage drew an unknown amount; maybe_drawn are calls
 -- that failed after they may have reached a model; open_intents were sent and never recorded as ended.
 CREATE OR REPLACE VIEW usage_by_day AS
 SELECT
-    CAST(request.sent_at AS DATE) AS day,
+    CASE
+        WHEN getvariable('day_zone') IS NULL THEN CAST(request.sent_at AS DATE)
+        ELSE CAST(timezone(CAST(getvariable('day_zone') AS VARCHAR), timezone('UTC', request.sent_at)) AS DATE)
+    END AS day,
     request.run_id,
     request.model,
     count(*) AS calls,

@@ -1,0 +1,219 @@
+"""Which platform is meant, and which key goes there."""
+
+import hashlib
+import posixpath
+import re
+import urllib.request
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from workbench.environment import Environment
+from workbench.errors import Fault, InputError, KeyRejectedError, nearest
+from workbench.records import LOCAL
+from workbench.settings import FILE_NAME, Settings
+
+_PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
+_USUAL = {"OPENAI_API_KEY": "https://api.openai.com"}
+"""Whose a key is where the environment does not say."""
+_PORTS = {"http": 80, "https": 443}
+_EXAMPLE = "for example https://chat.example.org"
+_HOW_TO = (
+    "give --local for the embedded platform, --base-url URL, a profile in workbench.toml, or set WORKBENCH_BASE_URL "
+    "and WORKBENCH_API_KEY"
+)
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where the platform is and the key that identifies the caller; its text form never shows the key."""
+
+    base_url: str
+    """Normalised, without `/api` and without a trailing slash."""
+    key: str
+    identity: str
+    """What stands for the URL in a request's identity: the URL, or `local` for the embedded platform."""
+    proxy: str | None = None
+    gateway_limit_s: float | None = None
+    embedded: bool = False
+    """Whether it is the embedded platform, which ends with the command and has another port each time."""
+
+    @property
+    def recorded(self) -> str:
+        """What the ledger calls it: its URL, or `local`."""
+        return LOCAL if self.embedded else self.base_url
+
+    @property
+    def key_fingerprint(self) -> str:
+        """Eight hexadecimal digits that distinguish keys without revealing them (salted SHA-256)."""
+        return hashlib.sha256(b"workbench key fingerprint\0" + self.key.encode()).hexdigest()[:8]
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.base_url!r}, key {self.key_fingerprint})"
+
+
+def find_endpoint(
+    settings: Settings, environment: Environment, *, base_url: str | None = None, profile: str | None = None
+) -> Endpoint:
+    """Find the platform to speak to: the flag, then the profile, then the environment.
+
+    Args:
+        settings: The file's.
+        environment: With what `.env` adds to it.
+        base_url: The `--base-url` flag.
+        profile: The `--profile` flag.
+
+    Raises:
+        InputError: No endpoint is configured, or what is configured cannot be one.
+        KeyRejectedError: There is an endpoint and no key.
+    """
+    if base_url is not None and not base_url.strip():
+        raise InputError(Fault("--base-url", "it is empty", _EXAMPLE))
+    name = profile or (None if base_url else settings.default_profile)
+    if name is not None:
+        return _of_profile(name, settings, environment, asked=profile is not None)
+    # a key is sent only to the URL of its own pair of variables, or to one that the caller names
+    variable, key_variable = next((pair for pair in _PAIRS if environment.get(pair[0])), ("", _PAIRS[0][1]))
+    if base_url is None and not variable:
+        raise InputError(Fault("", "no endpoint is configured", _misspelt(environment) or _HOW_TO))
+    if base_url is not None:
+        key_variable, where = _PAIRS[0][1], "--base-url"
+    else:
+        where = variable if variable in environment.own else f"{environment.path}: {variable}"
+    key = environment.get(key_variable)
+    if not key:
+        raise KeyRejectedError(
+            f"no API key: set {key_variable} in the environment or in .env (never as a flag, where others can see it)"
+        )
+    url = normalised_url(base_url or environment.get(variable), where)
+    if base_url is None and variable not in environment.own:
+        _check_owner(url, where, key_variable, environment)
+    return Endpoint(url, _checked_key(key, key_variable), url, _proxy_for(url))
+
+
+def _of_profile(name: str, settings: Settings, environment: Environment, *, asked: bool) -> Endpoint:
+    """The endpoint of a profile; `asked` says that the caller named it."""
+    if name not in settings.profiles:
+        known = ", ".join(settings.profiles) or "none"
+        problem = f"there is no profile {name!r}; known: {known}"
+        raise InputError(Fault(FILE_NAME, problem, nearest(name, settings.profiles)))
+    chosen, where = settings.profiles[name], f"{FILE_NAME}: profiles.{name}.base_url"
+    url, variable = normalised_url(chosen.base_url, where), chosen.key_env or _PAIRS[0][1]
+    if chosen.key_file is not None:
+        try:
+            key, source = Path(chosen.key_file).expanduser().read_text("utf-8"), chosen.key_file
+        except (OSError, ValueError) as error:
+            raise KeyRejectedError(f"the key file of profile {name!r} cannot be read: {error}") from error
+    else:
+        key, source = environment.get(variable), variable
+        if not key:
+            raise KeyRejectedError(
+                f"no API key for profile {name!r}: {variable} is not set in the environment or in .env"
+            )
+        if not asked:
+            _check_owner(url, where, variable, environment)
+    return Endpoint(url, _checked_key(key, source), url, _proxy_for(url), chosen.gateway_limit_s)
+
+
+def _check_owner(url: str, where: str, key_variable: str, environment: Environment) -> None:
+    """Refuse to send the environment's key for one host to another one that a file names.
+
+    Raises:
+        InputError: The file may be somebody else's, and nobody was asked.
+    """
+    if not environment.own.get(key_variable):
+        return
+    url_variable = next((pair[0] for pair in _PAIRS if pair[1] == key_variable), "")
+    owner = environment.own.get(url_variable) or _USUAL.get(key_variable, "")
+    if owner and urlsplit(owner).hostname != urlsplit(url).hostname:
+        problem = f"the key in {key_variable} of the environment is for {owner}, not for {url}"
+        raise InputError(Fault(where, problem, f"--base-url {url} sends it there"))
+
+
+def _misspelt(environment: Environment) -> str:
+    """A variable that was probably meant to name the endpoint."""
+    known = [name for pair in _PAIRS for name in pair]
+    for name in (*environment.of_file, *environment.own):
+        if name.startswith(("WORKBENCH_", "OPENAI_")) and name not in known and (near := nearest(name, known)):
+            return f"{name} is set; {near}"
+    return ""
+
+
+def normalised_url(url: str, where: str = "base URL") -> str:
+    """The base URL without `/api`, `/api/v1` and trailing slashes; scheme and host in lower case.
+
+    Args:
+        url: As given.
+        where: Names it, for messages.
+
+    Raises:
+        InputError: It is not an http(s) URL of a platform.
+    """
+    text = url.strip()
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        host = host if ":" in host else host.encode("idna").decode()
+    except ValueError as error:  # UnicodeError is one
+        raise InputError(Fault(where, f"{url!r} is not a URL: {error}", _EXAMPLE)) from error
+    scheme = parts.scheme.lower()
+    if scheme not in _PORTS:
+        near = "" if scheme and "//" in text else f"did you mean 'http://{text}'?"
+        raise InputError(Fault(where, f"{url!r} must start with http:// or https://", near or _EXAMPLE))
+    if not host or any(character.isspace() for character in text):
+        raise InputError(Fault(where, f"{url!r} has no valid host name", _EXAMPLE))
+    if parts.query or parts.fragment:
+        raise InputError(Fault(where, f"{url!r} must not have a query or fragment", text.split("?")[0].split("#")[0]))
+    if parts.username or parts.password:
+        raise InputError(Fault(where, "it must not carry a user name or password"))
+    shown_port = "" if port in (None, _PORTS[scheme]) else f":{port}"
+    base = f"{scheme}://{f'[{host}]' if ':' in host else host}{shown_port}"
+    path = re.sub(r"/api(/v1)?$", "", parts.path.rstrip("/"))
+    if found := re.search(r"(/api)?(/v1)?(/chat/completions|/models)$|/v1$", path):
+        raise InputError(Fault(where, f"{url!r} is more than the base URL", f"use {base}{path[: found.start()]}"))
+    return base + path
+
+
+def slots_name(base_url: str) -> str:
+    """The folder name of an endpoint's slots: one for every way to write the URL of one platform."""
+    parts = urlsplit(base_url)
+    host = "localhost" if is_loopback(base_url) else parts.hostname or ""
+    path = posixpath.normpath(unquote(parts.path)).strip("/.") if parts.path else ""
+    identity = f"{host}:{parts.port or _PORTS[parts.scheme]}/{path}"
+    readable = re.sub(r"[^a-z0-9]+", "-", identity.lower())[:40].strip("-")
+    return f"{readable}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a base URL names this machine by a loopback address."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host == "::1" or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
+
+
+def _checked_key(key: str, source: str) -> str:
+    """A key that a header can carry; `source` names where it is from."""
+    key = key.strip()
+    if not key:
+        raise KeyRejectedError(f"the API key in {source} is empty")
+    if key.lower().startswith("bearer "):
+        raise KeyRejectedError(f"the API key in {source} begins with 'Bearer '; give the key alone")
+    if key[0] in "\"'" and key[-1] == key[0]:
+        raise KeyRejectedError(f"the API key in {source} is in quotes; remove them")
+    if "…" in key or "..." in key:
+        raise KeyRejectedError(f"the API key in {source} is a placeholder or was cut; copy the whole key")
+    if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
+        raise KeyRejectedError(f"the API key in {source} has characters that no HTTP header can carry")
+    return key
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for a URL, looked up once."""
+    parts = urlsplit(url)
+    if urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies_environment().get(parts.scheme)
+
+
+def key_variables(settings: Settings) -> set[str]:
+    """The names of all variables that hold an API key."""
+    return {key for _, key in _PAIRS} | {profile.key_env for profile in settings.profiles.values() if profile.key_env}

@@ -1,0 +1,76 @@
+"""Every key of a job file with its type, its default and what it does, from `job_file`'s own docstrings."""
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+import workbench.job_file as job_file
+from workbench.job_file import JobFile
+
+_TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list",
+          "object": "table"}  # fmt: skip
+
+
+class Key(NamedTuple):
+    """One key of a table."""
+
+    name: str
+    kind: str
+    """Its type and bounds, in words."""
+    default: str
+    """As TOML; empty where there is none."""
+    text: str
+
+
+def job_schema() -> dict[str, Any]:
+    """The JSON Schema of a job file, for completion in editors: every key with its description."""
+    schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | msgspec.json.schema(JobFile)
+    for table, texts in _docstrings().items():
+        properties = schema["$defs"].get(table, {}).get("properties", {})
+        for name in properties.keys() & texts.keys():
+            properties[name]["description"] = texts[name]
+    return schema
+
+
+def keys_of(table: str) -> Iterator[Key]:
+    """The keys of one of `job_file`'s tables, in the order in which they are written there."""
+    for name, described in job_schema()["$defs"][table]["properties"].items():
+        if "description" in described:
+            default = described.get("default")
+            written = "" if default is None or isinstance(default, dict | list) else json.dumps(default)
+            yield Key(name, _kind(described), written, described["description"])
+
+
+def _docstrings() -> dict[str, dict[str, str]]:
+    """By class of `job_file`: the texts under its fields, those of its bases included."""
+    found: dict[str, dict[str, str]] = {}
+    for node in ast.parse(inspect.getsource(job_file)).body:
+        if isinstance(node, ast.ClassDef):
+            texts: dict[str, str] = {}
+            for base in node.bases:
+                texts |= found.get(base.id, {}) if isinstance(base, ast.Name) else {}
+            for field, below in zip(node.body, node.body[1:], strict=False):
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                    if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                        texts[field.target.id] = re.sub(r"\s+", " ", str(below.value.value))
+            found[node.name] = texts
+    return found
+
+
+def _kind(described: dict[str, Any]) -> str:
+    branches = [branch for branch in described.get("anyOf", [described]) if branch.get("type") != "null"]
+    return " or ".join(dict.fromkeys(map(_branch, branches)))
+
+
+def _branch(branch: dict[str, Any]) -> str:
+    if "enum" in branch:
+        return " or ".join(f'"{value}"' for value in branch["enum"])
+    low, high = branch.get("minimum"), branch.get("maximum")
+    above = branch.get("exclusiveMinimum")
+    bounds = f" {low} to {high}" if high is not None and low is not None else f" from {low}" if low is not None else ""
+    return _TYPES.get(branch.get("type", "object"), "table") + (f" above {above}" if above is not None else bounds)
