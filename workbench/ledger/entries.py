@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from workbench.records import CallRecord, Model, Score
+from workbench.records import Attempt, CallRecord, Completion, Model, Score
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -183,27 +183,21 @@ class Scored(Entry, frozen=True, tag="score"):
     extracted: str | None = None
 
 
+_OF_ATTEMPT = tuple(name for name in Attempt.__struct_fields__ if name in Answer.__struct_fields__)
+_OF_COMPLETION = tuple(
+    name for name in Completion.__struct_fields__ if name in Answer.__struct_fields__ and name != "tool_calls"
+)
 KINDS = (RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored)
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:
     """A call record as its journal line."""
     request, attempt, completion = record.request, record.attempt, record.completion
-    known: dict[str, Any] = {}
+    known: dict[str, Any] = {name: getattr(attempt, name) for name in _OF_ATTEMPT}
     if completion is not None:
-        usage = completion.usage
-        known = {
-            "served_model": completion.served_model,
-            "finish_reason": completion.finish_reason,
-            "response_id": completion.response_id,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "reasoning_tokens": usage.reasoning_tokens,
-            "total_tokens": usage.total_tokens,
-            "answer": completion.answer,
-            "reasoning": completion.reasoning,
-            "tool_calls": [CallEntry(c.name, c.arguments, c.id) for c in completion.tool_calls] or None,
-        }
+        known |= {name: getattr(completion, name) for name in _OF_COMPLETION}
+        known |= msgspec.structs.asdict(completion.usage)
+        known["tool_calls"] = [CallEntry(c.name, c.arguments, c.id) for c in completion.tool_calls] or None
     return Answer(
         run_id=run_id,
         call_no=call_no,
@@ -212,20 +206,6 @@ def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord)
         model=request.model,
         sample_key=request.sample_key,
         epoch=request.epoch,
-        outcome=attempt.outcome,
-        accepted=attempt.accepted,
-        rerun=attempt.rerun,
-        scorable=attempt.scorable,
-        drew=attempt.drew,
-        evidence=attempt.evidence,
-        sent=attempt.sent,
-        sent_at=attempt.sent_at,
-        ended_at=attempt.ended_at,
-        latency_ms=attempt.latency_ms,
-        http_status=attempt.http_status,
-        retry_after_s=attempt.retry_after_s,
-        error_text=attempt.error_text,
-        raw=attempt.raw,
         **known,
     )
 

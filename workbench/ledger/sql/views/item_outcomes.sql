@@ -10,22 +10,7 @@ SELECT
     item.reused,
     item.answer_run_id,
     item.answer_call_no,
-    attempt.outcome,
-    attempt.accepted,
-    attempt.rerun,
-    attempt.scorable,
-    attempt.drew,
-    attempt.evidence,
-    attempt.served_model,
-    attempt.http_status,
-    attempt.latency_ms,
-    attempt.sent_at,
-    attempt.finish_reason,
-    attempt.error_text,
-    attempt.prompt_tokens,
-    attempt.completion_tokens,
-    attempt.reasoning_tokens,
-    attempt.total_tokens
+    attempt.* EXCLUDE (run_id, call_no, request_key, generation, model, sample_key, epoch)
 FROM run_items AS item
 LEFT JOIN attempts AS attempt
     ON attempt.run_id = item.answer_run_id AND attempt.call_no = item.answer_call_no;
