@@ -63,7 +63,7 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
 @options.endpoint
 @click.option("--fresh", is_flag=True, help="Plan a run with --fresh.")
 @click.option(
-    "--show", metavar="N", type=click.IntRange(1), default=0, help="Print the first N requests as they are sent."
+    "--show", metavar="N", type=click.IntRange(0), default=0, help="Print the first N requests as they are sent."
 )
 @options.as_json
 def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None:

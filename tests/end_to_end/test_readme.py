@@ -1,0 +1,86 @@
+"""What the README shows works as it says: its commands, its job file, its Python, and what a run prints."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import COMMAND, Workbench
+from workbench.local_platform.server import ThreadedServer
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of a language, without their margins."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", TEXT, re.DOTALL | re.MULTILINE)
+    return [re.sub(rf"^{margin}", "", block, flags=re.MULTILINE) for margin, block in found]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """The folders that the examples name."""
+    for name in ("jobs", "datasets"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_the_steps_with_an_account(tmp_path: Path, platform: ThreadedServer) -> None:
+    steps = [block for block in blocks("bash") if "venv .venv &&" not in block]  # those are the ones of `.ci/run`
+    script = "\n".join(steps)
+    assert {"doctor", "models", "init", "lint", "plan", "run"} <= set(re.findall(r"workbench (\w+)", script))
+    script = script.replace("source .venv/bin/activate\n", "").replace("https://chat.example.org", platform.base_url)
+    bench = Workbench(tmp_path, platform)
+    bench.environment["PATH"] = f"{COMMAND.parent}:{bench.environment['PATH']}"
+    script = script.replace("WORKBENCH_API_KEY=sk-…", f"WORKBENCH_API_KEY={platform.key}")
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=bench.environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pending" in done.stdout
+
+
+def test_the_job_file(clone: Path) -> None:
+    (block,) = blocks("toml")
+    (clone / "jobs" / "readme.toml").write_text(block)
+    bench = Workbench(clone, None)
+    assert bench.json("lint", "jobs/readme.toml", "--local") == []
+    assert bench.json("run", "jobs/readme.toml", "--local", "--no-report")["completed"] == 98
+
+
+def test_what_a_run_prints(clone: Path) -> None:
+    (block,) = blocks("text")
+    command, _, printed = block.partition("\n")
+    assert command.startswith("$ workbench ")
+    done = Workbench(clone, None)(*command.split()[2:])
+
+    def without_chance(text: str) -> str:
+        text = re.sub(r"\d{8}T\d{6}-[0-9a-f]{6}", "RUN", text)
+        return re.sub(r"report: .*/reports/", "report: …/reports/", text)
+
+    assert without_chance(done.stdout) == without_chance(printed)
+
+
+def test_the_python(clone: Path) -> None:
+    (block,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=clone, env=Workbench(clone, None).environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (clone / "local.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    "row", re.findall(r"^\| (`workbench [^|]*) \|(.*)\|$", TEXT, re.MULTILINE), ids=lambda row: row[0]
+)
+def test_every_command_of_the_table_has_the_options_that_it_names(tmp_path: Path, row: tuple[str, str]) -> None:
+    names = re.findall(r"`(?:workbench )?(\w+)", row[0])
+    helps = [Workbench(tmp_path, None)(name, "--help").stdout for name in names]
+    for option in re.findall(r"--[\w-]+", row[1]):
+        assert any(option in text for text in helps), option
+    for word in re.findall(r"`([a-z]+)`", row[1]):
+        assert any(word in text for text in helps), word
