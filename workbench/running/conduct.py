@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import time
 from datetime import UTC, datetime
-from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -69,18 +68,19 @@ class Conductor:
         began = time.perf_counter()
         tally = Tally(len(self._plan), self._plan.reused)
         show = show_progress and tally.pending > 0
-        work = Work(self._plan, self._client, self._journal, self._started.run_id, self._started.generation, rules)
-        with (
-            Progress(tally, self._plan.job.run.max_in_flight, shown=show) as progress,
-            caught(partial(work.signalled, progress), interrupts),
-        ):
+        progress = Progress(tally, self._plan.job.run.max_in_flight, shown=show)
+        work = Work(self._plan, self._client, self._journal, self._started, rules, progress)
+        with progress, caught(work.signalled, interrupts):
             try:
                 self._open()
                 self._acknowledge_to(progress)
                 async with anyio.create_task_group() as housekeeping:
                     housekeeping.start_soon(self._ingest_when_due)
-                    await work.run(progress, self._count_call)
+                    await work.run(self._count_call)
                     housekeeping.cancel_scope.cancel()
+                with contextlib.suppress(JournalFullError, OSError):  # what is not durable then stays uncounted
+                    self._journal.sync()
+                progress.acknowledge(self._journal.durable)
                 tally.nothing_sent = work.calls == 0
                 status, code, reason = _ending(work, tally)
                 duration_s = time.perf_counter() - began
@@ -97,10 +97,10 @@ class Conductor:
         return RunEnd(
             self._summary(tally, status, reason, duration_s),
             code,
-            work.stop.error or error,
+            work.settling.stop.error or error,
             tuple(self._notes),
             work.signals > 0,
-            tuple(work.failed_routes),
+            tuple(work.settling.notices.failed_routes),
         )
 
     def _summary(self, tally: Tally, status: RunStatus, reason: str, duration_s: float) -> RunSummary:
@@ -191,18 +191,19 @@ class Conductor:
 
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
     """What the run is now, its exit code, and why."""
-    stop = work.stop
-    left = bool(work.retryable) or work.ended < tally.planned - tally.reused
+    stop, overrun = work.settling.stop, work.settling.guard.overrun()
+    left = bool(tally.pending or tally.retryable or tally.waiting)
     status = RunStatus.INCOMPLETE if left else RunStatus.COMPLETE
     if stop.status is RunStatus.INTERRUPTED or (stop and left):
         status = stop.status or status
     elif stop.status is RunStatus.INCOMPLETE:  # the journal or this machine failed
         status = RunStatus.INCOMPLETE
     if status is RunStatus.COMPLETE:
-        return status, ExitCode.DONE, work.overrun or ""
-    reason = "; ".join(filter(None, [stop.reason, *_few(work.given_up), work.overrun]))
+        return status, ExitCode.DONE, overrun or ""
+    reason = "; ".join(filter(None, [stop.reason, *_few(work.settling.notices.given_up), overrun]))
     if status is RunStatus.INCOMPLETE and not reason:
-        reason = f"{work.retryable} of {tally.planned} requests failed; rerun to retry them"
+        failed = tally.retryable + tally.waiting
+        reason = f"{failed} of {tally.planned} requests failed; rerun to retry them"
     return status, stop.exit_code or EXIT_CODES[status], reason
 
 

@@ -30,7 +30,8 @@ class Tally:
         self.retryable = 0
         """Failed requests that a rerun sends again."""
         self._failed = 0
-        self._waiting = 0
+        self.waiting = 0
+        """Failed requests that were to be sent again in this run, and were not yet."""
         self.outcomes: Counter[str] = Counter()
         self.served: Counter[str] = Counter()
         self.calls_without_usage = 0
@@ -41,7 +42,7 @@ class Tally:
     @property
     def failed(self) -> int:
         """Requests that ended without acceptance, also where they are to be sent again."""
-        return self._failed + self._waiting
+        return self._failed + self.waiting
 
     @property
     def pending(self) -> int:
@@ -59,9 +60,9 @@ class Tally:
         attempt = record.attempt
         self.outcomes[attempt.outcome] += 1
         self.completed += attempt.accepted
-        self._waiting -= ended.attempt > 1
+        self.waiting -= ended.attempt > 1
         if ended.will_go_on:
-            self._waiting += 1
+            self.waiting += 1
         elif not attempt.accepted and (attempt.outcome is not Outcome.CANCELLED or ended.attempt > 1):
             self._failed += 1
             self.retryable += attempt.rerun

@@ -1,0 +1,134 @@
+"""What follows from how a call ended: for its request, its route, the run's limits and its guards."""
+
+import time
+from datetime import UTC, datetime
+
+from workbench.endings import EXIT_CODES, RunStatus
+from workbench.errors import ExitCode, WorkbenchError
+from workbench.ledger.entries import PaceChanged
+from workbench.ledger.journal import JournalWriter
+from workbench.planning.expand import Plan
+from workbench.policy import POLICIES
+from workbench.records import CallRecord, ChatRequest, Outcome
+from workbench.running.guard import Guard
+from workbench.running.notices import Notices
+from workbench.running.pace import Change, Pace
+from workbench.running.passes import LONGEST_WAIT_S, Passes
+from workbench.running.progress import Progress
+from workbench.running.queue import Queue, Turn
+from workbench.running.rules import Rules, Stop
+from workbench.running.tally import AttemptEnd
+
+
+class Settling:
+    """Lets everything that acts on the end of a call know of it, in one order.
+
+    Args:
+        plan: What is sent.
+        journal: Where changes of limits go.
+        run_id: The run.
+        rules: How the fan-out behaves beside what the job says.
+        progress: Counts and shows calls.
+    """
+
+    def __init__(self, plan: Plan, journal: JournalWriter, run_id: str, rules: Rules, progress: Progress) -> None:
+        self.stop = Stop()
+        """Why nothing more is sent; false while more is."""
+        self._plan, self._journal, self._run_id, self._progress = plan, journal, run_id, progress
+        limits = [model.max_in_flight for model in plan.models]
+        self.pace = Pace(limits, plan.job.run.max_in_flight, fixed=rules.fixed)
+        self.queue = Queue(plan, self.pace, rules.patience_s, rules.tempo)
+        self.guard = Guard(plan.job.budget, plan.job.run)
+        self.notices = Notices(plan, progress.note, rules.patience_s)
+        self._passes = Passes(plan.job.run, rules.tempo.wait_share)
+        self._caps = [model.max_tokens for model in plan.models]
+
+    def begin(self) -> None:
+        """Record the limits that the run begins with."""
+        self._record_pace(Change("start", None, 0, self.pace.allowed))
+
+    def halt(
+        self, status: RunStatus, reason: str, exit_code: int | None = None, error: WorkbenchError | None = None
+    ) -> None:
+        """Send nothing more; what is in flight is waited for. The first reason stays.
+
+        Args:
+            status: What the run is, if it leaves anything.
+            reason: In words.
+            exit_code: Where it is another than that of the status.
+            error: What a person should read beside the run's last line.
+        """
+        if not self.stop:
+            self.stop = Stop(status, reason, EXIT_CODES[status] if exit_code is None else exit_code, error)
+            self.queue.wake()
+
+    def is_beyond_budget(self, turn: Turn, request: ChatRequest) -> bool:
+        """Whether the budget has no room for a request now; else it is reserved."""
+        full = self.guard.reserve(request, self._caps[turn.model])
+        if full is None:
+            return False
+        self.queue.postpone(turn)
+        if not self.guard.has_reserves:  # nothing in flight can turn out cheaper than was reserved for it
+            self.halt(RunStatus.STOPPED, full)
+        return True
+
+    def settle(self, turn: Turn, record: CallRecord, number: int, in_flight: int) -> None:
+        """Take in how a call ended.
+
+        Args:
+            turn: The request's.
+            record: How it ended; its texts may be left out.
+            number: Of its journal entry.
+            in_flight: Requests in flight when it ended, itself included.
+        """
+        attempt, now = record.attempt, time.monotonic()
+        # the limits first: they judge by what was in flight, before anything that is said below changes that
+        if change := self.pace.ended(turn.model, record, self.queue.flying(turn.model), in_flight, now):
+            self._record_pace(change)
+        if too_much := self.guard.settle(record, self._caps[turn.model]):
+            self.halt(RunStatus.STOPPED, too_much)
+        # after the guard: once it stopped the run, what would pass again is left to a rerun
+        wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt, now - turn.first_at)
+        self._progress.ended(number, AttemptEnd(record, turn.attempt, will_go_on=wait_s is not None))
+        if wait_s is not None:
+            self.queue.again(turn, wait_s)
+        self._judge_route(turn, record)
+        if attempt.outcome is Outcome.KEY_REJECTED:
+            self.halt(RunStatus.INCOMPLETE, "the platform no longer accepts the API key", ExitCode.KEY_REJECTED)
+
+    def give_up_waiting(self) -> None:
+        """Give up paused routes when nothing else is left, and none of them can be tried in time."""
+        for model in self.queue.given_up_waiting():
+            self.notices.out_of_patience(model, self.queue.breaker(model))
+
+    def end(self) -> None:
+        """Note what is left undone: paused routes, and requests that had no time for another pass."""
+        for model, breaker in self.queue.paused():
+            self.notices.paused(model, breaker)
+        self.notices.late(self.queue.late)
+
+    def _judge_route(self, turn: Turn, record: CallRecord) -> None:
+        """Let the route's breaker know, and heed a time that the route named."""
+        outcome = record.attempt.outcome
+        # a Retry-After of an outcome that is never sent again says nothing of the route
+        asked_s = record.attempt.retry_after_s if POLICIES[outcome].wait_s is not None else None
+        breaker = self.queue.ended(turn, outcome, asks_for_time=bool(asked_s))
+        if asked_s:
+            self._leave_alone(turn.model, asked_s)
+        if breaker:
+            self.notices.route(turn.model, breaker)
+
+    def _leave_alone(self, model: int, asked_s: float) -> None:
+        """Send a route nothing before the time it named, or nothing more, where that is longer than a run waits."""
+        if asked_s <= LONGEST_WAIT_S:
+            if breaker := self.queue.hold(model, asked_s):
+                self.notices.held(model, breaker, asked_s)
+        elif self.queue.give_up(model):
+            self.notices.held_too_long(model, self.queue.breaker(model), asked_s)
+
+    def _record_pace(self, change: Change) -> None:
+        """Journal a limit that changed, and report cuts."""
+        model = None if change.route is None else self._plan.models[change.route].id
+        now = datetime.now(UTC)
+        self._journal.append(PaceChanged(self._run_id, now, self.pace.allowed, change.reason, model, change.allowed))
+        self.notices.cut(model, change)
