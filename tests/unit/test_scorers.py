@@ -153,7 +153,7 @@ def test_without_text_or_target_an_answer_is_unscored(scorer: ScorerTable) -> No
 
 def test_a_scorer_that_breaks_leaves_the_answer_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = Sample("1", "q", target=[object()], choices=("a",))
-    monkeypatch.setattr("workbench.scoring.scorers.folded", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("workbench.scoring.exact.folded", lambda *a, **k: 1 / 0)
     verdict = score(Exact(), "x", sample)
     assert verdict.value is None
     assert "ZeroDivisionError" in verdict.reason
@@ -163,7 +163,7 @@ def test_a_signal_is_no_fault_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> No
     def told_to_stop(*_: object, **__: object) -> str:
         raise SkippedError("Ctrl-C")
 
-    monkeypatch.setattr("workbench.scoring.scorers.folded", told_to_stop)
+    monkeypatch.setattr("workbench.scoring.exact.folded", told_to_stop)
     with pytest.raises(SkippedError):
         score(Exact(), "x", Sample("1", "q", target="x"))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from workbench.job_file import CalledTool, JsonFields
 from workbench.records import Sample, ToolCall
 from workbench.scoring.scorers import score
-from workbench.scoring.structured import object_in, same
+from workbench.scoring.structure import object_in, same
 
 TARGET = {"name": "Ana", "total": 12.5, "paid": True, "tags": ["a", "b"], "note": None}
 

@@ -1,0 +1,14 @@
+"""What a scorer judges."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from workbench.records import ToolCall
+
+
+class Answer(NamedTuple):
+    """One answer."""
+
+    text: str
+    calls: Sequence[ToolCall] = ()
+    """The tools that it calls, in its order."""

@@ -1,0 +1,52 @@
+"""What a sample says is right, as the scorers read it, and the words of a verdict."""
+
+from typing import Any
+
+from workbench.records import Sample, Score
+
+_SHOWN_CHARS = 80
+
+
+class CannotJudgeError(Exception):
+    """A sample has no target that a scorer can judge by; the text says why."""
+
+
+def targets_of(sample: Sample) -> list[str]:
+    """The accepted targets as texts; empty when the sample has none."""
+    target = sample.target
+    if target is None:
+        return []
+    entries = target if isinstance(target, list | tuple) else [target]
+    return [as_text(entry) for entry in entries if entry is not None]
+
+
+def text_targets(sample: Sample) -> list[str]:
+    """The accepted targets as texts, at least one.
+
+    Raises:
+        CannotJudgeError: There is none, or it is an object.
+    """
+    targets = targets_of(sample)
+    if not targets:
+        raise CannotJudgeError("the sample has no target")
+    if isinstance(sample.target, dict):
+        raise CannotJudgeError("the target is an object; use the scorer json")
+    return targets
+
+
+def as_text(value: Any) -> str:
+    """A target as text; true and false as JSON writes them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+def verdict(right: bool, given: str | None, how: str, targets: list[str]) -> Score:
+    """Right or wrong, with what was compared with what."""
+    shown = " or ".join(short(target) for target in targets[:3]) + (" …" if len(targets) > 3 else "")
+    return Score(float(right), f"{'' if right else 'not '}{how} {shown}", given)
+
+
+def short(text: str) -> str:
+    """A text as a reason quotes it."""
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"

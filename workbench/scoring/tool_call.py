@@ -1,0 +1,57 @@
+"""`tool_call`: a tool call has the target's name and arguments."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from workbench.job_file import CalledTool
+from workbench.records import Sample, Score
+from workbench.scoring.answer import Answer
+from workbench.scoring.structure import as_object, same
+from workbench.scoring.targets import CannotJudgeError
+
+_SHOWN = 3
+
+
+class WantedCall(NamedTuple):
+    """The call that is right."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def target_of(scorer: CalledTool, sample: Sample) -> WantedCall:
+    """The wanted call."""
+    wanted = as_object(sample.target) or {}
+    arguments = as_object(wanted.get("arguments") or {})
+    if not isinstance(wanted.get("name"), str) or arguments is None:
+        raise CannotJudgeError('the target is not a tool call {"name": …, "arguments": {…}}')
+    return WantedCall(wanted["name"], arguments)
+
+
+def score(scorer: CalledTool, answer: Answer, wanted: WantedCall) -> Score:
+    """1 where one of the calls made is the wanted one."""
+    if not answer.calls:
+        return Score(0.0, "no tool was called")
+    named = [call for call in answer.calls if call.name == wanted.name]
+    if not named:
+        return Score(0.0, f"not a call of {wanted.name}", answer.calls[0].name)
+    if scorer.name_only:
+        return Score(1.0, f"a call of {wanted.name}", named[0].name)
+    faults = [_wrong_arguments(call.arguments, wanted.arguments) for call in named]
+    best = min(range(len(named)), key=lambda number: len(faults[number]))
+    if not faults[best]:
+        return Score(1.0, "the arguments are right", named[best].arguments)
+    return Score(0.0, f"wrong: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
+
+
+def _wrong_arguments(text: str, wanted: dict[str, Any]) -> list[str]:
+    """The names of the arguments that are missing, wrong or not asked for."""
+    try:
+        given = msgspec.json.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError):
+        return ["arguments that are not valid JSON", *wanted]
+    if not isinstance(given, dict):
+        return ["arguments that are not an object", *wanted]
+    missing = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
+    return missing + [name for name in given if name not in wanted]
