@@ -94,14 +94,18 @@ def variables_of(sample: Sample) -> dict[str, Any]:
     return {**sample.metadata, **own}
 
 
-def body_fields(fields: dict[str, Any], sample_tools: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    """Every field of a request body but model and messages, in the order in which it is sent.
+def request_body(
+    model: str, messages: Any, fields: dict[str, Any], sample_tools: tuple[dict[str, Any], ...]
+) -> dict[str, Any]:
+    """A request body, in the order in which it is sent; its key is taken of the same.
 
     Args:
+        model: The requested model's id.
+        messages: As a list, or encoded.
         fields: The job's, overridden by the model's own.
         sample_tools: Tools that the sample brings; they take the place of the job's.
     """
-    body = {"stream": False, **fields}
+    body = {"model": model, "messages": messages, "stream": False, **fields}
     if sample_tools:
         body["tools"] = list(sample_tools)
     if not body.get("tools"):

@@ -4,7 +4,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.job_file import PromptMessage, PromptTable
-from workbench.prompt import Prompt, body_fields, canonical, request_key, sample_key
+from workbench.prompt import Prompt, canonical, request_body, request_key, sample_key
 from workbench.records import Sample
 
 
@@ -72,8 +72,10 @@ def test_templates_are_sandboxed(template: str) -> None:
 
 def test_an_empty_list_of_tools_is_not_sent_and_a_samples_own_replace_the_jobs() -> None:
     tool = {"type": "function", "function": {"name": "f"}}
-    assert body_fields({"tools": [], "tool_choice": "auto", "max_tokens": 1}, ()) == {"stream": False, "max_tokens": 1}
-    assert body_fields({"tools": [{"a": 1}]}, (tool,))["tools"] == [tool]
+    assert request_body("m", [], {"tools": [], "tool_choice": "auto", "max_tokens": 1}, ()) == {
+        "model": "m", "messages": [], "stream": False, "max_tokens": 1,
+    }  # fmt: skip
+    assert request_body("m", [], {"tools": [{"a": 1}]}, (tool,))["tools"] == [tool]
 
 
 def test_golden_keys() -> None:

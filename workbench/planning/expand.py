@@ -15,7 +15,7 @@ from workbench.job_file import scorer_label
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.planning.models import PlannedModel, reserve_of
-from workbench.prompt import Prompt, body_fields, body_key, canonical, request_key, sample_key
+from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
 
@@ -132,8 +132,8 @@ class Plan:
         epochs = self.job.run.epochs
         model = self.models[number // epochs % len(self.models)]
         spooled = self._decoder.decode(self._spool[self.sample_of(number)])
-        fields = body_fields(model.fields, spooled.tools)
-        body = self._encoder.encode({"model": model.id, "messages": spooled.messages, **fields})
+        content = request_body(model.id, spooled.messages, model.fields, spooled.tools)
+        body = self._encoder.encode(content)
         request = ChatRequest(
             request_key=self._keys[number * _KEY_BYTES : (number + 1) * _KEY_BYTES].hex(),
             body=body,
@@ -145,7 +145,7 @@ class Plan:
             timeout_s=model.timeout_s,
             max_reply_bytes=model.max_reply_bytes,
         )
-        return PlannedItem(request, body_key(body), _tools_asked(fields), spooled.sample)
+        return PlannedItem(request, body_key(body), _tools_asked(content), spooled.sample)
 
     def expand(self) -> None:
         """Read the dataset through once: validate and hash it, render every prompt, compute every key.
@@ -191,8 +191,7 @@ class Plan:
         ordered = msgspec.Raw(canonical(messages))
         occurrences = []
         for model in self.models:
-            fields = body_fields(model.fields, sample.tools)
-            body = canonical({"model": model.id, "messages": ordered, **fields})
+            body = canonical(request_body(model.id, ordered, model.fields, sample.tools))
             if self.job.budget.total_tokens is not None:
                 needed = reserve_of(len(body), model.max_tokens)
                 self._least_tokens = needed if self._least_tokens is None else min(needed, self._least_tokens)
@@ -234,8 +233,8 @@ class Plan:
                     self.unknown_samples[number] = 0
 
 
-def _tools_asked(fields: dict[str, Any]) -> str | None:
-    if not fields.get("tools"):
+def _tools_asked(body: dict[str, Any]) -> str | None:
+    if not body.get("tools"):
         return None
-    choice = fields.get("tool_choice")
+    choice = body.get("tool_choice")
     return "forced" if isinstance(choice, dict) or choice == "required" else "offered"
