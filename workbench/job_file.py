@@ -17,11 +17,11 @@ Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A TOML table whose unknown keys are errors."""
 
 
-class FieldNames(Table, frozen=True):
+class FieldNames(TomlTable, frozen=True):
     """`[dataset.fields]`: our name = the dataset's column."""
 
     input: str | None = None
@@ -36,7 +36,7 @@ class FieldNames(Table, frozen=True):
     """OpenAI-style tools of the sample's own, in place of the job's."""
 
 
-class DatasetTable(Table, frozen=True):
+class DatasetTable(TomlTable, frozen=True):
     """`[dataset]`: where the samples come from, and which of them are taken."""
 
     path: str | list[str]
@@ -53,7 +53,7 @@ class DatasetTable(Table, frozen=True):
     """Draws the rows of `limit` at random, the same ones for the same seed."""
 
 
-class PromptMessage(Table, frozen=True):
+class PromptMessage(TomlTable, frozen=True):
     """One templated message."""
 
     role: Literal["system", "user", "assistant", "developer"]
@@ -62,7 +62,7 @@ class PromptMessage(Table, frozen=True):
     """A Jinja template over the sample's fields."""
 
 
-class PromptTable(Table, frozen=True):
+class PromptTable(TomlTable, frozen=True):
     """`[prompt]`: Jinja templates over a sample's fields."""
 
     system: str | None = None
@@ -73,7 +73,7 @@ class PromptTable(Table, frozen=True):
     """Several templated messages, in place of `system` and `template`."""
 
 
-class RequestFields(Table, frozen=True):
+class RequestFields(TomlTable, frozen=True):
     """`[request]`: body fields of a request; what is not given is not sent."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENS)] | Unset = UNSET
@@ -121,7 +121,7 @@ class ModelTable(RequestFields, frozen=True):
     """How long the platform's gateway waits for this model, in s."""
 
 
-class RunTable(Table, frozen=True):
+class RunTable(TomlTable, frozen=True):
     """`[run]`: how the requests are sent."""
 
     epochs: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
@@ -150,7 +150,7 @@ class RunTable(Table, frozen=True):
     """A run whose calls fail more often than this sends nothing more."""
 
 
-class BudgetTable(Table, frozen=True):
+class BudgetTable(TomlTable, frozen=True):
     """`[budget]`: what a run may send and use; tokens are reserved before a request is sent and settled to its usage."""
 
     requests: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -159,7 +159,7 @@ class BudgetTable(Table, frozen=True):
     """The most tokens that a run uses; needs `max_tokens`."""
 
 
-class ScheduleTable(Table, frozen=True):
+class ScheduleTable(TomlTable, frozen=True):
     """`[schedule]`: when a job is asked again; `workbench schedule` makes a timer or crontab lines of it."""
 
     on_calendar: str | list[str] | None = None
@@ -172,7 +172,7 @@ class ScheduleTable(Table, frozen=True):
     """How often an occasion that ended incomplete is continued before it is left."""
 
 
-class Exact(Table, frozen=True, tag_field="name", tag="exact"):
+class Exact(TomlTable, frozen=True, tag_field="name", tag="exact"):
     """The answer equals a target."""
 
     label: str | None = None
@@ -183,7 +183,7 @@ class Exact(Table, frozen=True, tag_field="name", tag="exact"):
     """Compare without punctuation."""
 
 
-class Includes(Table, frozen=True, tag_field="name", tag="includes"):
+class Includes(TomlTable, frozen=True, tag_field="name", tag="includes"):
     """The answer contains a target."""
 
     label: str | None = None
@@ -192,7 +192,7 @@ class Includes(Table, frozen=True, tag_field="name", tag="includes"):
     """Search without regard to capitals."""
 
 
-class Pattern(Table, frozen=True, tag_field="name", tag="pattern"):
+class Pattern(TomlTable, frozen=True, tag_field="name", tag="pattern"):
     """A regular expression finds the answer; its first group is compared with the target when there is one."""
 
     pattern: str
@@ -216,7 +216,7 @@ class Pattern(Table, frozen=True, tag_field="name", tag="pattern"):
             raise ValueError(str(error)) from error
 
 
-class Numeric(Table, frozen=True, tag_field="name", tag="numeric"):
+class Numeric(TomlTable, frozen=True, tag_field="name", tag="numeric"):
     """The last number of the answer is near enough to the target's."""
 
     label: str | None = None
@@ -227,14 +227,14 @@ class Numeric(Table, frozen=True, tag_field="name", tag="numeric"):
     """The same as a share of the target's number."""
 
 
-class Choice(Table, frozen=True, tag_field="name", tag="choice"):
+class Choice(TomlTable, frozen=True, tag_field="name", tag="choice"):
     """The letter chosen is the target's."""
 
     label: str | None = None
     """The name of its scores; by default the scorer's, and needed where one is used twice."""
 
 
-class JsonFields(Table, frozen=True, tag_field="name", tag="json"):
+class JsonFields(TomlTable, frozen=True, tag_field="name", tag="json"):
     """The share of the target object's fields that the answer's JSON object has right."""
 
     label: str | None = None
@@ -243,7 +243,7 @@ class JsonFields(Table, frozen=True, tag_field="name", tag="json"):
     """Score 1 only when every field is right, else 0."""
 
 
-class CalledTool(Table, frozen=True, tag_field="name", tag="tool_call"):
+class CalledTool(TomlTable, frozen=True, tag_field="name", tag="tool_call"):
     """A tool call has the target's name and arguments: target `{"name": …, "arguments": {…}}`."""
 
     label: str | None = None
@@ -255,7 +255,7 @@ class CalledTool(Table, frozen=True, tag_field="name", tag="tool_call"):
 ScorerTable = Exact | Includes | Pattern | Numeric | Choice | JsonFields | CalledTool
 
 
-class JobFile(Table, frozen=True):
+class JobFile(TomlTable, frozen=True):
     """A job file as it is written."""
 
     dataset: DatasetTable

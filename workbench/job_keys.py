@@ -16,7 +16,7 @@ _TYPES = {"string": "text", "integer": "whole number", "number": "number", "bool
           "object": "table"}  # fmt: skip
 
 
-class Key(NamedTuple):
+class JobKey(NamedTuple):
     """One key of a table."""
 
     name: str
@@ -37,13 +37,13 @@ def job_schema() -> dict[str, Any]:
     return schema
 
 
-def keys_of(table: str) -> Iterator[Key]:
+def keys_of(table: str) -> Iterator[JobKey]:
     """The keys of one of `job_file`'s tables, in the order in which they are written there."""
     for name, described in job_schema()["$defs"][table]["properties"].items():
         if "description" in described:
             default = described.get("default")
             written = "" if default is None or isinstance(default, dict | list) else json.dumps(default)
-            yield Key(name, _kind(described), written, described["description"])
+            yield JobKey(name, _kind(described), written, described["description"])
 
 
 def _docstrings() -> dict[str, dict[str, str]]:

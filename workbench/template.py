@@ -23,7 +23,7 @@ class _TooMuchError(Exception):
     """A template does more than a prompt needs."""
 
 
-class _Bounded(ImmutableSandboxedEnvironment):
+class _BoundedJinja(ImmutableSandboxedEnvironment):
     """Counts rounds and calls, and looks at sizes before they are made; one template's own."""
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
@@ -82,7 +82,7 @@ class Template:
 
     def __init__(self, where: str, source: str) -> None:
         self._where = where
-        self._jinja = _Bounded()
+        self._jinja = _BoundedJinja()
         try:
             self._compiled = self._jinja.from_string(_counted(self._jinja.parse(source)))
         except TemplateSyntaxError as error:

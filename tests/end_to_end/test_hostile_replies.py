@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Workbench, job
 from tests.end_to_end.hostile_server import KEY, REPLIES, hostile
 from workbench.client.chat import ChatClient
-from workbench.client.transport import Http, Progress
+from workbench.client.transport import Http, Sending
 from workbench.endpoint import Endpoint
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
@@ -106,7 +106,7 @@ def longest_stall_s(server: str, word: str, folder: Path) -> float:
         async with Http(headers) as http:
             client = ChatClient(http, Endpoint(server, KEY, server))
             heart = asyncio.create_task(beat())
-            with Progress() as progress:
+            with Sending() as progress:
                 record = await client.complete(request, progress)
                 entry = answer_entry("r", 1, "base", record)
                 journal.append_frame(await asyncio.to_thread(packed, entry))

@@ -205,3 +205,10 @@ def test_every_command_has_help(name: str) -> None:
         [sys.executable, "-m", "workbench.cli.main", name, "--help"], capture_output=True, text=True, check=True
     )
     assert "Usage:" in done.stdout
+
+
+def test_no_two_things_have_one_name() -> None:
+    """Outside the embedded platform, which stands alone and speaks of the same things from its own side."""
+    modules = [path for path in (ROOT / "workbench").rglob("*.py") if "local_platform" not in path.parts]
+    names = [name for path in modules for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)]
+    assert [name for name in set(names) if names.count(name) > 1] == []

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.client.chat import ChatClient
 from workbench.client.redaction import REDACTED, Redactor
-from workbench.client.transport import Bounds, Failure, Http, Progress, Reply
+from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
 from workbench.endpoint import Endpoint
 from workbench.records import CallRecord, ChatRequest
 
@@ -55,14 +55,14 @@ class Echoing(Http):
     def __init__(self, given: Reply | Failure) -> None:
         self.given = given
 
-    async def send(self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Progress) -> Reply | Failure:  # fmt: skip
+    async def send(self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Sending) -> Reply | Failure:  # fmt: skip
         progress.sent = "answered"
         return self.given
 
 
 async def recorded(given: Reply | Failure) -> CallRecord:
     client = ChatClient(Echoing(given), Endpoint("http://h", KEY, "http://h"))
-    return await client.complete(ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20), Progress())
+    return await client.complete(ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20), Sending())
 
 
 def body(**message: Any) -> bytes:

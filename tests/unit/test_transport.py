@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from workbench.client.transport import AiohttpTransport, Bounds, Failure, Http, Progress, Reply
+from workbench.client.transport import AiohttpTransport, Bounds, Failure, Http, Reply, Sending
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +109,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 async def send(url: str, deadline_s: float = 0.6) -> Reply | Failure:
     async with Http({}, connect_timeout_s=0.3) as http:
-        return await http.send("POST", url, b"{}", Bounds(deadline_s, 2**20), Progress())
+        return await http.send("POST", url, b"{}", Bounds(deadline_s, 2**20), Sending())
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ async def test_errors_are_httpxs_own(handler: Handler, error: type[Exception]) -
 
 async def test_a_cancelled_call_still_knows_how_far_it_got() -> None:
     async with serving(hang) as url, Http({}) as http:
-        progress = Progress()
+        progress = Sending()
         task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(30, 2**20), progress))
         await asyncio.sleep(0.2)
         task.cancel()
@@ -215,8 +215,8 @@ async def test_connections_are_kept_and_no_completion_is_sent_twice_on_a_stale_o
         requests.append(await received(reader))  # the second request on the kept connection is read and dropped
 
     async with serving(answer_once_then_close) as url, Http({}) as http:
-        first = await http.send("POST", url, b"{}", Bounds(2, 2**20), Progress())
-        second = await http.send("POST", url, b"{}", Bounds(2, 2**20), Progress())
+        first = await http.send("POST", url, b"{}", Bounds(2, 2**20), Sending())
+        second = await http.send("POST", url, b"{}", Bounds(2, 2**20), Sending())
     assert isinstance(first, Reply)
     assert isinstance(second, Failure)
     assert (second.kind, second.sent) == ("lost", "maybe")
@@ -235,7 +235,7 @@ async def test_replies_are_decoded_and_headers_are_exact() -> None:
         await writer.drain()
 
     async with serving(zipped) as url, Http({"Authorization": "Bearer sk-x", "User-Agent": "workbench"}) as http:
-        reply = await http.send("POST", url, b"x" * (3 * 2**20), Bounds(5, 2**20), Progress())
+        reply = await http.send("POST", url, b"x" * (3 * 2**20), Bounds(5, 2**20), Sending())
     assert isinstance(reply, Reply)
     assert reply.body == b'{"a": 1}'
     head = seen[0].split(b"\r\n\r\n")[0].lower()
@@ -287,7 +287,7 @@ async def test_what_arrived_while_the_process_stood_still_is_read() -> None:
     with listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         async with Http({}) as http:
-            task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.8, 2**20), Progress()))
+            task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.8, 2**20), Sending()))
             await asyncio.to_thread(sent.wait)
             stand_still(2.5)
             reply = await task
@@ -298,7 +298,7 @@ async def test_what_arrived_while_the_process_stood_still_is_read() -> None:
 
 async def test_a_stall_delays_a_time_out_only_once() -> None:
     async with serving(hang) as url, Http({}) as http:
-        task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.2, 2**20), Progress()))
+        task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.2, 2**20), Sending()))
         await asyncio.sleep(0.05)
         stand_still(1.5)
         failure = await asyncio.wait_for(task, 8)
@@ -315,7 +315,7 @@ async def test_connections_to_a_server_that_closes_them_silently_are_kept_no_lon
     async with serving(answer_and_close) as url, Http({}) as http:
 
         async def ask(times: int) -> list[Reply | Failure]:
-            return [await http.send("POST", url, b"{}", Bounds(5, 2**20), Progress()) for _ in range(times)]
+            return [await http.send("POST", url, b"{}", Bounds(5, 2**20), Sending()) for _ in range(times)]
 
         replies = [reply for found in await asyncio.gather(*(ask(50) for _ in range(8))) for reply in found]
     lost = [reply for reply in replies if isinstance(reply, Failure)]
@@ -338,5 +338,5 @@ async def test_connections_to_a_server_that_keeps_them_are_kept() -> None:
 
     async with serving(keep) as url, Http({}) as http:
         for _ in range(50):
-            assert isinstance(await http.send("POST", url, b"{}", Bounds(5, 2**20), Progress()), Reply)
+            assert isinstance(await http.send("POST", url, b"{}", Bounds(5, 2**20), Sending()), Reply)
     assert connections == 1

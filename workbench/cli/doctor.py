@@ -25,7 +25,7 @@ _LEAST_FREE_BYTES = 200 * 2**20
 _MOST_CLOCK_ERROR_S = 30.0
 
 
-class Finding(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """The result of one check."""
 
     check: str
@@ -64,79 +64,79 @@ def doctor(as_json: bool, **given: Any) -> None:
     sys.exit(next((finding.exit_code for finding in findings if finding.exit_code), 0))
 
 
-def _versions() -> Finding:
-    return Finding("versions", True, ", ".join(f"{name} {version}" for name, version in package_versions().items()))
+def _versions() -> CheckResult:
+    return CheckResult("versions", True, ", ".join(f"{name} {version}" for name, version in package_versions().items()))
 
 
-def _settings(where: Where) -> list[Finding]:
+def _settings(where: Where) -> list[CheckResult]:
     used = settings_files(where)
-    return [Finding("settings", True, " and ".join(used))] if used else []
+    return [CheckResult("settings", True, " and ".join(used))] if used else []
 
 
-async def _endpoint(where: Where) -> list[Finding]:
+async def _endpoint(where: Where) -> list[CheckResult]:
     try:
         async with connected(where) as session:
             kind = "simulated models" if session.simulated else "models"
             text = f"{session.endpoint.base_url} lists {len(session.models)} {kind} for key {session.endpoint.key_fingerprint}"
-            return [Finding("endpoint", True, text), *_clock(session.client.clock_ahead_s)]
+            return [CheckResult("endpoint", True, text), *_clock(session.client.clock_ahead_s)]
     except KeyRejectedError as error:
         fix = "set WORKBENCH_API_KEY, in the environment or .env, to the key from the platform's account settings"
-        return [Finding("key", False, str(error), fix, error.exit_code)]
+        return [CheckResult("key", False, str(error), fix, error.exit_code)]
     except UnreachableError as error:
         fix = "check the URL, the network and any proxy; meanwhile --local works without a platform"
-        return [Finding("endpoint", False, str(error), fix, error.exit_code)]
+        return [CheckResult("endpoint", False, str(error), fix, error.exit_code)]
     except WorkbenchError as error:
         fix = "copy .env.example to .env and fill it in; `workbench init` creates one"
         if isinstance(error, InputError) and FILE_NAME in error.faults[0].where:
             fix = "fix what the message names; `workbench init` in an empty folder creates a working example"
-        return [Finding("endpoint", False, str(error), fix, error.exit_code)]
+        return [CheckResult("endpoint", False, str(error), fix, error.exit_code)]
 
 
-def _clock(ahead_s: float | None) -> list[Finding]:
+def _clock(ahead_s: float | None) -> list[CheckResult]:
     if ahead_s is None:
         return []
     if abs(ahead_s) <= _MOST_CLOCK_ERROR_S:
-        return [Finding("clock", True, "agrees with the platform's")]
+        return [CheckResult("clock", True, "agrees with the platform's")]
     way = "ahead of" if ahead_s > 0 else "behind"
     fix = "set this machine's clock (NTP): all times in the ledger come from it"
-    return [Finding("clock", False, f"{abs(ahead_s):.0f} s {way} the platform's", fix, 0)]
+    return [CheckResult("clock", False, f"{abs(ahead_s):.0f} s {way} the platform's", fix, 0)]
 
 
-def _key_file(where: Where) -> list[Finding]:
+def _key_file(where: Where) -> list[CheckResult]:
     path = found_upward(where.folder, DOTENV)
     if path is None:
         return []
     if path.stat().st_mode & 0o077:
-        return [Finding("key file", False, f"other users on this machine can read {path}", f"chmod 600 {path}", 0)]
-    return [Finding("key file", True, f"only you can read {path}")]
+        return [CheckResult("key file", False, f"other users on this machine can read {path}", f"chmod 600 {path}", 0)]
+    return [CheckResult("key file", True, f"only you can read {path}")]
 
 
-def _ledger(where: Where) -> Finding:
+def _ledger(where: Where) -> CheckResult:
     try:
         ledger = ledger_to_write(where)
         if not os.access(ledger.path.parent, os.W_OK):
             text = f"{ledger.path.parent} is not writable"
-            return Finding("ledger", False, text, "make the folder writable, or use another file with --ledger", 2)
+            return CheckResult("ledger", False, text, "make the folder writable, or use another file with --ledger", 2)
         if not ledger.exists:
-            return Finding("ledger", True, f"{ledger.path} will be created by the first run")
+            return CheckResult("ledger", True, f"{ledger.path} will be created by the first run")
         state = check_ledger(ledger)
     except OSError as error:
-        return Finding("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable", 2)
+        return CheckResult("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable", 2)
     except WorkbenchError as error:
         fix = "wait for the other process, or use another file with --ledger"
         if isinstance(error, InputError):
             fix = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
-        return Finding("ledger", False, str(error), fix, error.exit_code)
+        return CheckResult("ledger", False, str(error), fix, error.exit_code)
     text = (
         f"{ledger.path}: {state['runs']} runs, {state['attempts']} attempts, {state['journals']} journals not ingested"
     )
     if not state["sound"]:
-        return Finding("ledger", False, text, "`workbench ledger check` lists the problems", 1)
+        return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", 1)
     fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""
-    return Finding("ledger", True, text, fix)
+    return CheckResult("ledger", True, text, fix)
 
 
-def _disk(where: Where) -> list[Finding]:
+def _disk(where: Where) -> list[CheckResult]:
     findings = []
     for name, folder in (("disk", where.folder), ("temporary files", Path(tempfile.gettempdir()))):
         free = shutil.disk_usage(folder).free
@@ -146,5 +146,5 @@ def _disk(where: Where) -> list[Finding]:
             if enough
             else f"free disk space: a run stops when it cannot record; have at least {_LEAST_FREE_BYTES // 2**20} MiB"
         )
-        findings.append(Finding(name, enough, f"{free // 2**20} MiB free in {folder}", fix, 0 if enough else 3))
+        findings.append(CheckResult(name, enough, f"{free // 2**20} MiB free in {folder}", fix, 0 if enough else 3))
     return findings

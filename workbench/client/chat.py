@@ -12,7 +12,7 @@ import msgspec
 from workbench.client import outcome, wire
 from workbench.client.body import LARGE_BYTES
 from workbench.client.redaction import Redactor
-from workbench.client.transport import Bounds, Failure, Http, Progress, Reply
+from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
 from workbench.endpoint import Endpoint
 from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.policy import POLICIES
@@ -59,7 +59,7 @@ class ChatClient:
             KeyRejectedError: 401 in any shape, or 403.
             UnreachableError: Nothing answers, or what answers is not the platform's list.
         """
-        with Progress() as progress:
+        with Sending() as progress:
             bounds = Bounds(LIST_DEADLINE_S, LIST_BYTES)
             reply = await self._http.send("GET", self._models_url, None, bounds, progress)
         if isinstance(reply, Failure):
@@ -94,7 +94,7 @@ class ChatClient:
             )
         return models
 
-    async def complete(self, request: ChatRequest, progress: Progress) -> CallRecord:
+    async def complete(self, request: ChatRequest, progress: Sending) -> CallRecord:
         """`POST /api/chat/completions`, one attempt; it always returns a record.
 
         Args:
@@ -162,7 +162,7 @@ class ChatClient:
         with anyio.CancelScope(shield=True):
             async with self._doubting:
                 if time.monotonic() - self._looked_into_at > _DOUBT_S:
-                    with Progress() as progress:
+                    with Sending() as progress:
                         bounds = Bounds(_DOUBT_S, LIST_BYTES)
                         reply = await self._http.send("GET", self._models_url, None, bounds, progress)
                     # an empty list, as sent while the gateway is down, still means that the key is accepted
@@ -179,7 +179,7 @@ def _texts(said: Completion) -> list[str | None]:
     return texts
 
 
-def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:
+def cancelled(request: ChatRequest, progress: Sending) -> CallRecord:
     """The record of a call that we cancelled; the platform may still be processing it."""
     goes_on = progress.sent != "never"
     verdict = outcome.Verdict(Outcome.CANCELLED, "cancelled by the caller", goes_on=goes_on)
@@ -188,7 +188,7 @@ def cancelled(request: ChatRequest, progress: Progress) -> CallRecord:
 
 def _record(
     request: ChatRequest,
-    progress: Progress,
+    progress: Sending,
     verdict: outcome.Verdict,
     status: int | None,
     asked_s: float | None = None,

@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
     """The longest body that is kept, after unpacking."""
 
 
-class Progress:
+class Sending:
     """When one request began, how far it got and when its reply was read; still readable after a cancellation.
 
     A context manager: memory reserved for a long reply is released at its end, when the reply is recorded.
@@ -251,7 +251,7 @@ class Http:
         self._reused = self._lost_on_reuse = 0
 
     async def send(
-        self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Progress
+        self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Sending
     ) -> Reply | Failure:
         """Send one request and read its whole response.
 
@@ -295,7 +295,7 @@ class Http:
         self._count_reuse(progress, lost=False)
         return Reply(status, headers, body)
 
-    def _count_reuse(self, progress: Progress, *, lost: bool) -> None:
+    def _count_reuse(self, progress: Sending, *, lost: bool) -> None:
         """Stop keeping connections to a server that closes them after each reply without saying so: a request that meets
         the closing is lost, and nobody can tell whether it was read.
         """
@@ -304,7 +304,7 @@ class Http:
         if self._lost_on_reuse >= _MOST_LOST and self._lost_on_reuse > _MOST_LOST_SHARE * self._reused:
             self._transport.keep_no_connections()
 
-    async def _read(self, response: httpx.Response, coding: str, most_bytes: int, progress: Progress) -> bytes:
+    async def _read(self, response: httpx.Response, coding: str, most_bytes: int, progress: Sending) -> bytes:
         assert isinstance(response.stream, httpx.AsyncByteStream)
         coding = coding.strip().lower()
         try:  # read here and not by httpx, which unpacks without a bound, and as many times as it is told to

@@ -13,7 +13,7 @@ from workbench.dataset.files import BOM, opened
 from workbench.errors import Fault, InputError
 from workbench.strict import kind_of
 
-Row = tuple[str, dict[str, Any]]
+PlacedRow = tuple[str, dict[str, Any]]
 """A place (`file:line`) and the columns found there."""
 _MOST_LEVELS, _TOO_DEEP = 500, "nested too deeply"
 _PIECE_CHARS = 2**16
@@ -21,7 +21,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 _SCAN = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # for the ends of values; numbers cost nothing
 
 
-def jsonl_rows(path: Path) -> Iterator[Row]:
+def jsonl_rows(path: Path) -> Iterator[PlacedRow]:
     """The objects of a JSON Lines file, one per line; blank lines are skipped.
 
     Raises:
@@ -36,7 +36,7 @@ def jsonl_rows(path: Path) -> Iterator[Row]:
                 yield place, _object(text, place)
 
 
-def array_rows(path: Path) -> Iterator[Row]:
+def array_rows(path: Path) -> Iterator[PlacedRow]:
     """The objects of one JSON array, read as a stream.
 
     Elements are cut out by the standard library's scanner and decoded like the lines of JSON Lines: the streaming parser

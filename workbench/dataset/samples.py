@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
-from workbench.dataset.json_rows import Row, array_rows, decoded, jsonl_rows
+from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
 from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job, limit_range
@@ -102,7 +102,7 @@ def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[S
             yield reader.sample(place, columns)
 
 
-def _rows(path: Path, kind: Format) -> Iterator[Row]:
+def _rows(path: Path, kind: Format) -> Iterator[PlacedRow]:
     match kind:
         case "jsonl":
             return jsonl_rows(path)

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.dataset.files import opened
-from workbench.dataset.json_rows import Row
+from workbench.dataset.json_rows import PlacedRow
 from workbench.errors import Fault, InputError
 
 _BATCH_ROWS = 1024
 _MOST_HEADER_BYTES = 2**20
 
 
-def delimited_rows(path: Path, delimiter: str) -> Iterator[Row]:
+def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
     """The rows of a table with a header line; every cell is text.
 
     Args:
@@ -81,7 +81,7 @@ def _plain(batch: Any) -> Any:
     return batch
 
 
-def parquet_rows(path: Path) -> Iterator[Row]:
+def parquet_rows(path: Path) -> Iterator[PlacedRow]:
     """The rows of a Parquet file; a compressed one is unpacked to a temporary file first, for it is read from its end.
 
     Raises:

@@ -23,7 +23,7 @@ _SCRIPTS = ("page.js", "tables.js", "charts.js")
 _SCRIPTS_OF = {"run": ("samples.js",)}
 
 
-class Frame(msgspec.Struct, frozen=True):
+class PageHead(msgspec.Struct, frozen=True):
     """The header of every page."""
 
     page: str
@@ -37,13 +37,13 @@ class Frame(msgspec.Struct, frozen=True):
     """The newest event in the ledger, or of the run: what the page shows is as of then."""
 
 
-def ledger_frame(page: str, title: str, period: Row) -> Frame:
+def ledger_frame(page: str, title: str, period: Row) -> PageHead:
     """The frame of a page over a whole ledger, from its `ledger_period`."""
     others = max(period["endpoints"], 1) - 1
     endpoint = (period["endpoint"] or "no endpoint yet") + (f" and {others} more" if others else "")
     more_keys = max(period["keys"], 1) - 1
     key = (period["key_fingerprint"] or "not available") + (f" and {more_keys} more" if more_keys else "")
-    return Frame(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"])
+    return PageHead(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"])
 
 
 class Asked(NamedTuple):
@@ -80,7 +80,7 @@ def colours_of(reader: Reader) -> Colours:
     return Colours([row["model"] for row in reader.rows("model_order")])
 
 
-def render(frame: Frame, pages: Sequence[Page], content: dict[str, Any]) -> str:
+def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> str:
     """A page as HTML, from the template of its kind.
 
     Args:

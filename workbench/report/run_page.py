@@ -16,7 +16,7 @@ from workbench.ledger.queries import Row, reading
 from workbench.ledger.rows import RunNumbers
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Frame, Page, colours_of, render, result, write_page
+from workbench.report.build import Page, PageHead, colours_of, render, result, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Column, Result, Table
@@ -58,7 +58,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         pace = result(reader, "run_pace", run_id=run_id)
         colours = colours_of(reader)
     run = figures.provenance
-    frame = Frame(
+    frame = PageHead(
         "run", f"{run.job} · run {run_id}", run.endpoint, run.key_fingerprint, run.simulated, run.started_at,
         run.ended_at or run.started_at,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
-from workbench.client.transport import Progress as Sending
+from workbench.client.transport import Sending
 from workbench.endings import RunStatus
 from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter

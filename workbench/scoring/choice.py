@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from workbench.job_file import Choice
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
 from workbench.scoring.extract import chosen_letter, folded
+from workbench.scoring.given import Given
 from workbench.scoring.targets import CannotJudgeError, as_text, short, text_targets, verdict
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -29,7 +29,7 @@ def target_of(scorer: Choice, sample: Sample) -> Options:
     return Options(right, sample.choices)
 
 
-def score(scorer: Choice, answer: Answer, options: Options) -> Score:
+def score(scorer: Choice, answer: Given, options: Options) -> Score:
     """1 where the answer settles on a right letter, or is a right option's text."""
     letters = _LETTERS[: len(options.texts)] if options.texts else _LETTERS
     given = chosen_letter(answer.text, letters)

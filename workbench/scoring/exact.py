@@ -2,8 +2,8 @@
 
 from workbench.job_file import Exact
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
 from workbench.scoring.extract import folded
+from workbench.scoring.given import Given
 from workbench.scoring.targets import text_targets, verdict
 
 
@@ -12,7 +12,7 @@ def target_of(scorer: Exact, sample: Sample) -> list[str]:
     return text_targets(sample)
 
 
-def score(scorer: Exact, answer: Answer, targets: list[str]) -> Score:
+def score(scorer: Exact, answer: Given, targets: list[str]) -> Score:
     """1 where the answer is one of the targets."""
 
     def fold(text: str) -> str:

@@ -2,8 +2,8 @@
 
 from workbench.job_file import Includes
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
 from workbench.scoring.extract import folded
+from workbench.scoring.given import Given
 from workbench.scoring.targets import CannotJudgeError, text_targets, verdict
 
 
@@ -15,7 +15,7 @@ def target_of(scorer: Includes, sample: Sample) -> list[str]:
     return targets
 
 
-def score(scorer: Includes, answer: Answer, targets: list[str]) -> Score:
+def score(scorer: Includes, answer: Given, targets: list[str]) -> Score:
     """1 where one of the targets is within the answer."""
     given = folded(answer.text, ignore_case=scorer.ignore_case)
     wanted = [folded(target, ignore_case=scorer.ignore_case) for target in targets]

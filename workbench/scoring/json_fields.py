@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.job_file import JsonFields
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
+from workbench.scoring.given import Given
 from workbench.scoring.structure import as_object, object_in, same
 from workbench.scoring.targets import CannotJudgeError
 
@@ -20,7 +20,7 @@ def target_of(scorer: JsonFields, sample: Sample) -> dict[str, Any]:
     return wanted
 
 
-def score(scorer: JsonFields, answer: Answer, wanted: dict[str, Any]) -> Score:
+def score(scorer: JsonFields, answer: Given, wanted: dict[str, Any]) -> Score:
     """How many of the wanted fields are right."""
     given = object_in(answer.text, wanted)
     if given is None:

@@ -2,8 +2,8 @@
 
 from workbench.job_file import Numeric
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
 from workbench.scoring.extract import as_number, last_number
+from workbench.scoring.given import Given
 from workbench.scoring.targets import CannotJudgeError, short, text_targets, verdict
 
 
@@ -16,7 +16,7 @@ def target_of(scorer: Numeric, sample: Sample) -> list[float]:
     return numbers
 
 
-def score(scorer: Numeric, answer: Answer, wanted: list[float]) -> Score:
+def score(scorer: Numeric, answer: Given, wanted: list[float]) -> Score:
     """1 where the number is within the tolerance of one of the targets."""
     given = last_number(answer.text)
     if given is None:

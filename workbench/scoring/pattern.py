@@ -2,8 +2,8 @@
 
 from workbench.job_file import Pattern
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
 from workbench.scoring.extract import folded
+from workbench.scoring.given import Given
 from workbench.scoring.targets import CannotJudgeError, targets_of, verdict
 
 _LONGEST_SEARCH_S = 1.0
@@ -17,7 +17,7 @@ def target_of(scorer: Pattern, sample: Sample) -> list[str]:
     return targets
 
 
-def score(scorer: Pattern, answer: Answer, targets: list[str]) -> Score:
+def score(scorer: Pattern, answer: Given, targets: list[str]) -> Score:
     """1 where the expression is found, and its first group, if it has one, is a target."""
     import regex  # takes 10 ms, and few jobs have such a scorer
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring import choice, exact, includes, json_fields, numeric, pattern, tool_call
-from workbench.scoring.answer import Answer
+from workbench.scoring.given import Given
 from workbench.scoring.targets import CannotJudgeError
 
 
@@ -18,7 +18,7 @@ class Scorer(NamedTuple):
     """One way to score answers."""
 
     target_of: Callable[[Any, Sample], Any]
-    score: Callable[[Any, Answer, Any], Score]
+    score: Callable[[Any, Given, Any], Score]
     needs_text: bool = True
     """Whether an answer without text is left unscored."""
 
@@ -47,7 +47,7 @@ def score(table: ScorerTable, answer: str | None, sample: Sample, calls: Sequenc
     if scorer.needs_text and not text.strip():
         return Score(None, "no text to score")
     try:
-        return scorer.score(table, Answer(text, calls), scorer.target_of(table, sample))
+        return scorer.score(table, Given(text, calls), scorer.target_of(table, sample))
     except CannotJudgeError as error:
         return Score(None, str(error))
     except Exception as error:  # a crash in a scorer must not lose the answers it was given

@@ -6,7 +6,7 @@ import msgspec
 
 from workbench.job_file import CalledTool
 from workbench.records import Sample, Score
-from workbench.scoring.answer import Answer
+from workbench.scoring.given import Given
 from workbench.scoring.structure import as_object, same
 from workbench.scoring.targets import CannotJudgeError
 
@@ -29,7 +29,7 @@ def target_of(scorer: CalledTool, sample: Sample) -> WantedCall:
     return WantedCall(wanted["name"], arguments)
 
 
-def score(scorer: CalledTool, answer: Answer, wanted: WantedCall) -> Score:
+def score(scorer: CalledTool, answer: Given, wanted: WantedCall) -> Score:
     """1 where one of the calls made is the wanted one."""
     if not answer.calls:
         return Score(0.0, "no tool was called")

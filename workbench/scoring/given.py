@@ -6,7 +6,7 @@ from typing import NamedTuple
 from workbench.records import ToolCall
 
 
-class Answer(NamedTuple):
+class Given(NamedTuple):
     """One answer."""
 
     text: str
