@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,10 @@ import pytest
 
 from workbench.local_platform.config import Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
+
+for _number in (signal.SIGINT, signal.SIGHUP):  # `nohup pytest &` ignores them, and what a test starts would as well
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
 
 hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
 hypothesis.settings.load_profile("repeatable")

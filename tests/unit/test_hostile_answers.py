@@ -70,9 +70,9 @@ def test_a_long_answer_is_scored_in_a_moment(scorer: str) -> None:
     sample = Sample("1", "q", target=target, choices=CHOICES if "choice" in scorer else ())
     slow = {}
     for name, answer in ANSWERS.items():
-        began = time.process_time()  # what else the machine does is not the scorer's
+        began = time.thread_time()  # what else the machine does is not the scorer's
         score(table, answer, sample)
-        took_s = time.process_time() - began
+        took_s = time.thread_time() - began
         if took_s > SLOWEST_S:
             slow[name] = round(took_s, 1)
     assert not slow
@@ -81,10 +81,10 @@ def test_a_long_answer_is_scored_in_a_moment(scorer: str) -> None:
 def test_a_long_tool_call_is_scored_in_a_moment() -> None:
     sample = Sample("1", "q", target={"name": "f", "arguments": {"a": "b"}})
     for answer in ANSWERS.values():
-        began = time.process_time()  # what else the machine does is not the scorer's
+        began = time.thread_time()  # what else the machine does is not the scorer's
         for arguments in (answer, json.dumps({"a": answer})):
             score(CalledTool(), None, sample, [ToolCall("c", "f", arguments)])
-        assert time.process_time() - began < SLOWEST_S
+        assert time.thread_time() - began < SLOWEST_S
 
 
 @pytest.mark.parametrize(
