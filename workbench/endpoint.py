@@ -79,14 +79,14 @@ def find_endpoint(
     if base_url is not None:
         key_variable, where = _PAIRS[0][1], "--base-url"
     else:
-        where = variable if variable in environment.own else f"{environment.path}: {variable}"
+        where = variable if environment.own.get(variable) else f"{environment.path}: {variable}"
     key = environment.get(key_variable)
     if not key:
         raise KeyRejectedError(
             f"no API key: set {key_variable} in the environment or in .env (never as a flag, where others can see it)"
         )
     url = normalised_url(base_url or environment.get(variable), where)
-    if base_url is None and variable not in environment.own:
+    if base_url is None and not environment.own.get(variable):
         _check_owner(url, where, key_variable, environment)
     return Endpoint(url, _checked_key(key, key_variable), url, _proxy_for(url))
 
@@ -127,7 +127,8 @@ def _check_owner(url: str, where: str, key_variable: str, environment: Environme
     owner = environment.own.get(url_variable) or _USUAL.get(key_variable, "")
     if owner and urlsplit(owner).hostname != urlsplit(url).hostname:
         problem = f"the key in {key_variable} of the environment is for {owner}, not for {url}"
-        raise InputError(Fault(where, problem, f"--base-url {url} sends it there"))
+        way = f"--base-url {url}" if key_variable == _PAIRS[0][1] else f"{url_variable}={url} in the environment"
+        raise InputError(Fault(where, problem, f"{way} sends it there"))
 
 
 def _misspelt(environment: Environment) -> str:

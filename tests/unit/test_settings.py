@@ -127,6 +127,9 @@ def test_a_file_does_not_send_the_environments_key_to_another_host(tmp_path: Pat
     file = Environment(ours, {"OPENAI_BASE_URL": "http://theirs"}, tmp_path / ".env")
     with pytest.raises(InputError, match=r"is for https://api\.openai\.com, not for http://theirs"):
         find_endpoint(Settings(), file)
+    empty = Environment(ours | {"OPENAI_BASE_URL": ""}, {"OPENAI_BASE_URL": "http://theirs"}, tmp_path / ".env")
+    with pytest.raises(InputError, match="OPENAI_BASE_URL=http://theirs in the environment sends it there"):
+        find_endpoint(Settings(), empty)
     both = Environment(ours, {"OPENAI_BASE_URL": "http://theirs", "OPENAI_API_KEY": "sk-their-own-key"})
     with pytest.raises(InputError, match="not for http://theirs"):  # the environment's comes first
         find_endpoint(Settings(), both)
