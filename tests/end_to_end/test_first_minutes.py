@@ -48,6 +48,18 @@ def test_the_settings_of_init_work_once_filled_in(bench: Workbench, platform: Th
     assert len(mine.json("models", "--profile", "mine")) > 5
 
 
+def test_init_names_the_platform_that_is_configured_and_two_of_its_models(bench: Workbench) -> None:
+    done = bench("init", "mine")
+    assert done.stderr.endswith("cd mine && workbench lint jobs/first.toml && workbench run jobs/first.toml\n")
+    folder = bench.folder / "mine"
+    assert f"WORKBENCH_BASE_URL={bench.environment['WORKBENCH_BASE_URL']}\n" in (folder / ".env.example").read_text()
+    assert (folder / ".env.example").stat().st_mode & 0o777 == 0o600
+    ids = [model["id"] for model in bench.json("models")]
+    assert tomllib.loads((folder / "jobs" / "first.toml").read_text())["models"] == ids[:2]
+    bench.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:9"
+    assert "--local" in bench("init", "yours").stderr, "nothing answers there"
+
+
 def test_init_replaces_nothing(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("workbench.toml", "# mine\n")

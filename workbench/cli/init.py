@@ -5,10 +5,12 @@ import shlex
 from importlib import resources
 from pathlib import Path
 
+import anyio
 import click
 
 from workbench.cli.output import echo, say
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.session import Where, connected
 
 _FILES = {
     "jobs/first.toml": "first.toml",
@@ -19,13 +21,18 @@ _FILES = {
 }
 _PRIVATE = (".env.example",)
 _SCHEMA = "jobs/job.schema.json"
+_EXAMPLE_URL, _EXAMPLE_MODELS = "https://chat.example.org", '["Abacus Large [careful]", "Abacus Mini [fast]"]'
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
 def init(folder: Path) -> None:
-    """Create a job, a dataset and settings files in FOLDER; existing files are not changed."""
-    texts = starter_files()
+    """Create a job, a dataset and settings files in FOLDER; existing files are not changed.
+
+    Where a platform is configured already, they name it and two of its models.
+    """
+    account = anyio.run(_account)
+    texts = starter_files() if account is None else _for_account(starter_files(), *account)
     there = [name for name in texts if (folder / name).exists()]
     if there:
         raise InputError(
@@ -40,7 +47,25 @@ def init(folder: Path) -> None:
             path.chmod(0o600)  # a copy of it holds the key, and `cp` keeps the mode
         echo(str(path))
     go = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    say(f"next: {go}workbench lint jobs/first.toml --local && workbench run jobs/first.toml --local")
+    local = " --local" if account is None else ""
+    say(f"next: {go}workbench lint jobs/first.toml{local} && workbench run jobs/first.toml{local}")
+
+
+async def _account() -> tuple[str, list[str]] | None:
+    """The platform that is configured here, and the models that it lists; None where there is none to ask."""
+    try:
+        async with connected(Where(Path.cwd())) as session:
+            ids = [model.id for model in session.models if not model.preset]
+            return (session.endpoint.base_url, ids) if ids else None
+    except WorkbenchError:
+        return None
+
+
+def _for_account(texts: dict[str, str], base_url: str, ids: list[str]) -> dict[str, str]:
+    """The starter files for a platform: its URL in place of the example's, and two of its models."""
+    texts = {name: text.replace(_EXAMPLE_URL, base_url) for name, text in texts.items()}
+    job = "jobs/first.toml"
+    return texts | {job: texts[job].replace(_EXAMPLE_MODELS, json.dumps(ids[:2], ensure_ascii=False))}
 
 
 def starter_files() -> dict[str, str]:
