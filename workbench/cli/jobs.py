@@ -19,7 +19,7 @@ from workbench.cli.run_screen import print_findings
 from workbench.display import count, plural
 from workbench.endings import RunEnd, RunSummary, continuation
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
-from workbench.evaluation.run_figures import run_figures
+from workbench.evaluation.run_figures import run_findings
 from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
@@ -244,6 +244,6 @@ def _print_found(run: RunSummary) -> None:
     """Print what the run found; a ledger that cannot be read now changes nothing of how it ended."""
     try:
         with reading(Ledger(run.ledger), frugal=True) as reader:
-            print_findings(run_figures(reader, run.run_id))
+            print_findings(run_findings(reader, run.run_id))
     except (WorkbenchError, OSError) as error:
         say(f"note: the scores cannot be shown now ({error}); `workbench show {run.run_id}` shows them")

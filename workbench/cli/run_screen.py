@@ -4,7 +4,7 @@ from collections import Counter
 
 from workbench.cli.output import echo, print_table
 from workbench.evaluation.attention import told_apart
-from workbench.evaluation.run_figures import RunFigures
+from workbench.evaluation.run_figures import RunFindings
 from workbench.policy import POLICIES
 from workbench.records import Outcome
 from workbench.stats.intervals import CONFIDENCE
@@ -12,25 +12,25 @@ from workbench.stats.intervals import CONFIDENCE
 _MOST_SHOWN = 5
 
 
-def print_findings(figures: RunFigures) -> None:
+def print_findings(found: RunFindings) -> None:
     """Print what a run found, after its numbers."""
-    if figures.provenance.narrowed:
-        echo(f"narrowed to {figures.provenance.narrowed}")
-    _print_scores(figures)
-    _print_substitutes(figures)
-    _print_failures(figures)
-    if figures.provenance.simulated:
+    if found.provenance.narrowed:
+        echo(f"narrowed to {found.provenance.narrowed}")
+    _print_scores(found)
+    _print_substitutes(found)
+    _print_failures(found)
+    if found.provenance.simulated:
         echo("simulated: no real model answered")
 
 
-def _print_scores(figures: RunFigures) -> None:
-    if not figures.scores:
+def _print_scores(found: RunFindings) -> None:
+    if not found.scores:
         return
     rows = [
         row
         | {"mean": _rounded(row["mean"])}
         | ({"low": _rounded(interval.low), "high": _rounded(interval.high)} if interval else {})
-        for row, interval in figures.scores
+        for row, interval in found.scores
     ]
     columns = {"mean": "score", "low": f"{CONFIDENCE:.0%} from", "high": "to", "samples": "n", "unscored": "unscored"}
     echo()
@@ -42,17 +42,17 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _print_substitutes(figures: RunFigures) -> None:
-    others = told_apart(figures.tables["run_served"])
+def _print_substitutes(found: RunFindings) -> None:
+    others = told_apart(found.tables["run_served"])
     for row in others[:_MOST_SHOWN]:
         echo(f"{row['requested_model']} was answered by {row['served_model']}: {row['answers']} answers")
     if len(others) > _MOST_SHOWN:
         echo(f"{sum(row['answers'] for row in others[_MOST_SHOWN:])} more answers came from another model")
 
 
-def _print_failures(figures: RunFigures) -> None:
+def _print_failures(found: RunFindings) -> None:
     faults: dict[str, Counter[str]] = {}
-    for row in figures.tables["run_outcomes"]:
+    for row in found.tables["run_outcomes"]:
         if not row["accepted"]:
             faults.setdefault(POLICIES[Outcome(row["outcome"])].fault, Counter())[row["outcome"]] += row["calls"]
     for fault, outcomes in sorted(faults.items(), key=lambda item: -item[1].total()):

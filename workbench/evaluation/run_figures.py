@@ -1,5 +1,7 @@
 """The figures of one run, each the result of a named query; intervals are computed from those."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from workbench.endings import RunStatus, RunSummary, TokenSums
@@ -11,18 +13,24 @@ from workbench.stats.intervals import Interval, mean_interval
 
 LAST = "last"
 """The newest run, where the id of one is asked for."""
-ROUTE_FIGURES = ("run_outcomes", "run_items_by_model", "run_tokens", "run_served", "run_latency")
+FINDING_FIGURES = ("run_outcomes", "run_served")
+ROUTE_FIGURES = (*FINDING_FIGURES, "run_items_by_model", "run_tokens", "run_latency")
 
 
-class RunFigures(msgspec.Struct, frozen=True):
-    """Everything that a page or a command shows about a run, query by query."""
+class RunFindings(msgspec.Struct, frozen=True):
+    """What a run prints when it ends."""
 
-    numbers: RunNumbers
     provenance: Provenance
     tables: dict[str, list[Row]]
-    """By query name; see `ROUTE_FIGURES`."""
+    """By query name; see `FINDING_FIGURES`."""
     scores: list[tuple[Row, Interval | None]]
     """`run_scores` rows with the interval of the mean; None where nothing is scored."""
+
+
+class RunFigures(RunFindings, frozen=True):
+    """Everything that a page or a command shows about a run, query by query; its `tables` are all of `ROUTE_FIGURES`."""
+
+    numbers: RunNumbers
     shared_scores: list[tuple[Row, Interval]]
     """`run_shared_scores` rows with the interval of the mean: only these means compare."""
 
@@ -60,8 +68,8 @@ def running_now(reader: Reader, ledger: Ledger) -> frozenset[str]:
     return frozenset(str(row["last_run_id"]) for row in newest if ledger.is_running(row["job"]))
 
 
-def run_figures(reader: Reader, run_id: str) -> RunFigures:
-    """Ask every query of a run's figures.
+def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FIGURES) -> RunFindings:
+    """Ask what a run prints when it ends, and no more: it is part of every run's time.
 
     Raises:
         InputError: There is no such run.
@@ -74,9 +82,18 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         (row, mean_interval(values[row["model"], row["scorer"]]) if row["scored"] else None)
         for row in reader.rows("run_scores", run_id=run_id)
     ]
+    return RunFindings(provenance, {name: reader.rows(name, run_id=run_id) for name in tables}, scores)
+
+
+def run_figures(reader: Reader, run_id: str) -> RunFigures:
+    """Ask every query of a run's figures.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    found = run_findings(reader, run_id, ROUTE_FIGURES)
     shared = [(row, mean_interval(row["values"])) for row in reader.rows("run_shared_scores", run_id=run_id)]
-    tables = {name: reader.rows(name, run_id=run_id) for name in ROUTE_FIGURES}
-    return RunFigures(reader.only(RunNumbers, run_id=run_id), provenance, tables, scores, shared)
+    return RunFigures(found.provenance, found.tables, found.scores, reader.only(RunNumbers, run_id=run_id), shared)
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
