@@ -41,7 +41,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     occasion: str | None = None
     """Which occasion this is, for a job that asks again on each."""
     check: Callable[[], None] | None = None
-    """Called once nobody else can run the job and before anything is sent; what it raises ends the run."""
+    """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False

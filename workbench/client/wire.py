@@ -40,7 +40,7 @@ def decode(body: bytes) -> Any:
 def _repaired(body: bytes) -> bytes:
     r"""Repair almost valid JSON: an answer that was paid for is not discarded for one odd character.
 
-    Half of a surrogate pair (`\ud83d`) is legal and seen where answers are cut; bytes that are no UTF-8, control
+    Half of a surrogate pair (`\ud83d`) is legal and seen where answers are cut; bytes that are not UTF-8, control
     characters, NaN and infinite numbers are not. The standard library reads them; text becomes the sign for an unreadable
     character, a number null.
     """

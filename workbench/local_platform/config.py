@@ -181,7 +181,7 @@ def load_config(path: Path | None = None) -> PlatformConfig:
     """Read a platform configuration, or the built-in catalogue when no path is given.
 
     Raises:
-        ConfigError: The file is missing, is no TOML, or has unknown or mistyped keys.
+        ConfigError: The file is missing, is not valid TOML, or has unknown or mistyped keys.
     """
     source = str(path or "the built-in catalogue")
     try:

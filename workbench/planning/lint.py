@@ -72,7 +72,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     most, left = job.budget.requests, len(plan) - plan.reused
     if most is not None and most < left:
         found.append(Finding(job.where("budget", "requests"), f"the run stops after {most} of {left} requests"))
-    for glob in plan.unmatched_ids:
+    for glob in sorted(plan.unmatched_ids):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))
     return found
 

@@ -32,7 +32,6 @@ class Progress:
         self._limit = limit
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
         self._bar = _bar(tally.planned - tally.reused) if shown else None
-        self._retrying = self._cancelled = 0
         self._draw()
 
     def ended(self, number: int, ended: AttemptEnd) -> None:
@@ -45,11 +44,7 @@ class Progress:
         while self._waiting and self._waiting[0][0] <= durable:
             _, ended = self._waiting.popleft()
             counted += 1
-            self._retrying += ended.will_go_on - (ended.attempt > 1)
-            if ended.record.attempt.outcome is Outcome.CANCELLED:
-                self._cancelled += 1
-            else:
-                through += not ended.will_go_on
+            through += not ended.will_go_on and ended.record.attempt.outcome is not Outcome.CANCELLED
             self._tally.count(ended)
         if counted and self._bar is not None:
             with self._on_screen():
@@ -78,8 +73,11 @@ class Progress:
     def _draw(self) -> None:
         if self._bar is None:
             return
-        failed = self._tally.failed - self._retrying
-        counts = {"failed": failed, "to retry": self._retrying, "cancelled": self._cancelled}
+        tally = self._tally
+        counts = {
+            "failed": tally.failed - tally.waiting, "to retry": tally.waiting,
+            "cancelled": tally.outcomes[Outcome.CANCELLED],
+        }  # fmt: skip
         told = [f"{count(number)} {name}" for name, number in counts.items() if number]
         told += [f"{self.in_flight}/{self._limit} in flight", f"{count(self._tally.total_tokens or 0)} tokens"]
         self._bar.set_postfix_str(", ".join(told), refresh=False)
