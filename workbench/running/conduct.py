@@ -24,7 +24,7 @@ from workbench.running.signals import Interrupts, caught
 from workbench.running.tally import Tally
 from workbench.running.work import Work
 
-INGEST_EVERY_CALLS = 7_000
+INGEST_EVERY_CALLS = 5_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
 _ITEMS_A_FRAME = 1000
@@ -154,7 +154,7 @@ class Conductor:
         loop = asyncio.get_running_loop()
 
         def tell(durable: int) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the count with it
                 loop.call_soon_threadsafe(progress.acknowledge, durable)
 
         self._journal.sync_in_background(tell)
