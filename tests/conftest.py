@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-browser", action="store_true", help="fail where there is no Chromium, instead of skipping"
     )
+    parser.addoption("--write-messages", action="store_true", help="write tests/messages.txt again, with -n 0")
 
 
 COMMAND = Path(sys.executable).with_name("workbench")

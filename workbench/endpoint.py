@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from workbench.environment import Environment
-from workbench.errors import Fault, InputError, KeyRejectedError, nearest
+from workbench.errors import Fault, InputError, KeyRejectedError, nearest, why_unreadable
 from workbench.records import LOCAL
 from workbench.settings import FILE_NAME, Settings
 
@@ -103,7 +103,8 @@ def _of_profile(name: str, settings: Settings, environment: Environment, *, aske
         try:
             key, source = Path(chosen.key_file).expanduser().read_text("utf-8"), chosen.key_file
         except (OSError, ValueError) as error:
-            raise KeyRejectedError(f"the key file of profile {name!r} cannot be read: {error}") from error
+            reason = why_unreadable(error)
+            raise KeyRejectedError(f"the key file of profile {name!r} cannot be read: {reason}") from error
     else:
         key, source = environment.get(variable), variable
         if not key:
@@ -119,7 +120,7 @@ def _check_owner(url: str, where: str, key_variable: str, environment: Environme
     """Refuse to send the environment's key for one host to another one that a file names.
 
     Raises:
-        InputError: The file may be somebody else's, and nobody was asked.
+        InputError: The file may come from somebody else, and the user was not asked.
     """
     if not environment.own.get(key_variable):
         return

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_api_key_acts_with_its_accounts_permissions(caller: Caller) -> None:
         assert "staff only" in staff.models()
         assert staff.ask("staff only").status_code == 200
     assert "staff only" not in caller.models()
-    assert caller.ask("staff only").json() == {"detail": "Model not found"}
+    assert caller.ask("staff only").json()["detail"] == "Model not found"
 
 
 def test_model_visibility_is_per_account(caller: Caller) -> None:
@@ -83,7 +84,48 @@ def test_model_ids_contain_spaces_and_brackets(caller: Caller) -> None:
     """Resources, Model: id."""
     assert caller.ask("Plain [one] route").json()["model"] == "Plain [one] route"
     for other in ("plain [one] route", "Plain [one] route ", "Plain"):
-        assert caller.ask(other).status_code == 400
+        assert caller.ask(other).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"messages": None}, "messages is required: a list of objects with role and content"),
+        ({"messages": "hello"}, "messages: expected a list, found the text 'hello'"),
+        ({"messages": ["hello"]}, "messages[0]: expected an object with role and content, found the text 'hello'"),
+        ({"messages": [{"content": "a"}]}, "messages[0].role: expected a text such as 'user', found null"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content is required in a message of the role 'user'"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content: expected a text or a list of parts, found 5"),
+        ({"messages": [{"role": "user", "content": ["a"]}]}, "messages[0].content[0]: expected a part, an object with its type, found the text 'a'"),
+        ({"tools": {}}, "tools: expected a list, found an object"),
+        ({"tool_choice": "required"}, "tool_choice: 'required' needs tools to choose from"),
+        ({"tool_choice": "sometimes"}, "tool_choice: expected auto, none, required or"),
+        ({"tool_choice": {"type": "function"}, "tools": [TOOL]}, "tool_choice: expected auto, none, required or"),
+        ({"tool_choice": FORCED}, "tool_choice: the request supplies no tool 'get_weather' (its tools: none)"),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}, "tools": [TOOL]}, "supplies no tool 'f' (its tools: get_weather)"),
+    ],
+)  # fmt: skip
+def test_a_request_is_refused_where_the_document_asks_for_more(
+    caller: Caller, fields: dict[str, Any], fault: str
+) -> None:
+    """Resources, Chat completion request: messages, tool_choice."""
+    reply = caller.ask("plain" if "plain" in caller.models() else "echo", **fields)
+    assert reply.status_code == 400
+    assert fault in reply.json()["detail"]
+    assert reply.json()["error"]["code"] == "invalid_request"
+
+
+def test_messages_may_be_parts_and_an_answer_of_tool_calls_has_no_content(caller: Caller) -> None:
+    """Resources, Chat completion request: messages; as OpenAI's API has them."""
+    called = {
+        "role": "assistant",
+        "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    }
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "What is 40 + 2?"}]},
+        called | {"content": None}, called, {"role": "tool", "tool_call_id": "1", "content": "42"},
+    ]  # fmt: skip
+    assert caller.ask("echo", messages=messages).status_code == 200
 
 
 def test_model_tool_capability_is_per_route(caller: Caller) -> None:

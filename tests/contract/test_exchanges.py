@@ -113,7 +113,7 @@ def test_tools_are_called_by_choice_when_the_prompt_asks_for_one(platform: Threa
 
 
 def test_a_fallback_answers_for_a_route_that_is_down_and_is_named(platform: ThreadedServer) -> None:
-    assert ask(platform, "Abacus Classic")["model"] == "lab/abacus-mini"
+    assert ask(platform, "Abacus Classic")["model"] == "Abacus Mini [fast]"
 
 
 def test_a_preset_applies_its_prompt_and_names_its_base(platform: ThreadedServer) -> None:
@@ -170,7 +170,7 @@ def test_a_preset_on_a_route_the_account_does_not_see_is_not_usable() -> None:
         response = sent(
             server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "p", "messages": []}}
         )
-    assert response.json() == {"detail": "Model not found"}
+    assert response.json()["detail"] == "Model not found"
 
 
 def test_no_row_of_any_dataset_stands_in_the_source() -> None:

@@ -1,7 +1,9 @@
 """The official SDK as a caller that knows nothing of us."""
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openai
@@ -97,18 +99,44 @@ def test_reasoning(client: openai.OpenAI) -> None:
     ("model", "error"),
     [
         ("down", openai.InternalServerError), ("locked", openai.AuthenticationError), ("busy", openai.RateLimitError),
-        ("nothing", openai.BadRequestError), ("hangs", openai.APIStatusError),
+        ("nothing", openai.NotFoundError), ("hangs", openai.InternalServerError),
     ],
 )  # fmt: skip
-def test_error_classes(client: openai.OpenAI, model: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
+def test_error_classes(client: openai.OpenAI, model: str, error: type[openai.APIStatusError]) -> None:
+    with pytest.raises(error) as caught:
         client.chat.completions.create(model=model, messages=ASK)
+    assert isinstance(caught.value.body, dict)
+    assert caught.value.body["message"] in str(caught.value)
+    assert caught.value.code == caught.value.body["code"]
+
+
+def test_an_exhausted_allowance_is_what_it_is_at_openai_and_not_asked_for_again() -> None:
+    with ThreadedServer(platform_of({"id": "m"}, allowance={"units": 0})) as server:
+        with openai.OpenAI(api_key=server.key, base_url=f"{server.base_url}/api") as client:
+            with pytest.raises(openai.RateLimitError, match="Your allowance is used up") as caught:
+                client.chat.completions.create(model="m", messages=ASK)
+        assert (caught.value.code, caught.value.type) == ("insufficient_quota", "insufficient_quota")
+        assert server.platform.statistics.requests.total() == 1
+
+
+def test_a_full_platform_is_a_rate_limit() -> None:
+    slow = platform_of({"id": "m", "faults": [{"kind": "hang"}]}, limits={"in_flight": 1})
+    with ThreadedServer(slow) as server, ThreadPoolExecutor(1) as pool:
+        with openai.OpenAI(api_key=server.key, base_url=f"{server.base_url}/api", max_retries=0, timeout=2) as client:
+            first = pool.submit(client.chat.completions.create, model="m", messages=ASK)
+            while not server.platform.statistics.in_flight:
+                time.sleep(0.01)
+            with pytest.raises(openai.RateLimitError, match="every slot of the platform is taken"):
+                client.chat.completions.create(model="m", messages=ASK)
+            with pytest.raises(openai.APITimeoutError):
+                first.result()
 
 
 def test_a_key_that_is_not_accepted(server: ThreadedServer) -> None:
     with openai.OpenAI(api_key="sk-no", base_url=f"{server.base_url}/api", max_retries=0) as client:
-        with pytest.raises(openai.AuthenticationError):
+        with pytest.raises(openai.AuthenticationError, match=r"The API key is not valid or was revoked\.") as caught:
             client.models.list()
+        assert caught.value.code == "invalid_api_key"
 
 
 def test_a_broken_stream_is_an_error(client: openai.OpenAI) -> None:

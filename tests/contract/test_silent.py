@@ -39,7 +39,7 @@ def test_every_switch_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize(
-    ("style", "status", "kind"), [("error", 502, "error"), ("detail", 502, "detail"), ("detail_400", 400, "detail")]
+    ("style", "status", "kind"), [("gateway", 502, "error"), ("detail", 502, "detail"), ("detail_400", 400, "detail")]
 )
 def test_error_style(style: str, status: int, kind: str) -> None:
     with platform(errors=style) as server, Caller(server) as caller:
@@ -48,13 +48,42 @@ def test_error_style(style: str, status: int, kind: str) -> None:
             assert reply.status_code == status
             assert list(reply.json()) == [kind]
             assert "litellm.BadGatewayError" in reply.text
-        assert list(caller.ask("nothing").json()) == ["detail"], "the platform's own refusals stay as they are"
+        assert list(caller.ask("nothing").json()) == ["detail", "error"], "the platform's own refusals stay as they are"
+
+
+def test_errors_in_our_words() -> None:
+    with platform(errors="error") as server, Caller(server) as caller:
+        found = {model: caller.ask(model).json()["error"] for model in ("down", "locked", "hangs", "breaks")}
+    assert {model: (error["type"], error["code"]) for model, error in found.items()} == {
+        "down": ("server_error", "route_down"),
+        "locked": ("authentication_error", "route_unauthorised"),
+        "hangs": ("timeout_error", "route_timeout"),
+        "breaks": ("server_error", "route_down"),
+    }
+    assert found["down"]["message"] == "the model server is down (route 'down')"
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_status_of_an_unknown_model(status: int) -> None:
+    with platform(unknown_model_status=status) as server, Caller(server) as caller:
+        reply = caller.ask("nothing")
+        assert (reply.status_code, reply.json()["detail"]) == (status, "Model not found")
+        assert reply.json()["error"]["code"] == "model_not_found"
 
 
 def test_error_style_null() -> None:
     with platform(errors="null_200") as server, Caller(server) as caller:
         reply = caller.ask("down")
     assert (reply.status_code, reply.text) == (200, "null")
+
+
+@pytest.mark.parametrize(("requests", "status"), [("checked", 400), ("passed", 200)])
+def test_requests_are_checked_or_passed_on(requests: str, status: int) -> None:
+    with platform(requests=requests) as server, Caller(server) as caller:
+        assert caller.ask("echo", messages=None).status_code == status
+        assert caller.ask("echo", messages=[{"role": "someone"}]).status_code == status
+        assert caller.ask("echo", tool_choice=FORCED).status_code == status
+        assert caller.ask("echo", messages="hello").status_code == 400
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
@@ -74,7 +103,7 @@ def test_status_of_the_time_limit(status: int) -> None:
 def test_the_time_limit_is_of_an_attempt_or_of_all(per: str, limit_s: float) -> None:
     with platform(time_limit_per=per) as server, Caller(server) as caller:
         begin = time.monotonic()
-        assert caller.ask("hangs").status_code == 408
+        assert caller.ask("hangs").status_code == 504
         assert limit_s * 0.95 < (time.monotonic() - begin) * 400 < limit_s * 1.6
 
 
@@ -182,21 +211,21 @@ def test_an_exhausted_allowance_is_refused() -> None:
     with exhausted_platform(exhausted="refuse", exhausted_status=402, exhausted_detail="No more.") as server:
         with Caller(server) as caller:
             reply = caller.ask("plain")
-        assert (reply.status_code, reply.json()) == (402, {"detail": "No more."})
+        assert (reply.status_code, reply.json()["detail"]) == (402, "No more.")
         assert not server.platform.statistics.tokens_reported()
 
 
 def test_an_exhausted_allowance_falls_back() -> None:
     with exhausted_platform(exhausted="fallback") as server, Caller(server) as caller:
-        assert caller.ask("rescued").json()["model"] == "lab/plain"
+        assert caller.ask("rescued").json()["model"] == "plain"
         assert server.platform.statistics.as_object()["routes"].keys() == {"plain"}
-        assert caller.ask("plain").status_code == 400, "it has no fallback"
+        assert caller.ask("plain").status_code == 429, "it has no fallback"
 
 
 def test_an_exhausted_allowance_goes_silent() -> None:
     with exhausted_platform(exhausted="silent") as server, Caller(server) as caller:
         begin = time.monotonic()
-        assert caller.ask("plain").status_code == 408
+        assert caller.ask("plain").status_code == 504
         assert (time.monotonic() - begin) * 400 > 115
 
 
@@ -257,8 +286,8 @@ def test_a_stream_that_breaks(choice: str, last: list[str]) -> None:
 
 def test_unknown_paths() -> None:
     with platform(unknown_path="404") as server, Caller(server) as caller:
-        assert caller.http.get("/api/nothing").json() == {"detail": "Not Found"}
-        assert caller.http.get("/api/chat/completions").json() == {"detail": "Method Not Allowed"}
+        assert caller.http.get("/api/nothing").json()["detail"] == "Not Found"
+        assert caller.http.get("/api/chat/completions").json()["detail"] == "Method Not Allowed"
     with platform(unknown_path="page") as server, Caller(server) as caller:
         assert caller.http.get("/models").headers["content-type"].startswith("text/html")
         assert caller.http.get("/models").status_code == 200

@@ -198,5 +198,5 @@ def test_a_route_that_hangs_is_waited_out_and_the_plan_said_how_long(
         assert result["outcomes"] == {"gateway_timeout": 2}
         assert server.platform.statistics.requests["m"] == 2
         for call in bench.lines("show", result["run_id"], "--calls"):
-            assert call["http_status"] == 408
+            assert call["http_status"] == 504
             assert 3 * limit_s <= call["latency_ms"] / 1000 < model["timeout_s"]

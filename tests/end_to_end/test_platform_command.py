@@ -107,7 +107,7 @@ def test_a_draw_made_elsewhere_counts_at_once(desk: Workbench) -> None:
         body = {"model": "slow [one]", "messages": [], "max_tokens": 5}
         assert http.post("/api/chat/completions", json=body).status_code == 200
         desk("platform", "draws", "add", "lab", "100")
-        assert http.post("/api/chat/completions", json=body).json() == {"detail": "Your allowance is used up."}
+        assert http.post("/api/chat/completions", json=body).json()["detail"] == "Your allowance is used up."
     stopped(server)
 
 
@@ -160,7 +160,7 @@ def test_the_access_log_tells_of_requests_and_of_no_key_or_prompt(desk: Workbenc
     told = stopped(server)
     lines: list[dict[str, Any]] = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
     assert [(line["status"], line["account"], line["model"]) for line in lines] == [
-        (200, "lab", "slow [one]"), (400, "lab", None), (401, None, None),
+        (200, "lab", "slow [one]"), (404, "lab", None), (401, None, None),
     ]  # fmt: skip
     assert lines[0]["request_id"] == reply.headers["x-request-id"]
     for hidden in (key, "secret", "sk-wrong-one", "in-the-address"):
@@ -204,11 +204,11 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("retries = 2", "retires = 2", "platform.toml:44: limits.retires: unknown key (did you mean 'retries'?)"),
+        ("retries = 2", "retires = 2", "platform.toml:45: limits.retires: unknown key (did you mean 'retries'?)"),
         (
             'fallback = "Rehearsal"',
             'fallback = "Rehearsel"',
-            "platform.toml:19: routes[0].fallback: 'Rehearsel' is not a known other route (did you mean 'Rehearsal'?)",
+            "platform.toml:20: routes[0].fallback: 'Rehearsel' is not a known other route (did you mean 'Rehearsal'?)",
         ),
         ('skill = "arithmetic"', 'skill = "arithmetics"', "did you mean 'arithmetic'?"),
         ('name = "ben"', 'name = "ada"', "platform.toml:11: accounts[1].name: 'ada' is given twice"),
@@ -217,7 +217,7 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         ('errors = "error"', 'errors = "eror"', "silent.errors: expected one of"),
         ('base_url = "http://127.0.0.1:11434/v1"', "", "routes[0].skill: give either skill"),
         ("[limits]", "[limits", "not valid TOML"),
-        ("units = 1_000_000", "units = nan", "platform.toml:47: allowance.units: Expected float"),
+        ("units = 1_000_000", "units = nan", "platform.toml:48: allowance.units: expected a finite number, found nan"),
         (
             'statistics_for = ["ada"]',
             'statistics_for = ["adda"]',
@@ -261,6 +261,21 @@ def test_faults_of_a_configuration_are_named_by_line(desk: Workbench, old: str, 
     desk.write("platform.toml", example.replace(old, new))
     said = desk("platform", "serve", "--ephemeral", code=2).stderr
     assert expected in said
+
+
+def test_all_faults_of_a_configuration_come_at_once(desk: Workbench) -> None:
+    text = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
+    for old, new in (
+        ("retries = 2", "retires = 2"),
+        ('name = "ben"', 'name = "ada"'),
+        ('skill = "arithmetic"', 'skil = "arithmetic"'),
+        ('fallback = "Rehearsal"', 'fallback = "Rehearsel"'),
+    ):
+        text = text.replace(old, new)
+    desk.write("platform.toml", text)
+    said = desk("platform", "serve", "--ephemeral", code=2).stderr.splitlines()
+    places = ["accounts[1].name", "routes[0].fallback", "routes[1].skil", "limits.retires"]
+    assert [line.split(": ")[2] for line in said] == places, "a misspelt key is not also said to be missing"
 
 
 def test_a_missing_secret_is_told_at_the_start(desk: Workbench) -> None:

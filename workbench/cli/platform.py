@@ -12,14 +12,15 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.cli.platform_files import CONFIG, explained, given_files, load, open_state, with_files
+from workbench.cli.platform_files import CONFIG, explained, given_files, known_account, load, open_state, with_files
 from workbench.cli.platform_state import draws, keys
 from workbench.environment import read_environment
 from workbench.errors import Fault, InputError
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.app import Platform
-from workbench.local_platform.config import ConfigError, PlatformConfig
+from workbench.local_platform.calls import Catalogue
+from workbench.local_platform.config import ConfigError, PlatformConfig, Preset, Route
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
 from workbench.local_platform.state import State, new_key
@@ -122,6 +123,36 @@ def accounts(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
     else:
         print_table(rows, {name: name.replace("_", " ") for name in rows[0]})
     _note_strangers(loaded, living)
+
+
+@platform.command()
+@click.argument("account", required=False)
+@with_files
+@options.as_json
+@click.pass_context
+def models(ctx: click.Context, /, account: str | None, as_json: bool, **_: Any) -> None:
+    """List the models and who sees them; with ACCOUNT, those that it sees, as `GET /api/models` would."""
+    files = given_files(ctx)
+    loaded = load(files)
+    shown: tuple[list[Route], list[Preset]] = ([*loaded.routes], [*loaded.presets])
+    if account is not None:
+        shown = Catalogue(loaded).visible(known_account(files, account))
+    rows: list[dict[str, Any]] = [_row(route, "simulated" if route.skill else "model server") for route in shown[0]]
+    rows += [_row(preset, f"preset of {preset.base}") for preset in shown[1]]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        listed = [row | {"visible_to": _seen_by(row["visible_to"])} for row in rows]
+        print_table(listed, {name: name.replace("_", " ") for name in rows[0]}, whole="id")
+
+
+def _seen_by(accounts: tuple[str, ...] | None) -> str:
+    return "everybody" if accounts is None else ", ".join(accounts) or "no account"
+
+
+def _row(model: Route | Preset, kind: str) -> dict[str, Any]:
+    fallback = model.fallback if isinstance(model, Route) else None
+    return {"id": model.id, "kind": kind, "fallback": fallback, "visible_to": model.visible_to}
 
 
 def _plain(units: float | None) -> float | int | None:

@@ -9,6 +9,7 @@ import msgspec
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
+from workbench.display import plural
 
 _MOST_TOKENS = 10**15
 _DRAW_COLUMNS = ("id", "at", "account", "route", "settled", "total_tokens", "estimated_tokens", "note")
@@ -123,15 +124,46 @@ def remove(ctx: click.Context, /, draw_id: int, **_: Any) -> None:
         state.remove_draw(draw_id)
 
 
+@draws.command()
+@click.argument("draw_id", type=click.IntRange(1, 2**62))
+@click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
+@click.option("--reason", required=True, help="Where the number is from; kept with the draw.")
+@with_files
+@click.pass_context
+def settle(ctx: click.Context, /, draw_id: int, tokens: int, reason: str, **_: Any) -> None:
+    """Settle the draw DRAW_ID, whose usage was not reported, at TOKENS."""
+    _settle(ctx, draw_id, tokens, reason)
+
+
+@draws.command()
+@click.argument("draw_id", type=click.IntRange(1, 2**62))
+@click.option("--reason", required=True, help="How it is known that it used nothing; kept with the draw.")
+@with_files
+@click.pass_context
+def release(ctx: click.Context, /, draw_id: int, reason: str, **_: Any) -> None:
+    """Settle the draw DRAW_ID, whose usage was not reported, at no tokens."""
+    _settle(ctx, draw_id, 0, reason)
+
+
+def _settle(ctx: click.Context, draw_id: int, tokens: int, reason: str) -> None:
+    if not reason.strip():
+        raise click.UsageError("--reason is empty")
+    state = open_state(given_files(ctx))
+    with explained():
+        state.settle_by_hand(draw_id, tokens, reason)
+    say(f"draw {draw_id} is settled at {plural(tokens, 'token')}: {reason}")
+
+
 def _list_keys(ctx: click.Context) -> None:
     state = open_state(given_files(ctx))
     with explained():
         found = state.keys()
     rows = [
-        msgspec.structs.asdict(key) | {"created_at": _time(key.created_at), "revoked_at": _time(key.revoked_at)}
+        msgspec.structs.asdict(key)
+        | {name: _time(getattr(key, name)) for name in ("created_at", "last_used_at", "revoked_at")}
         for key in found
     ]
-    _print(rows, _as_json(ctx), ("id", "account", "created_at", "revoked_at"))
+    _print(rows, _as_json(ctx), ("id", "account", "created_at", "last_used_at", "revoked_at"))
 
 
 def _show_key(ctx: click.Context, key: str) -> None:

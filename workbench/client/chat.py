@@ -227,7 +227,7 @@ def retry_after_s(headers: dict[str, str]) -> float | None:
         moment = _http_date(value)
         if moment is None:
             return None
-        answered_at = _http_date(headers.get("date", "")) or datetime.now(UTC)  # by the clock that set the date
+        answered_at = _http_date(headers.get("date", "")) or datetime.now(UTC)  # on the clock that set the date
         seconds = (moment - answered_at).total_seconds()
     return min(seconds, _LONGEST_RETRY_AFTER_S) if 0 <= seconds < float("inf") else None
 

@@ -61,7 +61,10 @@ class AllowanceSignature:
 # Words of the gateway and the platform that decide by themselves, whatever the status; the first match wins.
 _TEXTS = (
     (re.compile(r"Server Connection Error|Model '' was not found"), Outcome.GATEWAY_UNREACHABLE),
-    (re.compile(r"all_deployments_in_cooldown|No deployments available|in cooldown"), Outcome.ROUTE_COOLING),
+    (
+        re.compile(r"all_deployments_in_cooldown|No deployments available|in cooldown|cooling down"),
+        Outcome.ROUTE_COOLING,
+    ),
     (re.compile(r"Missing credentials"), Outcome.ROUTE_UNAUTHORISED),
     (
         re.compile(r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)"),

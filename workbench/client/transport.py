@@ -297,7 +297,7 @@ class Http:
 
     def _count_reuse(self, progress: Sending, *, lost: bool) -> None:
         """Stop keeping connections to a server that closes them after each reply without saying so: a request that meets
-        the closing is lost, and nobody can tell whether it was read.
+        the closing is lost, and no one can tell whether it was read.
         """
         self._reused += progress.reused
         self._lost_on_reuse += progress.reused and lost

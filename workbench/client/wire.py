@@ -126,14 +126,14 @@ def error_text_from(value: Any) -> tuple[str, str]:
     """
     if isinstance(value, dict):
         error, detail = value.get("error"), value.get("detail")
+        if isinstance(detail, str):  # first: an `error` beside it says the same to other clients
+            return "detail", detail
+        if detail is not None:
+            return "validation", msgspec.json.encode(detail).decode()
         if isinstance(error, dict):
             return "error", f"{error.get('type') or ''} {error.get('message') or ''}".strip()
         if isinstance(error, str):
             return "error", error
-        if isinstance(detail, str):
-            return "detail", detail
-        if detail is not None:
-            return "validation", msgspec.json.encode(detail).decode()
     return "other", ""
 
 

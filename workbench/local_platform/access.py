@@ -8,6 +8,10 @@ from typing import TextIO
 
 import msgspec
 
+from workbench.local_platform.calls import Course
+
+_SHOWN_CHARS = 200
+
 
 @dataclass
 class Access:
@@ -24,7 +28,8 @@ class Access:
     """Which route answered."""
     streamed: bool = False
     error: str | None = None
-    """A stream that broke off, or a fault of the platform's own."""
+    """Why there is no answer, or not all of one; in the words of the model server where it has some."""
+    course: Course = field(default_factory=Course)
     began_s: float = field(default_factory=time.perf_counter)
 
 
@@ -44,12 +49,15 @@ class AccessLog:
             "at": datetime.now(UTC),
             "request_id": access.request_id,
             "method": access.method,
-            "path": access.path[:200],
+            "path": access.path[:_SHOWN_CHARS],
             "status": access.status,
             "account": access.account,
             "model": access.model,
             "route": access.route,
             "streamed": access.streamed,
+            "attempts": access.course.attempts,
+            "tokens": access.course.tokens,
+            "fallback_because": access.course.failure and access.course.failure[:_SHOWN_CHARS],
             "error": access.error,
             "duration_ms": round((time.perf_counter() - access.began_s) * 1000, 2),
         }

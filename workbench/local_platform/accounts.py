@@ -11,6 +11,7 @@ from workbench.local_platform.state import State, StateBusyError, StateError, ha
 
 Change = Callable[[State], None]
 _PATIENCE_S, _RETRY_S = 5.0, 0.02
+_USED_EVERY_S = 60.0
 _REREAD_SHARE = 20
 """Sums over a window are recomputed at most for a twentieth of the time."""
 
@@ -33,6 +34,7 @@ class Accounts:
             for account in config.accounts
         }
         self._own_keys = {hashed(key): account for key, account in keys.items()}
+        self._used_at: dict[bytes, float] = {}
         self._version = (-1, -1)
         self._keys: dict[bytes, str] = {}
         self._window = -1
@@ -44,8 +46,19 @@ class Accounts:
     def owner_of(self, key: str) -> str | None:
         """The account that a key belongs to; None when it is not accepted."""
         self._refresh()
-        account = self._keys.get(hashed(key))  # the time of a look-up by hash tells nothing of the key
-        return account if account in self._names else None
+        digest = hashed(key)
+        account = self._keys.get(digest)  # the time of a look-up by hash tells nothing of the key
+        if account not in self._names:
+            return None
+        self._note_use(digest)
+        return account
+
+    def _note_use(self, key: bytes) -> None:
+        """Write down that a stored key was used, at most once a minute: not every request is to cost a write."""
+        now = time.time()
+        if key not in self._own_keys and now - self._used_at.get(key, 0.0) >= _USED_EVERY_S:
+            self._used_at[key] = now
+            self.write(lambda state: state.note_use(key, now))
 
     def is_exhausted(self, account: str) -> bool:
         """Whether an account drew all that a window holds, as far as is known since a key was last looked at."""
@@ -95,7 +108,7 @@ class Accounts:
         return draw
 
     def write(self, change: "Change") -> None:
-        """Write something that must not be lost and that nobody waits for; what fails is written again later."""
+        """Write something that must not be lost, without waiting for it; what fails is written again later."""
         try:
             group = self._begin()
             with self._failing(group):

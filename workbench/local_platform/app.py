@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from aiohttp import web
 
-from workbench.local_platform import replies, streaming
+from workbench.local_platform import errors, replies, streaming
 from workbench.local_platform.access import Access, AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.backend import Backend, Failure
@@ -16,6 +16,7 @@ from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance, Repeats
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route, RouteFault
+from workbench.local_platform.encoding import json_reply
 from workbench.local_platform.gateway import FullError, Gateway, Stream
 from workbench.local_platform.simulated import Simulated
 from workbench.local_platform.state import State, StateError
@@ -27,6 +28,7 @@ _REQUEST_ID = "X-Request-Id"
 _PATIENCE_S = 30.0
 """How long a caller may not read before its stream is given up."""
 _BEGINNING_EVENTS = 2
+_LOGGED_CHARS = 200
 _ACCESS = web.RequestKey("access", Access)
 
 
@@ -83,7 +85,7 @@ class Platform:
 
     async def health(self, request: web.Request) -> web.Response:
         """`GET /health`: that requests are taken; without a key."""
-        return replies.json_reply({"status": "ok"})
+        return json_reply({"status": "ok"})
 
     async def show_statistics(self, request: web.Request) -> web.Response:
         """`GET /statistics`: counters, for the accounts that may read them."""
@@ -91,7 +93,7 @@ class Platform:
             return replies.unknown_path(self.config.silent, request.method)
         if self._account_of(request) not in self.config.statistics_for:
             raise RefusedError(403, "This account may not read the statistics.")
-        return replies.json_reply(self.statistics.as_object())
+        return json_reply(self.statistics.as_object())
 
     async def list_models(self, request: web.Request) -> web.Response:
         """`GET /api/models`: exactly the models that the caller's account sees."""
@@ -99,7 +101,7 @@ class Platform:
         bases = {route.id: route for route in self.config.routes}
         entries = [replies.entry(route, route) for route in routes]
         entries += [replies.entry(preset, bases[preset.base]) for preset in presets]
-        return replies.json_reply({"data": entries})
+        return json_reply({"data": entries})
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """`POST /api/chat/completions`, streamed and not."""
@@ -107,21 +109,22 @@ class Platform:
         raw = await _body_of(request, self.config.limits.request_s)
         repeat = self._repeats.count(raw) if self._has_faults else 0
         call = self._catalogue.call(account, request.content_type, raw, repeat)
-        request[_ACCESS].model = call.requested
+        request[_ACCESS].model, request[_ACCESS].course = call.requested, call.course
         self.statistics.received(account, call.requested)
         fault = self._chance.fault(call.route, call, self._clock.now_s(), front=True)
         if fault is not None and fault.kind == "gateway":
             status = 400 if self.config.silent.errors == "detail_400" else 500
             raise RefusedError(status, "Server Connection Error: the gateway cannot be reached.")
         try:
-            async with self._gateway.slot():
+            async with self._gateway.slot(account):
                 with self.statistics.flight(account, call.route.id):
                     call = await self._within_allowance(call)
                     return await (self._stream if call.streamed else self._whole)(request, call, fault)
-        except FullError:
-            return replies.full(self.config.silent)
+        except FullError as full:
+            return errors.full(full.own_limit, self.config.silent)
         except Failure as failure:
-            return replies.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
+            request[_ACCESS].error = str(failure)[:_LOGGED_CHARS]
+            return errors.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
 
     async def _whole(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
         route, answer = await self._gateway.complete(call)
@@ -156,7 +159,7 @@ class Platform:
             failure = found
         status = self._gateway.status_of(failure)
         self._gateway.broke(stream.route, failure)
-        access.error = f"the stream broke off: {failure.text}"[:200]
+        access.error = f"the stream broke off: {failure}"[:_LOGGED_CHARS]
         await writer.write(streaming.broken(failure, status, silent))
 
     async def _within_allowance(self, call: Call) -> Call:
@@ -169,7 +172,7 @@ class Platform:
         if silent.exhausted == "silent":
             await self._clock.sleep(self._gateway.limit_s(call.route))
             raise Failure(silent.time_limit_status, "nothing was said within the time limit")
-        raise RefusedError(silent.exhausted_status, silent.exhausted_detail)
+        raise RefusedError(silent.exhausted_status, silent.exhausted_detail, errors.QUOTA)
 
     def _served_name(self, call: Call, route: Route) -> str:
         """What `model` says of an answer that is not streamed (Resources, Chat completion response)."""
@@ -224,18 +227,20 @@ class Platform:
         try:
             return await handler(request)
         except RefusedError as refused:
-            return replies.refusal(refused.status, refused.detail)
+            if isinstance(refused.detail, str):  # a list quotes the body
+                request[_ACCESS].error = refused.detail[:_LOGGED_CHARS]
+            return errors.refusal(refused.status, refused.detail, refused.code)
         except StateError:
-            return replies.refusal(503, "The platform cannot record usage, so it accepts no requests.")
+            return errors.refusal(503, "The platform cannot record usage, so it accepts no requests.")
         except web.HTTPNotFound:
             return replies.unknown_path(self.config.silent, request.method)
         except web.HTTPException as error:
-            return replies.refusal(error.status, error.reason)
+            return errors.refusal(error.status, error.reason)
         except Exception as error:  # a bug here: reported, and the server keeps running
             if request.writer.output_size:
                 raise
-            request[_ACCESS].error = f"{type(error).__name__}: {error}"[:200]
-            return replies.refusal(500, "The platform failed.")
+            request[_ACCESS].error = f"{type(error).__name__}: {error}"[:_LOGGED_CHARS]
+            return errors.refusal(500, "The platform failed.")
 
     async def _close(self, _: web.Application) -> None:
         await self._upstream.close()
@@ -259,7 +264,7 @@ async def _body_of(request: web.Request, patience_s: float) -> bytes:
 async def _expected(request: web.Request) -> web.Response | None:
     """Send 100 Continue to a caller that waits for it, and refuse other expectations (RFC 9110, 10.1.1)."""
     if request.headers.get("Expect", "").lower() != "100-continue":
-        return replies.refusal(417, "Expectation Failed")
+        return errors.refusal(417, "Expectation Failed")
     await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     request.writer.output_size = 0
     return None

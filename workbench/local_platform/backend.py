@@ -6,18 +6,6 @@ from typing import Any, NamedTuple, Protocol
 from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Route
 
-CLASSES = {
-    400: "BadRequestError",
-    401: "AuthenticationError",
-    403: "PermissionDeniedError",
-    404: "NotFoundError",
-    408: "Timeout",
-    429: "RateLimitError",
-    500: "InternalServerError",
-    502: "BadGatewayError",
-    503: "ServiceUnavailableError",
-}
-"""The names under which a gateway of the kind was seen to report failures."""
 _PASSING = frozenset({408, 429})
 _CALLERS = frozenset({400, 413, 422})
 UNREACHABLE = 0
@@ -29,16 +17,22 @@ class Failure(Exception):
 
     Args:
         status: What the failure comes to as an HTTP status; UNREACHABLE where no server said one.
-        text: What happened, for people.
+        text: What happened, in our words.
+        said: The model server's words. They may name keys, hosts and other models: they are for the log, and for a caller
+            only where the request is at fault.
         drew: False if the request certainly used nothing; None if unknown.
         retry_after_s: When to ask again, where that is known.
     """
 
     def __init__(
-        self, status: int, text: str, *, drew: bool | None = False, retry_after_s: float | None = None
+        self, status: int, text: str, *, said: str = "", drew: bool | None = False, retry_after_s: float | None = None
     ) -> None:
         super().__init__(text)
-        self.status, self.text, self.drew, self.retry_after_s = status, text, drew, retry_after_s
+        self.status, self.text, self.said = status, text, said
+        self.drew, self.retry_after_s = drew, retry_after_s
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.said}" if self.said else self.text
 
     @property
     def may_pass(self) -> bool:
@@ -49,6 +43,17 @@ class Failure(Exception):
     def is_the_callers(self) -> bool:
         """Whether the request itself is at fault, so that no other route is to be asked."""
         return self.status in _CALLERS
+
+
+class CoolingDown(Failure):
+    """A route was not asked: it failed a moment ago.
+
+    Args:
+        wait_s: When it may be asked again.
+    """
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(429, f"cooling down after a failure, for {wait_s:.0f} s more", retry_after_s=wait_s)
 
 
 class Usage(NamedTuple):

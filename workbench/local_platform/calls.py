@@ -1,11 +1,12 @@
 """A caller's request, understood: which route is meant, and the body that goes to its model."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from workbench.local_platform.config import OWN_FIELDS, PlatformConfig, Preset, Route
+from workbench.local_platform.request_check import first_fault
 
 BYTES_A_TOKEN = 4
 _SHOWN_BYTES = 200
@@ -19,11 +20,24 @@ class RefusedError(Exception):
     Args:
         status: HTTP status.
         detail: What it says.
+        code: Of the error, for programs; by default that of the status.
     """
 
-    def __init__(self, status: int, detail: Any) -> None:
+    def __init__(self, status: int, detail: Any, code: str | None = None) -> None:
         super().__init__(str(detail))
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.code = status, detail, code
+
+
+@dataclass
+class Course:
+    """What became known of a call while it was under way, for the log."""
+
+    attempts: int = 0
+    """How often a route was asked, its retries and its fallback included."""
+    tokens: int | None = None
+    """As the route that answered reported."""
+    failure: str | None = None
+    """Why another route was asked."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,7 @@ class Call:
     streamed: bool
     wants_usage: bool
     """Whether a streamed answer is to end with its usage."""
+    course: Course = field(default_factory=Course)
 
     def body_for(self, route: Route) -> dict[str, Any]:
         """The body for a route that may not be the first one: with its model's name and its defaults."""
@@ -60,9 +75,13 @@ class Call:
 
     def estimated_tokens(self, assumed_completion_tokens: int) -> int:
         """What the call may draw, judged by its length and its cap on generated tokens."""
+        return self.prompt_tokens + (assumed_completion_tokens if self.cap is None else self.cap)
+
+    @property
+    def cap(self) -> int | None:
+        """The most tokens that may be generated, where the request says it."""
         cap = self.body.get("max_tokens")
-        capped = isinstance(cap, int) and not isinstance(cap, bool) and 0 < cap < 2**31
-        return self.prompt_tokens + (cap if capped else assumed_completion_tokens)  # type: ignore[operator]
+        return cap if isinstance(cap, int) and not isinstance(cap, bool) and 0 < cap < 2**31 else None
 
     @property
     def prompt_tokens(self) -> int:
@@ -110,6 +129,8 @@ class Catalogue:
         body.pop("model", None)
         if isinstance(body.get("max_completion_tokens"), int) and "max_tokens" not in body:
             body["max_tokens"] = body.pop("max_completion_tokens")
+        if self._config.silent.requests == "checked" and (fault := first_fault(self._with_parameters(preset, body))):
+            raise RefusedError(400, fault)
         for name in ("messages", "tools"):
             if not isinstance(body.get(name) or [], list):
                 raise RefusedError(400, f"{name} is not a list")
@@ -127,16 +148,20 @@ class Catalogue:
             return self._routes[preset.base]
         route = self._routes.get(requested) if isinstance(requested, str) else None
         if route is None or not _sees(route, account):
-            raise RefusedError(400, "Model not found")
+            raise RefusedError(self._config.silent.unknown_model_status, "Model not found", "model_not_found")
         return route
 
     def _usable(self, preset: Preset, account: str) -> bool:
         return _sees(preset, account) and _sees(self._routes[preset.base], account)
 
+    def _with_parameters(self, preset: Preset | None, body: dict[str, Any]) -> dict[str, Any]:
+        if preset is None or not self._config.silent.preset_parameters:
+            return body
+        return preset.parameters | body
+
     def _with_preset(self, preset: Preset, body: dict[str, Any]) -> dict[str, Any]:
         silent = self._config.silent
-        if silent.preset_parameters:
-            body = preset.parameters | body
+        body = self._with_parameters(preset, body)
         if not preset.system or silent.preset_prompt == "off":
             return body
         own = [message for message in body["messages"] if _is_system(message)]

@@ -129,6 +129,8 @@ class Account(_Table, frozen=True):
     name: Name
     allowance_units: Units | None = None
     """Its own size, in place of `allowance.units`."""
+    max_in_flight: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """How many of the platform's slots it may have at a time; None is all of them."""
 
 
 class Limits(_Table, frozen=True):

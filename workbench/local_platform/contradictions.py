@@ -38,6 +38,10 @@ def contradictions(config: PlatformConfig) -> Iterator[Contradiction]:
     if not accounts:
         yield Contradiction(("accounts",), "at least one account is needed")
     yield from _repeated((("accounts", n, "name"), name) for n, name in enumerate(accounts))
+    for number, account in enumerate(config.accounts):
+        if account.max_in_flight is not None and account.max_in_flight > config.limits.in_flight:
+            text = f"the platform has {config.limits.in_flight} slots in all (limits.in_flight)"
+            yield Contradiction(("accounts", number, "max_in_flight"), text)
     entries: list[tuple[Place, Route | Preset]] = [(("routes", n), route) for n, route in enumerate(config.routes)]
     entries += [(("presets", n), preset) for n, preset in enumerate(config.presets)]
     yield from _repeated(((*place, "id"), entry.id) for place, entry in entries)

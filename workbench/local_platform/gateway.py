@@ -2,21 +2,34 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from workbench.local_platform.accounts import Accounts, OpenDraw
-from workbench.local_platform.backend import Backend, Failure, Usage, finishes, generated_chars, usage_of
-from workbench.local_platform.calls import BYTES_A_TOKEN, Call, Catalogue
+from workbench.local_platform.backend import Backend, CoolingDown, Failure, Usage, finishes, generated_chars, usage_of
+from workbench.local_platform.calls import Call, Catalogue
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route
+from workbench.local_platform.habits import Habits
 from workbench.local_platform.statistics import Statistics
 
 T = TypeVar("T")
+_LONGEST_WAIT_S = 30.0
+"""A route that asks for more time is not tried again for this request: its caller is told when to come back."""
+_OUTAGES = frozenset({502, 503, 530})
+"""With these a model server, or what stands in front of it, says that it did not take a request on."""
 
 
 class FullError(Exception):
-    """Every slot of the platform is taken."""
+    """Every slot is taken: of the platform, or those that the account may have.
+
+    Args:
+        own_limit: The account's, where that is what is used up.
+    """
+
+    def __init__(self, own_limit: int | None = None) -> None:
+        super().__init__()
+        self.own_limit = own_limit
 
 
 class Stream:
@@ -68,21 +81,30 @@ class Gateway:
     ) -> None:
         self._limits, self._silent = config.limits, config.silent
         self._assumed = config.allowance.assumed_completion_tokens
+        self._habits = {route.id: Habits(self._assumed) for route in config.routes}
         self._catalogue, self._accounts, self._clock, self._backends = catalogue, accounts, clock, backends
         self.statistics = Statistics()
         self._slots = asyncio.Semaphore(config.limits.in_flight)
+        self._own_limits = {account.name: account.max_in_flight for account in config.accounts}
+        self._own_slots = {
+            name: asyncio.Semaphore(limit) for name, limit in self._own_limits.items() if limit is not None
+        }
         self._cold_until: dict[str, float] = {}
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one of the platform's slots.
+    async def slot(self, account: str) -> AsyncIterator[None]:
+        """Hold one of the platform's slots for an account.
 
         Raises:
             FullError: There is none, and requests may not wait.
         """
-        if self._silent.past_limit != "queue" and self._slots.locked():
-            raise FullError
-        async with self._slots:
+        own = self._own_slots.get(account)
+        if self._silent.past_limit != "queue":
+            if own is not None and own.locked():
+                raise FullError(self._own_limits[account])
+            if self._slots.locked():
+                raise FullError
+        async with own or nullcontext(), self._slots:  # who waits for a slot of its own holds none of the platform's
             yield
 
     async def complete(self, call: Call) -> tuple[Route, dict[str, Any]]:
@@ -94,7 +116,7 @@ class Gateway:
 
         async def once(route: Route, attempt: int) -> dict[str, Any]:
             draw = await self._open_draw(call, route)
-            with _released_if_certain(draw):
+            with self._charged(draw, call, route):
                 _refuse_unusable(route)
                 answer = await self._backends(route).complete(route, call, attempt)
             self._close_draw(draw, call, route, usage_of(answer), generated_chars(answer))
@@ -113,7 +135,7 @@ class Gateway:
         async def once(route: Route, attempt: int) -> Stream:
             attempt_s = begin_s if self._silent.time_limit_per == "request" else self._clock.now_s()
             draw = await self._open_draw(call, route)
-            with _released_if_certain(draw):
+            with self._charged(draw, call, route):
                 _refuse_unusable(route)
                 chunks = self._drawing(self._backends(route).stream(route, call, attempt), draw, route, call)
                 first = await anext(chunks, None)
@@ -136,16 +158,35 @@ class Gateway:
 
     async def _open_draw(self, call: Call, route: Route) -> OpenDraw:
         self.statistics.attempted(route.id)
+        call.course.attempts += 1
         estimated_tokens = call.estimated_tokens(self._assumed)
         return await self._accounts.open_draw(call.account, call.requested, route, estimated_tokens)
 
     def _close_draw(self, draw: OpenDraw, call: Call, route: Route, usage: Usage | None, chars: int) -> None:
-        """Settle a draw; where nobody said its size, judge it by what came."""
+        """Settle a draw; where its size was not reported, estimate it from what came."""
         if usage is not None and usage.is_known:
             draw.settle(*usage)
             self.statistics.reported(route.id, usage.total)
-        elif chars:
-            draw.estimate(call.prompt_tokens + chars // BYTES_A_TOKEN + 1)
+            call.course.tokens = usage.total
+            self._habits[route.id].learn(call, usage, chars)
+        else:
+            draw.estimate(self._habits[route.id].estimated_tokens(call, chars))
+
+    @contextmanager
+    def _charged(self, draw: OpenDraw, call: Call, route: Route) -> Iterator[None]:
+        """Take a draw back where an attempt used nothing; where it may have generated, estimate how much."""
+        try:
+            yield
+        except Failure as failure:
+            is_outage = failure.status in _OUTAGES and self._silent.outages == "free"
+            if failure.drew is False or is_outage:
+                draw.release()
+            else:
+                draw.estimate(self._habits[route.id].estimated_tokens(call))
+            raise
+        except asyncio.CancelledError:  # the time limit, or the caller left
+            draw.estimate(self._habits[route.id].estimated_tokens(call))
+            raise
 
     async def _drawing(
         self, chunks: AsyncGenerator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
@@ -176,6 +217,7 @@ class Gateway:
             if fallback is None or failure.is_the_callers or self._clock.now_s() >= end_s:
                 raise
             first = failure
+            call.course.failure = str(first)
         try:
             return fallback, await self._attempts(fallback, once, end_s)
         except Failure:
@@ -195,8 +237,10 @@ class Gateway:
             except Failure as found:
                 failure = found
             self.statistics.failed(route.id, self.status_of(failure))
-            pause_s = self._limits.retry_pause_s * 2**attempt
-            if not failure.may_pass or attempt >= self._limits.retries or self._clock.now_s() + pause_s >= end_s:
+            asked_s = failure.retry_after_s or 0.0
+            pause_s = max(self._limits.retry_pause_s * 2**attempt, asked_s)
+            is_last = not failure.may_pass or attempt >= self._limits.retries or asked_s > _LONGEST_WAIT_S
+            if is_last or self._clock.now_s() + pause_s >= end_s:
                 self._cool(route, failure)
                 raise failure
             await self._clock.sleep(pause_s)
@@ -209,10 +253,7 @@ class Gateway:
     def _refuse_cold(self, route: Route) -> None:
         left_s = self._cold_until.get(route.id, 0.0) - self._clock.now_s()
         if left_s > 0:
-            text = (
-                f"No deployments available for selected model, Try again in {left_s:.0f} seconds. All are in cooldown."
-            )
-            raise Failure(429, text, retry_after_s=left_s)
+            raise CoolingDown(left_s)
 
 
 def _refuse_unusable(route: Route) -> None:
@@ -221,14 +262,3 @@ def _refuse_unusable(route: Route) -> None:
         raise Failure(502, "the model server is down")
     if route.secret_missing:
         raise Failure(401, "the model server rejects the platform's own secret")
-
-
-@contextmanager
-def _released_if_certain(draw: OpenDraw) -> Iterator[None]:
-    """Take a draw back where the attempt certainly drew nothing."""
-    try:
-        yield
-    except Failure as failure:
-        if failure.drew is False:
-            draw.release()
-        raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 import threading
@@ -16,7 +17,7 @@ from aiohttp import web
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.app import Platform
 from workbench.local_platform.config import ConfigError, PlatformConfig
-from workbench.local_platform.replies import refusal
+from workbench.local_platform.errors import refusal
 from workbench.local_platform.state import State, new_key
 
 _DRAIN_S = 5.0
@@ -127,9 +128,9 @@ class Server:
             await web.TCPSite(self._runner, self._host, self._port, backlog=_BACKLOG).start()
         except (OSError, UnicodeError) as error:
             await self.stop()
-            raise ConfigError(
-                f"cannot listen on {self._host}:{self._port}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+            number = error.errno if isinstance(error, OSError) else None
+            reason = os.strerror(number) if number is not None and number > 0 else error  # negative: a name's
+            raise ConfigError(f"cannot listen on {self._host}:{self._port}: {reason}") from error
         port = self._runner.addresses[0][1]
         return f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{port}"
 

@@ -16,16 +16,28 @@ import msgspec
 class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[silent]`: how this platform behaves where the document does not say."""
 
-    errors: Literal["error", "detail", "detail_400", "null_200"] = "error"
-    """Error body shape, not shown. How a route's failure is told: `error`, the gateway's object under the failure's own
-    status; `detail`, the platform's text under that status; `detail_400`, the text, and 400 whatever happened;
-    `null_200`, status 200 and the JSON value null. This covers a route's failure, a cooldown and a lack of slots; what
-    the platform itself refuses (keys, models, bodies, the allowance) is always a `detail`."""
+    errors: Literal["error", "gateway", "detail", "detail_400", "null_200"] = "error"
+    """Error body shape, not shown. How a route's failure is told: `error`, an object as OpenAI's clients read it, under the
+    failure's own status, in our words, with the model server's only where the request is at fault. The others are as was
+    seen: `gateway`, the same object in a gateway's words and the model server's; `detail`, that text alone; `detail_400`,
+    the text, and 400 whatever happened; `null_200`, status 200 and the JSON value null. This covers a route's failure, a
+    cooldown and a lack of slots; what the platform itself refuses (keys, models, bodies, the allowance) is always a `detail`
+    with an `error` beside it."""
+    unknown_model_status: Literal[400, 404] = 404
+    """Not shown: status of a model that does not exist, or that the account does not see; 400 was seen."""
     unreachable_status: Literal[500, 502, 503] = 500
     """Status when a backend is down, not shown: of a model server that cannot be reached or breaks off. One that answers
     with an error status keeps it."""
-    time_limit_status: Literal[408, 504] = 408
-    """Status when a route exceeds its time, not shown."""
+    requests: Literal["checked", "passed"] = "checked"
+    """Not shown: a body without messages, with messages that are none, or with a tool choice that names no supplied tool:
+    refused with 400; or `passed` on to the model, as was seen."""
+    outages: Literal["free", "strict"] = "free"
+    """Not shown: whether an attempt draws that a model server answers with 502, 503 or 530 before anything else: nothing, as
+    it presumably generated nothing; or `strict`, an estimate, as it may have. A refused connection and a plain refusal
+    never draw; a time-out, a broken answer and a 500 always draw an estimate: of the prompt, and of as many generated
+    tokens as the request allows, but no more than any of the route's newest answers used."""
+    time_limit_status: Literal[408, 504] = 504
+    """Status when a route exceeds its time, not shown; 408 was seen."""
     time_limit_per: Literal["attempt", "request"] = "attempt"
     """Not shown: whether the 120 s hold for every attempt of a request, as seen, or for all of them together."""
     past_limit: Literal["429", "503", "queue"] = "429"
@@ -44,9 +56,9 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Not shown: whether an answer carries usage at all: what the route reported; none; or noughts. Draws are not touched."""
     missing_usage: Literal["absent", "zero"] = "absent"
     """Not shown: what the caller sees of a route that reports no usage: none, or noughts, as was seen."""
-    served_name: Literal["requested", "upstream", "route"] = "requested"
-    """Not shown: what `model` names, "identifies the route": the route's id unless a fallback answered, whose own server's
-    name stands there then, as was seen; always the server's name; or always the id of the route that served."""
+    served_name: Literal["route", "upstream", "requested"] = "route"
+    """Not shown: what `model` names, "identifies the route": always the id of the route that served; always its model
+    server's own name; or, as was seen, the id unless a fallback answered, whose server's name stands there then."""
     preset_prompt: Literal["before", "alone", "off"] = "before"
     """A preset's system prompt, not shown: put before the caller's in one message, as was seen; in its place; or left out."""
     preset_parameters: bool = True
@@ -54,8 +66,9 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exhausted: Literal["refuse", "fallback", "silent"] = "refuse"
     """Behaviour when the allowance is exhausted, not shown: refuse; let the route's fallback answer, where it has one; or
     say nothing until the time limit."""
-    exhausted_status: Annotated[int, msgspec.Meta(ge=400, le=599)] = 400
-    """Not shown: status of that refusal; a filter of the platform was seen to make 400 of everything."""
+    exhausted_status: Annotated[int, msgspec.Meta(ge=400, le=599)] = 429
+    """Not shown: status of that refusal, with OpenAI's code `insufficient_quota`; a filter of the platform was seen to make
+    400 of everything."""
     exhausted_detail: str = "Your allowance is used up."
     """Not shown: its text."""
     stream_usage: Literal["asked", "always", "never"] = "asked"

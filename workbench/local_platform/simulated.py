@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import itertools
 import re
 import time
 from collections.abc import AsyncGenerator
@@ -41,9 +42,11 @@ class Simulated:
 
     def __init__(self, clock: Clock, seed: int, *, silent_streams: bool) -> None:
         self._clock, self._chance, self._silent_streams = clock, Chance(seed), silent_streams
+        self._answers = itertools.count()
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
         """One chat completion."""
+        _refuse_several(call)
         fault = await self._before(route, call, attempt)
         if fault is not None:
             raise (_page() if fault.kind == "html" else Failure(UNREACHABLE, "the model server broke off", drew=None))
@@ -53,20 +56,21 @@ class Simulated:
             message["reasoning_content"] = said.reasoning
         if said.tool_calls:
             message["tool_calls"] = said.tool_calls
-        completion = _head("chat.completion", route, call.raw) | {
+        completion = _head("chat.completion", route, call.raw, next(self._answers)) | {
             "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}]
         }
         return completion | ({"usage": _usage(said)} if route.reports_usage else {})
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
         """The same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
+        _refuse_several(call)
         fault = await self._before(route, call, attempt)
         if fault is not None and fault.kind == "html":
             if self._silent_streams:
                 return
             raise _page()
         said = answer(route, call.body_for(route))
-        head = _head("chat.completion.chunk", route, call.raw)
+        head = _head("chat.completion.chunk", route, call.raw, next(self._answers))
         deltas = _deltas(said)
         for number, delta in enumerate(deltas):
             if fault is not None and number >= max(1, len(deltas) // 2):
@@ -103,13 +107,19 @@ class Simulated:
         return fault
 
 
+def _refuse_several(call: Call) -> None:
+    """Fail where more than one answer is asked for, instead of giving fewer than that."""
+    if call.body.get("n") not in (None, 1):
+        raise Failure(400, "a simulated model gives one answer: n must be 1")
+
+
 def _page() -> Failure:
     return Failure(500, "the model server answered with a page in place of JSON", drew=None)
 
 
-def _head(kind: str, route: Route, raw: bytes) -> dict[str, Any]:
+def _head(kind: str, route: Route, raw: bytes, number: int) -> dict[str, Any]:
     return {
-        "id": "chatcmpl-" + hashlib.blake2b(raw, digest_size=12).hexdigest(),
+        "id": "chatcmpl-" + hashlib.blake2b(b"%d %b" % (number, raw), digest_size=12).hexdigest(),
         "object": kind,
         "created": int(time.time()),
         "model": route.upstream,

@@ -11,7 +11,7 @@ import msgspec
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
-    hash BLOB PRIMARY KEY, account TEXT NOT NULL, created_at REAL NOT NULL, revoked_at REAL
+    hash BLOB PRIMARY KEY, account TEXT NOT NULL, created_at REAL NOT NULL, revoked_at REAL, last_used_at REAL
 ) WITHOUT ROWID, STRICT;
 CREATE TABLE IF NOT EXISTS draws (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, account TEXT NOT NULL, source TEXT NOT NULL, requested TEXT, route TEXT,
@@ -20,9 +20,9 @@ CREATE TABLE IF NOT EXISTS draws (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS draws_by_account ON draws (account, at);
 PRAGMA application_id = 1463962196;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 """
-_VERSION, _APPLICATION = 1, 1463962196
+_VERSION, _APPLICATION = 2, 1463962196
 _ID_DIGITS = 8
 
 
@@ -42,6 +42,8 @@ class Key(msgspec.Struct, frozen=True):
     account: str
     created_at: float
     revoked_at: float | None
+    last_used_at: float | None
+    """To the minute; None where it was not used since this is recorded."""
 
 
 class Draw(msgspec.Struct, frozen=True):
@@ -113,9 +115,15 @@ class State:
             raise StateError(f"{self.path} is another program's SQLite file")
         if version > _VERSION:
             raise StateError(f"{self.path} has version {version}, made by a newer workbench; upgrade this one")
-        if version < _VERSION:
+        if version == 0:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.executescript(_SCHEMA)
+        elif version == 1:
+            self._db.execute("BEGIN IMMEDIATE")
+            if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:  # no other process was first
+                self._db.execute("ALTER TABLE keys ADD COLUMN last_used_at REAL")
+                self._db.execute("PRAGMA user_version = 2")
+            self._db.execute("COMMIT")
 
     def begin(self) -> None:
         """Gather changes for one commit.
@@ -141,7 +149,9 @@ class State:
     def create_key(self, account: str) -> str:
         """A new key for an account; it cannot be read again."""
         key = new_key()
-        self._execute("INSERT INTO keys VALUES (?, ?, ?, NULL)", (hashed(key), account, time.time()))
+        self._execute(
+            "INSERT INTO keys (hash, account, created_at) VALUES (?, ?, ?)", (hashed(key), account, time.time())
+        )
         self._changes += 1
         return key
 
@@ -172,12 +182,18 @@ class State:
 
     def keys(self) -> list[Key]:
         """Every key that was ever made, oldest first."""
-        rows = self._execute("SELECT lower(hex(hash)), account, created_at, revoked_at FROM keys ORDER BY created_at")
+        rows = self._execute(
+            "SELECT lower(hex(hash)), account, created_at, revoked_at, last_used_at FROM keys ORDER BY created_at"
+        )
         return [Key(digits[:_ID_DIGITS], *rest) for digits, *rest in rows]
 
     def living_keys(self) -> dict[bytes, str]:
         """Hash -> account of the keys that are accepted."""
         return dict(self._execute("SELECT hash, account FROM keys WHERE revoked_at IS NULL"))
+
+    def note_use(self, key: bytes, at: float) -> None:
+        """Record when the key with a hash was used (Unix seconds)."""
+        self._execute("UPDATE keys SET last_used_at = ? WHERE hash = ?", (at, key))
 
     def open_draw(self, account: str, requested: str, route: str, weight: float, estimated_tokens: int) -> int:
         """Record, before a request is sent, that it may use tokens; unsettled until its usage is known."""
@@ -222,6 +238,22 @@ class State:
         """
         if not self._execute("DELETE FROM draws WHERE id = ? AND source = 'added'", (draw,)).rowcount:
             raise StateError(f"no draw {draw} was added by hand")
+        self._changes += 1
+
+    def settle_by_hand(self, draw: int, tokens: int, reason: str) -> None:
+        """Settle a draw whose usage was not reported; it keeps its estimate, and the reason.
+
+        Args:
+            draw: Its number.
+            tokens: What it used, all in all; 0 releases it.
+            reason: Why so many.
+
+        Raises:
+            StateError: There is no such draw, or its usage is known.
+        """
+        change = "UPDATE draws SET settled = 1, total_tokens = ?, note = ? WHERE id = ? AND NOT settled"
+        if not self._execute(change, (tokens, reason, draw)).rowcount:
+            raise StateError(f"there is no unsettled draw {draw}; `workbench platform draws --unsettled` lists them")
         self._changes += 1
 
     def draws(self, account: str | None = None, *, unsettled_only: bool = False, most: int = -1) -> list[Draw]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from workbench.local_platform.backend import CLASSES, Failure, choices_of, finishes, usage_of
-from workbench.local_platform.replies import error_object, usage_shown
+from workbench.local_platform.backend import Failure, choices_of, finishes, usage_of
+from workbench.local_platform.errors import broken_stream
+from workbench.local_platform.replies import usage_shown
 from workbench.local_platform.silent import Silent
 
 DONE = b"data: [DONE]\n\n"
@@ -74,8 +75,7 @@ def broken(failure: Failure, status: int, silent: Silent) -> bytes:
     """How a stream ends whose model server broke off."""
     if silent.broken_stream == "end":
         return b""
-    text = f"litellm.{CLASSES.get(status, 'APIError')}: {failure.text}"
-    error = event({"error": error_object(text, status)})
+    error = event(broken_stream(failure, status, silent))
     return error + DONE if silent.broken_stream == "error_done" else error
 
 

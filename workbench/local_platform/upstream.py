@@ -43,10 +43,11 @@ class Upstream:
         async with self._posted(route, call.body_for(route), secret) as response:
             raw = await _read_all(response)
         if response.status != 200:
-            raise _refusal(response.status, raw, secret)
+            raise _refusal(response, raw, secret)
         completion = _without(secret, _json(raw))
         if not isinstance(completion, dict) or not isinstance(completion.get("choices"), list):
-            raise Failure(500, f"the model server answered with no chat completion: {_shown(raw, secret)}", drew=None)
+            text = "the model server answered with no chat completion"
+            raise Failure(500, text, said=_shown(raw, secret), drew=None)
         return completion
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
@@ -57,7 +58,7 @@ class Upstream:
         said = ""
         async with self._posted(route, body, secret) as response:
             if response.status != 200:
-                raise _refusal(response.status, await _read_all(response), secret)
+                raise _refusal(response, await _read_all(response), secret)
             if response.content_type != "text/event-stream":
                 if self._silent_streams:
                     return
@@ -185,25 +186,37 @@ async def _let_end(response: aiohttp.ClientResponse) -> None:
 def _chunk(event: bytes, secret: str | None, *, begun: bool) -> dict[str, Any]:
     chunk = _without(secret, _json(event))
     if not isinstance(chunk, dict):
-        text = f"the model server sent an event that is not a chunk: {_shown(event, secret)}"
-        raise Failure(UNREACHABLE, text, drew=None)
+        text = "the model server sent an event that is not a chunk"
+        raise Failure(UNREACHABLE, text, said=_shown(event, secret), drew=None)
     if error := chunk.get("error"):
         code = error.get("code") if isinstance(error, dict) else None
         known = str(code).isdigit() and 400 <= int(str(code)) <= 599
-        text = f"the model server failed in its stream: {_message_in(chunk) or _shown(event, secret)}"
+        said = _message_in(chunk) or _shown(event, secret)
         status = int(str(code)) if known and not begun else UNREACHABLE
-        raise Failure(status, text, drew=False if status in _REFUSALS else None)
+        drew = False if status in _REFUSALS else None
+        raise Failure(status, "the model server failed in its stream", said=said, drew=drew)
     return chunk
 
 
-def _refusal(status: int, raw: bytes, secret: str | None) -> Failure:
-    """What a model server that answers with an error comes to: its status, and its own words where it has some."""
+def _refusal(response: aiohttp.ClientResponse, raw: bytes, secret: str | None) -> Failure:
+    """What a model server that answers with an error comes to: its status, and its own words beside ours."""
     said = _without(secret, _json(raw))
     text = _message_in(said) if isinstance(said, dict) else None
+    status, wait_s = response.status, _seconds(response.headers.get("Retry-After", ""))
+    own = f"the model server answered with status {status}"
     if not 400 <= status < 600:
-        return Failure(500, f"the model server answered with status {status}", drew=None)
-    text = text or _shown(raw, secret) or f"the model server answered with status {status}"
-    return Failure(status, text, drew=False if status in _REFUSALS else None)
+        return Failure(500, own, drew=None)
+    drew = False if status in _REFUSALS else None
+    return Failure(status, own, said=text or _shown(raw, secret), drew=drew, retry_after_s=wait_s)
+
+
+def _seconds(text: str) -> float | None:
+    """A `Retry-After` in s; None for a date, which model servers do not send."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None
 
 
 def _message_in(said: dict[str, Any]) -> str | None:

@@ -41,15 +41,57 @@ def answer(route: Route, body: dict[str, Any]) -> Answer:
     prompt = _last_user_text(body) or (texts[-1] if texts else "")
     whole = "\n".join(texts)
     prompt_tokens = count_tokens(whole) + 3 * len(body["messages"])
-    if route.calls_tools and (
-        function := tool_arguments.choose(prompt, body.get("tools") or [], body.get("tool_choice"))
-    ):
-        return _call(function, prompt, prompt_tokens)
+    results = _results_of_tools(body["messages"])
+    if route.calls_tools:
+        tools, names = body.get("tools") or [], [name for name, _ in results]
+        functions = tool_arguments.choose(prompt, tools, body.get("tool_choice"), names)
+        if functions:
+            several = body.get("parallel_tool_calls") is not False
+            return _call(functions if several else functions[:1], prompt, prompt_tokens)
     try:
         text, reasoning = _prose(route, body, _readable(prompt), _readable(whole))
     except (ValueError, ArithmeticError, LookupError, RecursionError):  # a number beyond all reason, for one
         text, reasoning = "I cannot make sense of the question.", None
+    if results and route.calls_tools:
+        text = " ".join(f"{name} returned {_readable(result)}." for name, result in results)
+    text = _until_stop(_formatted(text, prompt, body.get("response_format")), body.get("stop"))
     return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
+
+
+def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:
+    """The tools that were called since the last user message, by name, with what they returned."""
+    called: dict[str, str] = {}
+    results: list[tuple[str, str]] = []
+    for message in messages:
+        role = message.get("role") if isinstance(message, dict) else None
+        if role == "user":
+            results = []
+        elif role == "assistant" and isinstance(calls := message.get("tool_calls"), list):
+            for call in calls:
+                function = call.get("function") if isinstance(call, dict) else None
+                if isinstance(function, dict):
+                    called[str(call.get("id"))] = str(function.get("name"))
+        elif role == "tool":
+            results.append((called.get(str(message.get("tool_call_id")), "a tool"), _text_of(message)))
+    return results
+
+
+def _formatted(text: str, prompt: str, wanted: Any) -> str:
+    """The same as JSON, where the request asks for that: any object, or one of a schema."""
+    kind = wanted.get("type") if isinstance(wanted, dict) else None
+    if kind == "json_schema":
+        described = wanted.get("json_schema")
+        return _arguments(prompt, {"parameters": described.get("schema") if isinstance(described, dict) else None})
+    if kind == "json_object" and not text.lstrip().startswith("{"):
+        return json.dumps({"answer": text}, ensure_ascii=False)
+    return text
+
+
+def _until_stop(text: str, stop: Any) -> str:
+    """The text up to the first of the request's stop sequences."""
+    sequences = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
+    ends = [text.find(sequence) for sequence in sequences if isinstance(sequence, str) and sequence]
+    return text[: min((end for end in ends if end >= 0), default=len(text))]
 
 
 def _readable(text: str) -> str:
@@ -103,15 +145,23 @@ def _reasoned(prompt: str, effort: str) -> tuple[str, str]:
     return "Having thought it through, I can only say that the question leaves it open.", thinking
 
 
-def _call(function: dict[str, Any], prompt: str, prompt_tokens: int) -> Answer:
+def _call(functions: list[dict[str, Any]], prompt: str, prompt_tokens: int) -> Answer:
+    calls, tokens = [], 0
+    for function in functions:
+        arguments = _arguments(prompt, function)
+        call_id = "call_" + hashlib.sha256(f"{function['name']}{arguments}".encode()).hexdigest()[:16]
+        calls.append(
+            {"id": call_id, "type": "function", "function": {"name": function["name"], "arguments": arguments}}
+        )
+        tokens += count_tokens(f"{function['name']} {arguments}")
+    return Answer(None, None, calls, "tool_calls", prompt_tokens, tokens)
+
+
+def _arguments(prompt: str, function: dict[str, Any]) -> str:
     try:
-        arguments = tool_arguments.arguments_for(_readable(prompt), function)
+        return tool_arguments.arguments_for(_readable(prompt), function)
     except (ValueError, ArithmeticError, LookupError, RecursionError):
-        arguments = "{}"
-    call_id = "call_" + hashlib.sha256(f"{function['name']}{arguments}".encode()).hexdigest()[:16]
-    call = {"id": call_id, "type": "function", "function": {"name": function["name"], "arguments": arguments}}
-    tokens = count_tokens(f"{function['name']} {arguments}")
-    return Answer(None, None, [call], "tool_calls", prompt_tokens, tokens)
+        return "{}"
 
 
 def _cut(text: str, reasoning: str | None, prompt_tokens: int, max_tokens: Any) -> Answer:

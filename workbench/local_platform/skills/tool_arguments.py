@@ -2,36 +2,45 @@
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any
 
 from workbench.local_platform.skills.extraction import value_for
 from workbench.local_platform.skills.numbers import numbers_in
 
 Tool = dict[str, Any]
+_VERBS = frozenset({"get", "set", "find", "search", "list", "fetch", "call", "look", "lookup", "run"})
 
 
-def choose(prompt: str, tools: list[Tool], tool_choice: Any) -> Tool | None:
-    """The function to call: the forced one, or the one whose words the prompt shares; None answers in prose.
+def choose(prompt: str, tools: list[Tool], tool_choice: Any, done: Collection[str] = ()) -> list[Tool]:
+    """The functions to call: the forced one, or the one whose words the prompt shares most, and all others that it names;
+    none answers in prose.
 
     Args:
         prompt: The last user message.
         tools: OpenAI-style tools of the request.
         tool_choice: The request's field: a forced function, `required`, `none`, `auto` or absent.
+        done: Names of the functions whose results are there.
     """
     functions = [tool["function"] for tool in tools if _is_function(tool)]
     if tool_choice == "none" or not functions:
-        return None
+        return []
     if isinstance(tool_choice, dict):
         forced = tool_choice.get("function")
         name = forced.get("name") if isinstance(forced, dict) else None
-        return next((function for function in functions if function["name"] == name), None)
+        return [function for function in functions if function["name"] == name][:1]
     words = _words(prompt)
 
     def shared(function: Tool) -> int:
         return len(words & _words(f"{function['name']} {function.get('description') or ''}"))
 
     best = max(functions, key=shared)
-    return best if tool_choice == "required" or shared(best) else None
+    wanted = [function for function in functions if function is best or _is_named(function["name"], words)]
+    left = [function for function in wanted if function["name"] not in done]
+    if tool_choice == "required":
+        rest = [function for function in functions if function["name"] not in done]
+        return left or rest[:1] or [best]
+    return left if shared(best) else []
 
 
 def arguments_for(prompt: str, function: Tool) -> str:
@@ -94,6 +103,12 @@ def _placeholder(schema: dict[str, Any]) -> Any:
 
 def _proper_names(prompt: str) -> list[str]:
     return re.findall(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*", prompt)
+
+
+def _is_named(name: str, words: set[str]) -> bool:
+    """Whether a text says what a function is called, but for words such as `get`."""
+    own = _words(name) - _VERBS
+    return bool(own) and own <= words
 
 
 def _is_function(tool: Any) -> bool:

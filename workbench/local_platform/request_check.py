@@ -1,0 +1,80 @@
+"""What the document and OpenAI's API ask of a request's body: its messages, and a tool choice that names a supplied tool."""
+
+from collections.abc import Iterator
+from typing import Any
+
+_CHOICES = ("auto", "none", "required")
+_FORCED = '{"type": "function", "function": {"name": "…"}}'
+
+
+def first_fault(body: dict[str, Any]) -> str | None:
+    """What is wrong with a body, in words; None where nothing is."""
+    return next(_faults(body), None)
+
+
+def _faults(body: dict[str, Any]) -> Iterator[str]:
+    messages = body.get("messages")
+    if messages is None:
+        yield "messages is required: a list of objects with role and content"
+    elif not isinstance(messages, list):
+        yield f"messages: expected a list, found {_kind(messages)}"
+    else:
+        for number, message in enumerate(messages):
+            yield from (f"messages[{number}]{fault}" for fault in _message_faults(message))
+    yield from _choice_faults(body.get("tools"), body.get("tool_choice"))
+
+
+def _message_faults(message: Any) -> Iterator[str]:
+    if not isinstance(message, dict):
+        yield f": expected an object with role and content, found {_kind(message)}"
+        return
+    role, content = message.get("role"), message.get("content")
+    if not isinstance(role, str) or not role:
+        yield f".role: expected a text such as 'user', found {_kind(role)}"
+    elif content is None and role != "assistant":  # only an answer may consist of tool calls alone
+        yield f".content is required in a message of the role {role[:40]!r}"
+    elif isinstance(content, list):
+        for number, part in enumerate(content):
+            if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+                yield f".content[{number}]: expected a part, an object with its type, found {_kind(part)}"
+    elif content is not None and not isinstance(content, str):
+        yield f".content: expected a text or a list of parts, found {_kind(content)}"
+
+
+def _choice_faults(tools: Any, choice: Any) -> Iterator[str]:
+    if tools is not None and not isinstance(tools, list):
+        yield f"tools: expected a list, found {_kind(tools)}"
+        return
+    names = [_name(tool) for tool in tools or ()]
+    match choice:
+        case None | "auto" | "none":
+            return
+        case "required":
+            if not names:
+                yield "tool_choice: 'required' needs tools to choose from"
+        case {"type": "function"} if isinstance(forced := _name(choice), str):
+            if forced not in names:
+                known = ", ".join(map(str, names[:10])) or "none"
+                yield f"tool_choice: the request supplies no tool {forced[:80]!r} (its tools: {known[:400]})"
+        case _:
+            yield f"tool_choice: expected {', '.join(_CHOICES)} or {_FORCED}, found {_kind(choice)}"
+
+
+def _name(tool: Any) -> Any:
+    """The function's name in a tool or in a forced choice, which have one shape."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return function.get("name") if isinstance(function, dict) else None
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case str():
+            return f"the text {value[:40]!r}"
+        case bool() | int() | float():
+            return f"{value!r}"[:40]
+        case list():
+            return "a list"
+        case _:
+            return "an object"
