@@ -94,6 +94,18 @@ class UnreachableError(WorkbenchError):
     exit_code = ExitCode.UNREACHABLE
 
 
+def why_unreadable(error: OSError | ValueError) -> str:
+    """In words, why the text of a file could not be read."""
+    match error:
+        case UnicodeDecodeError():
+            return f"it is not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
+        case IsADirectoryError():
+            return "it is a folder"
+        case OSError(strerror=str(words)):
+            return words
+    return str(error)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name closest to `word`, as a hint; empty if none is close."""
     import difflib  # for a word that is wrong

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from workbench.endings import MADE_IN_PYTHON
-from workbench.errors import Fault, InputError, nearest
+from workbench.errors import Fault, InputError, nearest, why_unreadable
 from workbench.job_file import (
     UNSET,
     BudgetTable,
@@ -49,6 +49,9 @@ class Job(msgspec.Struct, frozen=True):
 
     name: str
     path: str
+    """Absolute."""
+    source: str
+    """The same as it was given, for messages."""
     text: str
     """The file verbatim."""
     tags: dict[str, str]
@@ -78,7 +81,7 @@ class Job(msgspec.Struct, frozen=True):
         """A key of the file as messages name it, with its line."""
         if self.rows is not None or self.path.endswith(MADE_IN_PYTHON):  # what it was written from is not a file
             return located(place, "", "").removeprefix(": ")
-        return located(place, self.text, self.path)
+        return located(place, self.text, self.source)
 
     @property
     def hash(self) -> str:
@@ -106,13 +109,9 @@ def load_job(path: Path) -> Job:
     """
     try:
         text = path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        reason = f"it is not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
-        raise InputError(Fault(str(path), f"the job cannot be read: {reason}")) from error
-    except OSError as error:
-        reason = "it is a folder" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+    except (OSError, UnicodeDecodeError) as error:
         near = _near_jobs(path) if isinstance(error, FileNotFoundError) else ""  # what is there was meant
-        raise InputError(Fault(str(path), f"the job cannot be read: {reason}", near)) from error
+        raise InputError(Fault(str(path), f"the job cannot be read: {why_unreadable(error)}", near)) from error
     return parse_job(text, path)
 
 
@@ -138,6 +137,7 @@ def parse_job(text: str, path: Path) -> Job:
     return Job(
         name=written.name or path.stem,
         path=str(path.absolute()),
+        source=source,
         text=text,
         tags=written.tags,
         description=written.description,

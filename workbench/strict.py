@@ -4,6 +4,8 @@ The type is the schema: msgspec converts where all is well; where it is not, the
 the same type lists the faults.
 """
 
+import copy
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,14 +56,38 @@ def convert(data: dict[str, Any], to: type[T]) -> tuple[T | None, list[Problem]]
     try:
         return msgspec.convert(data, to), []
     except msgspec.ValidationError as error:
-        return None, list(dict.fromkeys(_problems(data, to))) or [_as_problem(str(error))]
+        return None, list(dict.fromkeys(_problems(data, to))) or [_as_problem(str(error), data)]
 
 
-def _as_problem(message: str) -> Problem:
+def without(data: dict[str, Any], places: Iterable[PathTo]) -> dict[str, Any]:
+    """Parsed TOML without the keys at some places; an entry of a list stays, so that the others keep their numbers."""
+    kept = copy.deepcopy(data)
+    for place in places:
+        around: Any = kept
+        for part in place[:-1]:
+            around = _inside(around, part)
+        if place and isinstance(around, dict):
+            around.pop(place[-1], None)
+    return kept
+
+
+def _inside(value: Any, part: str | int) -> Any:
+    """What a table or a list has there; None where it has nothing."""
+    if isinstance(part, int):
+        return value[part] if isinstance(value, list) else None
+    return value.get(part) if isinstance(value, dict) else None
+
+
+def _as_problem(message: str, data: Any) -> Problem:
     """A message of msgspec, which names its place at its end, for what a JSON Schema cannot see (nan, for one)."""
     text, _, place = message.partition(" - at `$")
-    parts = re.findall(r"\.([^.\[`]+)|\[(\d+)\]", place)
-    return Problem(tuple(name or int(number) for name, number in parts), text.replace("`", ""))
+    path = tuple(name or int(number) for name, number in re.findall(r"\.([^.\[`]+)|\[(\d+)\]", place))
+    found = data
+    for part in path:
+        found = _inside(found, part)
+    if isinstance(found, float) and not math.isfinite(found):
+        return Problem(path, f"expected a finite number, found {found}")
+    return Problem(path, text.replace("`", ""))
 
 
 def faults(problems: Iterable[Problem], text: str, source: str) -> list[Fault]:

@@ -87,12 +87,9 @@ class Template:
             self._compiled = self._jinja.from_string(_counted(self._jinja.parse(source)))
         except TemplateSyntaxError as error:
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}")) from error
-        except (
-            SyntaxError,
-            RecursionError,
-            ValueError,
-            _TooMuchError,
-        ) as error:  # of the Python that Jinja makes of it
+        except RecursionError as error:
+            raise InputError(Fault(where, "not a usable Jinja template: nested too deeply")) from error
+        except (SyntaxError, ValueError, _TooMuchError) as error:  # of the Python that Jinja makes of it
             raise InputError(Fault(where, f"not a usable Jinja template: {error}")) from error
 
     def rendered(self, variables: dict[str, Any], whose: str) -> str:

@@ -62,4 +62,4 @@ def test_only_some_days(bench: Workbench) -> None:
     assert used(bench, "day", "--until", "2026-11-01") == {"2026-10-31": 110, "2026-11-01": 1000}
     assert used(bench, "tag", "--since", "2026-11-01", "--until", "2026-11-01") == {"team = optics": 1000}
     assert "--since is after --until" in bench("usage", "--since", "2026-11-02", "--until", "2026-11-01", code=2).stderr
-    assert "does not match the format" in bench("usage", "--since", "yesterday", code=2).stderr
+    assert "is not a day such as" in bench("usage", "--since", "yesterday", code=2).stderr

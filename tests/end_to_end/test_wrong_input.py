@@ -1,15 +1,14 @@
 """Everything that can be wrong before a run: one clear message, the documented code, and nothing is sent."""
 
 import json
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import messages
 from tests.conftest import COMMAND, Workbench, job, sums
-from tests.unit.test_words import STUMBLED_OVER
 from workbench.local_platform.server import ThreadedServer
 
 Change = Callable[[Workbench], object]
@@ -96,18 +95,24 @@ CASES: list[tuple[str, Change, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 @pytest.mark.parametrize("command", ["run", "lint"])
 def test_faults_of_job_and_dataset(
-    bench: Workbench, platform: ThreadedServer, command: str, change: Change, expected: str
+    bench: Workbench,
+    platform: ThreadedServer,
+    request: pytest.FixtureRequest,
+    command: str,
+    case: tuple[str, Change, str],
 ) -> None:
+    name, change, expected = case
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     change(bench)
     done = bench(command, "job.toml", code=2)
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert not [pattern for pattern in STUMBLED_OVER if re.search(pattern, done.stderr)]
+    if command == "run":
+        messages.check(name, bench, done, writing=request.config.getoption("--write-messages"))
     assert not platform.platform.statistics.requests
     assert not list(bench.folder.glob("*.duckdb*"))
 

@@ -12,8 +12,9 @@ import click
 import msgspec
 
 from workbench.cli import options
+from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
-from workbench.display import visible
+from workbench.display import plural, visible
 from workbench.environment import DOTENV, found_upward
 from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
@@ -127,9 +128,8 @@ def _ledger(where: Where) -> CheckResult:
         if isinstance(error, InputError):
             fix = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
         return CheckResult("ledger", False, str(error), fix, error.exit_code)
-    text = (
-        f"{ledger.path}: {state['runs']} runs, {state['attempts']} attempts, {state['journals']} journals not ingested"
-    )
+    held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
+    text = f"{ledger.path}: {held}; {waiting_journals(state)}"
     if not state["sound"]:
         return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", 1)
     fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""

@@ -7,7 +7,7 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
-from workbench.display import plural
+from workbench.display import count, plural
 from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
 from workbench.ledger.upkeep import compact_ledger
@@ -45,14 +45,18 @@ def check(as_json: bool, **given: Any) -> None:
     sys.exit(0 if found["sound"] else 1)
 
 
+def waiting_journals(state: dict[str, Any]) -> str:
+    """How many journals of a checked ledger wait to be ingested, and how many are being written."""
+    live = f", {count(state['live_journals'])} being written" if state["live_journals"] else ""
+    return f"{plural(state['journals'], 'journal')} not ingested yet{live}"
+
+
 def _print_checked(found: dict[str, Any]) -> None:
     """What a check found, in sentences."""
     kind = "simulated" if found["simulated"] else "an account's"
     held = ", ".join(plural(found[name], name.removesuffix("s")) for name in ("runs", "requests", "attempts", "scores"))
     echo(f"{found['ledger']}: {'sound' if found['sound'] else 'NOT sound'}")
-    echo(
-        f"it holds {held}{f', {kind}' if found['runs'] else ''}; {plural(found['journals'], 'journal')} not ingested yet"
-    )
+    echo(f"it holds {held}{f', {kind}' if found['runs'] else ''}; {waiting_journals(found)}")
     for problem in found["problems"]:
         echo(f"problem: {problem}")
     for journal in found["torn_journals"]:

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from workbench.errors import Fault, InputError, nearest
+from workbench.errors import Fault, InputError, nearest, why_unreadable
 from workbench.local_platform.config import PlatformConfig, load_config, read_text
 from workbench.local_platform.contradictions import contradictions
 from workbench.local_platform.state import State, StateError
-from workbench.strict import Problem, convert, faults, read_toml
+from workbench.strict import Problem, convert, faults, read_toml, without
 
 CONFIG, STATE = "platform.toml", "platform.sqlite"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,13 +73,16 @@ def load(files: Files) -> PlatformConfig:
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(Fault(str(path), f"the configuration cannot be read: {reason}")) from error
-    loaded, problems = convert(read_toml(text, str(path)), PlatformConfig)
-    if loaded is not None:
-        problems = [
-            Problem(found.place, found.text, nearest(found.wrong, found.known)) for found in contradictions(loaded)
-        ]
+        raise InputError(Fault(str(path), f"the configuration cannot be read: {why_unreadable(error)}")) from error
+    data = read_toml(text, str(path))
+    loaded, problems = convert(data, PlatformConfig)
+    tables = {problem.path[:-1] for problem in problems}  # what else is wrong in these may follow from that
+    readable = loaded or convert(without(data, [problem.path for problem in problems]), PlatformConfig)[0]
+    problems += [
+        Problem(found.place, found.text, nearest(found.wrong, found.known))
+        for found in (contradictions(readable) if readable else ())
+        if not any(table and found.place[: len(table)] == table for table in tables)
+    ]
     if loaded is None or problems:
         raise InputError(*faults(problems, text, str(path)))
     return loaded

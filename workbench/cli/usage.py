@@ -1,6 +1,6 @@
 """`workbench usage`: what our calls used, as far as it is known."""
 
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import click
@@ -10,17 +10,29 @@ from workbench.cli.output import print_json, print_table, say
 from workbench.ledger.queries import reading
 from workbench.session import ledger_to_read
 
-_DAY = click.DateTime(["%Y-%m-%d"])
 _DAYS = ("day", "week", "month")
+
+
+class _Day(click.ParamType[date]):
+    """A day of the calendar."""
+
+    name = "day"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """The day that a text names."""
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a day such as 2026-11-01", param, ctx)
 
 
 @click.command()
 @options.ledger
 @click.option("--by", type=click.Choice([*_DAYS, "model", "job", "tag"]), default="day", show_default=True)
-@click.option("--since", type=_DAY, metavar="DAY", help="Only calls from this day on, such as 2026-11-01.")
-@click.option("--until", type=_DAY, metavar="DAY", help="Only calls up to the end of this day.")
+@click.option("--since", type=_Day(), metavar="DAY", help="Only calls from this day on, such as 2026-11-01.")
+@click.option("--until", type=_Day(), metavar="DAY", help="Only calls up to the end of this day.")
 @options.as_json
-def usage(by: str, since: datetime | None, until: datetime | None, as_json: bool, **given: Any) -> None:
+def usage(by: str, since: date | None, until: date | None, as_json: bool, **given: Any) -> None:
     """Sum up recorded token usage by day, week, month, model, job or tag.
 
     Calls from the chat UI and other programs are not included: the platform does not report them. Days are those of
@@ -29,9 +41,12 @@ def usage(by: str, since: datetime | None, until: datetime | None, as_json: bool
     if since and until and since > until:
         raise click.UsageError("--since is after --until")
     ledger = ledger_to_read(options.where(given))
-    bounds = {"since": since and since.date(), "until": until and until.date()}
     with reading(ledger) as reader:
-        rows = reader.rows("usage_by_tag", **bounds) if by == "tag" else reader.rows("usage_by", by=by, **bounds)
+        rows = (
+            reader.rows("usage_by_tag", since=since, until=until)
+            if by == "tag"
+            else reader.rows("usage_by", by=by, since=since, until=until)
+        )
     if as_json:
         print_json([{by: row.pop("name"), **row} for row in rows])
         return

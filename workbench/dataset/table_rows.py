@@ -28,7 +28,7 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
     Raises:
         InputError: A row has more or fewer cells than the header, a quote is not closed, or it is not valid UTF-8.
     """
-    csv.field_size_limit(sys.maxsize)  # a long prompt is no reason to refuse a row
+    csv.field_size_limit(sys.maxsize)  # a long prompt must not make a row invalid
     with opened(path) as stream:
         reader = csv.reader(
             io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter=delimiter, strict=True

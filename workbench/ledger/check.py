@@ -10,7 +10,7 @@ import msgspec
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.rows import JournalCount, RequestIdentity
-from workbench.ledger.store import Ledger
+from workbench.ledger.store import Ledger, is_being_written
 from workbench.prompt import body_key, canonical, request_key
 
 _MUST_BE_ZERO = (
@@ -30,6 +30,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     """What a ledger holds and whether it is sound: figures of the query `ledger_state`, the state of its journals, and
     every problem in words.
 
+    `live_journals` are those of runs that are running; `journals` wait to be ingested.
     A torn tail does not make a ledger unsound: its writer was killed or is still writing, and what was acknowledged
     precedes the tear. Damage before a journal's end does.
     """
@@ -39,9 +40,10 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
         if state["kinds"] > 1:
             problems.append("it mixes simulated data and an account's")
         problems += _missing_entries(reader) + _wrong_requests(reader)
-    torn, damaged = [], []
+    torn, damaged, live = [], [], 0
     for journal in ledger.journals():
         with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
+            live += is_being_written(journal)
             content = unpack(journal, nowhere)
             if content.torn:
                 torn.append(str(journal))
@@ -51,7 +53,8 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     return {
         "ledger": str(ledger.path),
         **state,
-        "journals": len(ledger.journals()),
+        "journals": len(ledger.journals()) - live,
+        "live_journals": live,
         "torn_journals": torn,
         "damaged_journals": damaged,
         "problems": problems,

@@ -179,7 +179,8 @@ def migrate(db: duckdb.DuckDBPyConnection) -> None:
     """Bring the current database to the newest schema, and its views to those of this version.
 
     Raises:
-        WorkbenchError: A newer version of this program made it, or an applied migration was edited.
+        InputError: A newer version of this program made it.
+        WorkbenchError: An applied migration was edited.
     """
     applied = dict(_applied(db))
     for version, name, text in migrations():
@@ -193,7 +194,7 @@ def migrate(db: duckdb.DuckDBPyConnection) -> None:
         insert_row(db, "schema_versions", version, name, digest, datetime.now(UTC))
         db.execute("COMMIT")
     if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:
-        raise WorkbenchError(f"the ledger has schema {max(unknown)}, made by a newer workbench; upgrade this one")
+        raise made_by_newer(max(unknown))
     digest = hashlib.sha256("\n".join(view_texts()).encode()).hexdigest()
     if applied.get(_VIEWS) != digest:
         db.execute("BEGIN")
@@ -222,6 +223,12 @@ def view_texts() -> list[str]:
 def schema_version(db: duckdb.DuckDBPyConnection) -> int:
     """The newest migration applied to the current database; 0 for none."""
     return max(dict(_applied(db)), default=0)
+
+
+def made_by_newer(version: int) -> InputError:
+    """The error for a ledger with a schema that this version does not know."""
+    problem = f"the ledger has schema {version}, made by a newer version of workbench"
+    return InputError(Fault("--ledger", problem, "upgrade this one"))
 
 
 def migrations() -> list[tuple[int, str, str]]:

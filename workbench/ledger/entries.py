@@ -6,6 +6,7 @@ A column that two kinds share has one type; the ingest reads all kinds with one 
 import types
 import typing
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
@@ -187,15 +188,16 @@ _OF_ATTEMPT = tuple(name for name in Attempt.__struct_fields__ if name in Answer
 _OF_COMPLETION = tuple(
     name for name in Completion.__struct_fields__ if name in Answer.__struct_fields__ and name != "tool_calls"
 )
+_attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
 KINDS = (RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored)
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:
     """A call record as its journal line."""
     request, attempt, completion = record.request, record.attempt, record.completion
-    known: dict[str, Any] = {name: getattr(attempt, name) for name in _OF_ATTEMPT}
+    known: dict[str, Any] = dict(zip(_OF_ATTEMPT, _attempt_values(attempt), strict=True))
     if completion is not None:
-        known |= {name: getattr(completion, name) for name in _OF_COMPLETION}
+        known |= zip(_OF_COMPLETION, _completion_values(completion), strict=True)
         known |= msgspec.structs.asdict(completion.usage)
         known["tool_calls"] = [CallEntry(c.name, c.arguments, c.id) for c in completion.tool_calls] or None
     return Answer(

@@ -1,8 +1,6 @@
 """Journals into the DuckDB file: short, idempotent, and never something a run has to wait for."""
 
 import contextlib
-import fcntl
-import os
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,7 +16,7 @@ from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_of
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
-from workbench.ledger.store import Ledger, LedgerBusyError
+from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
 from workbench.scratch import ScratchFolder
 
 INGEST_PATIENCE_S = 2.0
@@ -115,7 +113,7 @@ def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[st
     taken: dict[Path, Unpacked] = {}
     for journal in ledger.journals():
         try:
-            if not _is_dead(journal):
+            if is_being_written(journal):
                 continue
             taken[journal] = _ingest_one(journal, db, whole.get(journal.name), factor)
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
@@ -269,15 +267,3 @@ def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:
     name = literal(journal.name)
     found = db.execute(f"SELECT count(*) FROM ingested_journals WHERE name = {name}").fetchone()  # noqa: S608 - quoted
     return bool(found and found[0])
-
-
-def _is_dead(journal: Path) -> bool:
-    """Whether the writer of a journal no longer holds its lock; no process opens one again."""
-    fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(fd)
-    return True

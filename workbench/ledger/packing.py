@@ -46,7 +46,7 @@ def frame_of(lines: list[bytes], by: ZstdCompressor) -> Frame:
 def _line(entry: Answer) -> bytearray:
     """An answer as JSON, in one buffer that grows: copies of long texts are memory that a run may not have.
 
-    They are encoded one by one, as each keeps all threads waiting for as long as it takes.
+    They are encoded piece by piece, as each keeps all threads waiting for as long as it takes.
     """
     texts = {name: getattr(entry, name) for name in _LONG_FIELDS}
     long = {name: text for name, text in texts.items() if text is not None and len(text) > _LONG_CHARS}
@@ -54,7 +54,11 @@ def _line(entry: Answer) -> bytearray:
     encoder.encode_into(msgspec.structs.replace(entry, **dict.fromkeys(long)), line)
     del line[-1:]  # the brace at its end
     for name, text in long.items():
-        line += f',"{name}":'.encode()
-        encoder.encode_into(text, line, len(line))
+        line += f',"{name}":"'.encode()
+        for start in range(0, len(text or ""), _LONG_CHARS):
+            end = len(line)
+            encoder.encode_into((text or "")[start : start + _LONG_CHARS], line, end)
+            del line[-1:], line[end : end + 1]  # the quotes around a piece
+        line += b'"'
     line += b"}\n"
     return line

@@ -13,6 +13,7 @@ from workbench.ledger.database import (
     attached,
     create_views,
     insert_row,
+    made_by_newer,
     migrate,
     migrations,
     opened_for_writing,
@@ -150,6 +151,7 @@ def reading(
         memory_mib: The most that DuckDB may take where a query does not work with less.
 
     Raises:
+        InputError: The file is not a ledger, or a newer version of this program made it.
         LedgerBusyError: An ingest does not end within `patience_s`.
     """
     with ledger.locked(exclusive=False, patience_s=patience_s):
@@ -161,9 +163,7 @@ def reading(
                 db.execute("USE ledger")
                 version, newest = schema_version(db), len(migrations())
                 if version > newest:
-                    raise WorkbenchError(
-                        f"the ledger has schema {version}, made by a newer workbench; upgrade this one"
-                    )
+                    raise made_by_newer(version)
                 outdated = version < newest
                 db.execute("USE memory")
             if not outdated:

@@ -167,6 +167,15 @@ def _is_something_else(path: Path) -> bool:
     return bool(head) and head[8:] != b"DUCK"
 
 
+def is_being_written(journal: Path) -> bool:
+    """Whether the writer of a journal still holds its lock; no process opens one again."""
+    fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return not _lock_at_once(fd, exclusive=False)
+    finally:
+        os.close(fd)
+
+
 def _lock_at_once(fd: int, *, exclusive: bool) -> bool:
     try:
         fcntl.flock(fd, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)

@@ -1,0 +1,403 @@
+"""Every error that a command can end with, as it is printed: the table `tests/messages.txt`, made by these cases."""
+
+import gzip
+import os
+import re
+import shlex
+import socket
+import sqlite3
+from collections.abc import Iterator
+from importlib import resources
+
+import duckdb
+import pytest
+
+from tests import messages
+from tests.conftest import Workbench, job, sums
+from tests.end_to_end.test_wrong_input import CASES as WRONG_INPUT
+from tests.end_to_end.test_wrong_input import Change, data, job_with, request, tool
+from tests.unit.test_words import STUMBLED_OVER
+from workbench.ledger.store import Ledger
+
+EXAMPLE = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
+NIGHTLY = 'reuse = "occasion"\n[schedule]\non_calendar = "02:00"\n'
+
+
+def nothing(bench: Workbench) -> None:
+    pass
+
+
+def then(*changes: Change) -> Change:
+    def change(bench: Workbench) -> None:
+        for one in changes:
+            one(bench)
+
+    return change
+
+
+def files(**texts: str) -> Change:
+    """Files by name, with `_` for the dot before the suffix."""
+
+    def change(bench: Workbench) -> None:
+        for name, text in texts.items():
+            bench.write(name.replace("_", "."), text)
+
+    return change
+
+
+def after(*commands: str) -> Change:
+    """The state that other commands leave."""
+
+    def change(bench: Workbench) -> None:
+        for command in commands:
+            bench(*shlex.split(command))
+
+    return change
+
+
+def given(**variables: str) -> Change:
+    return lambda bench: bench.environment.update(variables)
+
+
+def without(*variables: str) -> Change:
+    def change(bench: Workbench) -> None:
+        for name in variables:
+            del bench.environment[name]
+
+    return change
+
+
+def folder(name: str) -> Change:
+    return lambda bench: (bench.folder / name).mkdir(parents=True)
+
+
+def fifo(name: str) -> Change:
+    return lambda bench: os.mkfifo(bench.folder / name)
+
+
+def dataset(path: str) -> Change:
+    return job_with("sums.jsonl", path)
+
+
+def run(*lines: str) -> Change:
+    return job_with("passes = 1", "\n".join(("passes = 1", *lines)))
+
+
+def scorer(*lines: str) -> Change:
+    return job_with('name = "numeric"', "\n".join(lines))
+
+
+def schedule(line: str) -> Change:
+    return run(NIGHTLY.replace('on_calendar = "02:00"', line))
+
+
+def named(field: str) -> Change:
+    """A dataset that takes a field from a column."""
+    return job_with("[request]", f"fields = {{ {field} }}\n[request]")
+
+
+def platform(old: str, new: str) -> Change:
+    assert old in EXAMPLE
+    return files(platform_toml=EXAMPLE.replace(old, new))
+
+
+def changed_ledger(*statements: str) -> Change:
+    def change(bench: Workbench) -> None:
+        bench("run", "job.toml", "--no-report")
+        with duckdb.connect(str(bench.folder / "ledger.duckdb")) as db:
+            for statement in statements:
+                db.execute(statement)
+
+    return change
+
+
+def other_database(bench: Workbench) -> None:
+    with duckdb.connect(str(bench.folder / "other.duckdb")) as db:
+        db.execute("CREATE TABLE a (b INTEGER)")
+
+
+def other_state(bench: Workbench) -> None:
+    with sqlite3.connect(bench.folder / "platform.sqlite") as db:
+        db.execute("CREATE TABLE a (b)")
+
+
+def newer_state(bench: Workbench) -> None:
+    bench("platform", "keys", "create", "lab")
+    with sqlite3.connect(bench.folder / "platform.sqlite") as db:
+        db.execute("PRAGMA user_version = 99")
+
+
+def crontab(script: str) -> Change:
+    """A program `crontab` that does as the script says."""
+
+    def change(bench: Workbench) -> None:
+        bench.write("bin/crontab", f"#!/bin/sh\n{script}\n").chmod(0o755)
+        bench.environment["PATH"] = f"{bench.folder / 'bin'}:{bench.environment['PATH']}"
+        run(NIGHTLY)(bench)
+
+    return change
+
+
+CASES: list[tuple[str, str, Change]] = [
+    # the command itself
+    ("unknown command", "rnu job.toml", nothing),
+    ("planned command", "probe", nothing),
+    ("unknown option", "run job.toml --fersh", nothing),
+    ("no job named", "run", nothing),
+    ("fresh and resumed", "run job.toml --fresh --resume last", nothing),
+    ("two endpoints", "run job.toml --local --base-url http://127.0.0.1:9", nothing),
+    ("unknown topic", "help runz", nothing),
+    ("topic that is a command", "help plan", nothing),
+    ("empty question", "ask sim/instant ''", nothing),
+    ("empty standard input", "ask sim/instant -", nothing),
+    ("run and all", "report last --all", nothing),
+    ("days in the wrong order", "usage --since 2026-11-02 --until 2026-11-01", nothing),
+    ("no such day", "usage --since 2026-02-30", nothing),
+    ("due and fresh", "run job.toml --occasion due --fresh", nothing),
+    ("due and narrowed", "run job.toml --occasion due --limit 1", run(NIGHTLY)),
+    ("occasion that is no time", "run job.toml --occasion someday", run(NIGHTLY)),
+    ("occasion of a plain job", "run job.toml --occasion 2026-11-01", nothing),
+    ("job of occasions without one", "run job.toml", run(NIGHTLY)),
+    ("occasion narrowed", "run job.toml --occasion 2026-11-01 --limit 1", run(NIGHTLY)),
+    ("occasion and fresh", "run job.toml --occasion 2026-11-01 --fresh", run(NIGHTLY)),
+    ("limit of none", "run job.toml --limit 0", nothing),
+    ("more in flight than the job", "run job.toml --max-in-flight 9", nothing),
+    ("too many in flight", "run job.toml --max-in-flight 64", nothing),
+    ("model that the job has not", "run job.toml --model sim/instnat", nothing),
+    ("init over files", "init", files(workbench_toml="")),
+    ("too many folders", "init one two", nothing),
+    # endpoint and key
+    ("no endpoint", "run job.toml", without("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY")),
+    ("misspelt environment", "models", then(without("WORKBENCH_BASE_URL"), given(WORKBENCH_BASEURL="http://h"))),
+    ("no key", "run job.toml", without("WORKBENCH_API_KEY")),
+    ("blank key", "models", given(WORKBENCH_API_KEY=" ")),
+    ("key with Bearer", "models", given(WORKBENCH_API_KEY="Bearer sk-0123456789abcdef")),
+    ("quoted key", "models", given(WORKBENCH_API_KEY="'sk-0123456789abcdef'")),
+    ("placeholder", "models", given(WORKBENCH_API_KEY="sk-...")),
+    ("key of two words", "models", given(WORKBENCH_API_KEY="sk-01 23")),
+    ("rejected key", "run job.toml", given(WORKBENCH_API_KEY="sk-00000000000000000000000000000000")),
+    ("empty base URL", "models --base-url ''", nothing),
+    ("no scheme", "models --base-url 127.0.0.1:8080", nothing),
+    ("no host", "models --base-url http://", nothing),
+    ("no port", "models --base-url http://h:abc", nothing),
+    ("query", "models --base-url http://h?x=1", nothing),
+    ("user in the URL", "models --base-url http://u:p@h", nothing),
+    ("more than the base", "models --base-url http://h/api/chat/completions", nothing),
+    ("unreachable", "run job.toml --base-url http://127.0.0.1:9", nothing),
+    ("elsewhere", "models", lambda bench: bench.environment.update(WORKBENCH_BASE_URL=f"{bench.environment['WORKBENCH_BASE_URL']}/x")),
+    ("unknown profile", "models --profile lab", files(workbench_toml='[profiles.labs]\nbase_url = "http://h"\n')),
+    ("profile without a key", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_env = "LAB_KEY"\n')),
+    ("profile without a key file", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_file = "key"\n')),
+    ("URL of a file for another's key", "models", then(without("WORKBENCH_BASE_URL"), given(WORKBENCH_BASE_URL="http://ours"), files(workbench_toml='default_profile = "lab"\n[profiles.lab]\nbase_url = "http://theirs"\n'))),
+    ("broken settings", "models", files(workbench_toml="[profiles\n")),
+    ("unknown setting", "models", files(workbench_toml="defalt_profile = 1\n")),
+    ("unreadable settings", "models", lambda bench: (bench.folder / "workbench.toml").write_bytes(b"\xff")),
+    ("time zone", "models", files(workbench_toml='[account]\ntime_zone = "Europe/Berln"\n')),
+    ("signature", "models", files(workbench_toml='[allowance]\nsignature = "("\n')),
+    (".env without =", "models", files(_env="WORKBENCH_API_KEY\n")),
+    ("unreadable .env", "models", lambda bench: (bench.folder / ".env").write_bytes(b"A=\xff\n")),
+    # job files
+    ("job that is a folder", "run jobs", folder("jobs")),
+    ("job in Latin-1", "run job.toml", lambda bench: (bench.folder / "job.toml").write_bytes(b'name = "\xe9"\n')),
+    ("deep job", "run job.toml", lambda bench: bench.write("job.toml", f"a = {'[' * 2000}{']' * 2000}\n")),
+    ("no dataset", "run job.toml", job_with('path = "sums.jsonl"', "")),
+    ("no file of a dataset", "run job.toml", job_with('"sums.jsonl"', "[]")),
+    ("no models", "run job.toml", job_with('models = ["sim/instant"]', "models = []")),
+    ("model twice", "run job.toml", job_with('models = ["sim/instant"]', 'models = ["sim/instant", "sim/instant"]')),
+    ("model without id", "run job.toml", job_with('models = ["sim/instant"]', "models = [{ max_tokens = 5 }]")),
+    ("gates", "run job.toml", job_with("[run]", "[gates]\nx = 1\n[run]")),
+    ("share of a window", "run job.toml", job_with("[run]", "[budget]\nwindow_share = 0.5\n[run]")),
+    ("budget without a cap", "run job.toml", job_with("max_tokens = 64\n[run]", "[budget]\ntotal_tokens = 5000\n[run]")),
+    ("limit of words", "run job.toml", job_with('path = "sums.jsonl"', 'path = "sums.jsonl"\nlimit = "many"')),
+    ("template and messages", "run job.toml", job_with("[request]", '[prompt]\ntemplate = "a {{ input }}"\n[[prompt.messages]]\nrole = "user"\ncontent = "x"\n[request]')),
+    ("system and messages", "run job.toml", job_with("[request]", '[prompt]\nsystem = "a"\n[[prompt.messages]]\nrole = "user"\ncontent = "x"\n[request]')),
+    ("broken template", "run job.toml", job_with("[request]", '[prompt]\ntemplate = "{{ input"\n[request]')),
+    ("template of too many levels", "run job.toml", job_with("[request]", f'[prompt]\ntemplate = "{{{{ {"(" * 300}1{")" * 300} }}}}"\n[request]')),
+    ("endless macro", "run job.toml", job_with("[request]", '[prompt]\ntemplate = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"\n[request]')),
+    ("wrong type", "run job.toml", run('epochs = "two"')),
+    ("wrong word", "run job.toml", run('reuse = "sometimes"')),
+    ("negative", "run job.toml", run("deadline_s = -3")),
+    ("unknown scorer", "run job.toml", scorer('name = "numerc"')),
+    ("two scorers of one name", "run job.toml", scorer('name = "numeric"', "[[scorers]]", 'name = "numeric"')),
+    ("infinite tolerance", "run job.toml", scorer('name = "numeric"', "tolerance = inf")),
+    ("broken pattern", "run job.toml", scorer('name = "pattern"', 'pattern = "("')),
+    ("not a number", "run job.toml", request("temperature = nan")),
+    ("infinite extra", "run job.toml", request("extra = { top_k = inf }")),
+    ("field of ours", "run job.toml", request("extra = { stream = true }")),
+    ("field of the platform's", "run job.toml", request("extra = { session_id = 1 }")),
+    ("several answers by extra", "run job.toml", request("extra = { n = 2 }")),
+    ("field that has a key", "run job.toml", request("extra = { temperature = 1 }")),
+    ("tools twice", "run job.toml", request("tools_path = 'tools.json'", tool('{ name = "f" }'))),
+    ("two tools of one name", "run job.toml", request('tools = [{ type = "function", function = { name = "f" } }, { type = "function", function = { name = "f" } }]')),
+    ("no file of tools", "run job.toml", request("tools_path = 'tools.json'")),
+    ("unknown tool", "run job.toml", request(tool('{ name = "find" }'), 'tool_choice = { type = "function", function = { name = "fnd" } }')),
+    ("neither calendar nor cron", "run job.toml", schedule("")),
+    ("no time of a calendar", "run job.toml", schedule("on_calendar = []")),
+    ("broken cron", "run job.toml", schedule('cron = "0 25 * * *"')),
+    ("four fields", "run job.toml", schedule('cron = "0 2 * *"')),
+    ("broken calendar", "run job.toml", schedule('on_calendar = "Fridy 02:00"')),
+    ("schedule that reuses", "run job.toml", run('[schedule]\non_calendar = "02:00"')),
+    # datasets
+    ("dataset that is a folder", "run job.toml", then(folder("rows"), dataset("rows"))),
+    ("dataset that is a pipe", "run job.toml", then(fifo("rows"), dataset("rows"))),
+    ("glob without a file", "run job.toml", dataset("*.csv")),
+    ("cut gzip", "run job.toml", data(gzip.compress(b'{"input": "a"}\n' * 99)[:-12], "d.jsonl.gz")),
+    ("gzip bomb", "run job.toml", data(gzip.compress(b"x" * 2**20) * 1025, "d.jsonl.gz")),
+    ("object that is no array", "run job.toml", data('{"a": [1,\n2]}', "d.json")),
+    ("array that is not closed", "run job.toml", data('[{"input": "a"}')),
+    ("more after the array", "run job.toml", data('[{"input": "a"}] x')),
+    ("empty input", "run job.toml", data('{"input": ""}\n')),
+    ("messages that are none", "run job.toml", data('{"messages": [{"content": "x"}]}\n')),
+    ("input that is a list", "run job.toml", data('{"input": [{"content": "x"}]}\n')),
+    ("choices that are no list", "run job.toml", data('{"input": "a", "choices": 5}\n')),
+    ("choices that are no JSON", "run job.toml", data("input,choices\na,[1\n", "d.csv")),
+    ("column without a name", "run job.toml", data("input,\na,b\n", "d.csv")),
+    ("column twice", "run job.toml", data("input,input\na,b\n", "d.csv")),
+    ("input that is an object", "run job.toml", data('{"input": {"a": 1}}\n')),
+    ("no input", "run job.toml", data('{"question": "a"}\n')),
+    ("broken Parquet", "run job.toml", data(b"PAR1 and no more", "d.parquet")),
+    ("mapped column", "run job.toml", named('target = "anser"')),
+    # ledgers
+    ("no ledger", "runs", nothing),
+    ("no ledger there", "runs --ledger there.duckdb", nothing),
+    ("ledger elsewhere", "run job.toml --ledger postgres://h", nothing),
+    ("ledger in no folder", "run job.toml --ledger no/l.duckdb", nothing),
+    ("ledger that is a folder", "run job.toml --ledger jobs", folder("jobs")),
+    ("ledger of no name", "runs --ledger ''", nothing),
+    ("ledger with a question mark above", "run job.toml --ledger 'a?/l.duckdb'", folder("a?")),
+    ("not a database", "runs --ledger sums.jsonl", nothing),
+    ("another database", "run job.toml --ledger other.duckdb", other_database),
+    ("damaged database", "runs --ledger l.duckdb", lambda bench: (bench.folder / "l.duckdb").write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 9000)),
+    ("journal in the way", "run job.toml", files(**{"ledger_duckdb.journal": ""})),
+    ("newer ledger, read", "runs", changed_ledger("INSERT INTO schema_versions SELECT 99, 'later', sha256, applied_at FROM schema_versions LIMIT 1")),
+    ("newer ledger, written", "run job.toml --fresh", changed_ledger("INSERT INTO schema_versions SELECT 99, 'later', sha256, applied_at FROM schema_versions LIMIT 1")),
+    ("mixed ledger", "run job.toml --fresh --local --ledger ledger.duckdb", changed_ledger("UPDATE runs SET simulated = false")),
+    ("no runs", "show", changed_ledger("DELETE FROM runs")),
+    ("empty name of a run", "show ''", after("run job.toml --no-report")),
+    ("unknown run", "show 20200101T000000-abcdef", after("run job.toml --no-report")),
+    ("several runs", "show 20", after("run job.toml --no-report", "run job.toml --no-report --fresh")),
+    ("resumed in an empty ledger", "run --resume last", nothing),
+    ("resumed with another dataset", "run --resume last", then(after("run job.toml --no-report"), lambda bench: bench.write("sums.jsonl", sums(4)))),
+    ("reports in a file", "run job.toml --reports sums.jsonl/x", nothing),
+    ("slots in a file", "run job.toml", lambda bench: bench.environment.update(XDG_STATE_HOME=str(bench.write("state", "")))),
+    # schedules
+    ("schedule list and install", "schedule --cron --install", nothing),
+    ("install what", "schedule job.toml --install", run(NIGHTLY)),
+    ("both kinds", "schedule job.toml --systemd --cron", run(NIGHTLY)),
+    ("install and remove", "schedule job.toml --cron --install --remove", run(NIGHTLY)),
+    ("job without a schedule", "schedule job.toml", nothing),
+    ("crontab without seconds", "schedule job.toml --cron", schedule('on_calendar = "02:00:30"')),
+    ("crontab without zones", "schedule job.toml --cron", schedule('on_calendar = "02:00 Asia/Tokyo"')),
+    ("crontab of both days", "schedule job.toml --cron", schedule('on_calendar = "Mon *-*-1..7 02:00"')),
+    ("crontab that is cut", "schedule job.toml --cron --remove", lambda bench: crontab(f"echo '# workbench schedule of {bench.folder}/job.toml'")(bench)),
+    ("crontab that fails", "schedule job.toml --cron --install", crontab("echo 'you may not' >&2; exit 1")),
+    ("no crontab", "schedule job.toml --cron --install", then(run(NIGHTLY), lambda bench: bench.environment.update(PATH=str(bench.folder)))),
+    ("folder with a line break", "schedule job.toml --cron --ledger 'a\nb.duckdb'", run(NIGHTLY)),
+    # the embedded platform
+    ("exposed for once", "platform serve --host 0.0.0.0 --ephemeral", nothing),
+    ("ephemeral state", "platform serve --ephemeral --state s.sqlite", nothing),
+    ("no platform state", "platform serve", nothing),
+    ("no key of an account", "platform serve", after("platform keys create lab", "platform init")),
+    ("platform twice", "platform init", after("platform init")),
+    ("no configuration", "platform serve --config no.toml --ephemeral", nothing),
+    ("unknown account", "platform draws add labb 5", nothing),
+    ("unknown draw", "platform draws remove 1", after("platform keys create lab")),
+    ("no unsettled draw", "platform draws settle 1 5 --reason log", after("platform keys create lab")),
+    ("no reason", "platform draws release 1 --reason ' '", after("platform keys create lab")),
+    ("unknown key id", "platform keys revoke 0123abcd", after("platform keys create lab")),
+    ("another's state", "platform keys", other_state),
+    ("newer state", "platform keys", newer_state),
+    ("damaged state", "platform keys", lambda bench: bench.write("platform.sqlite", "no database at all, but long enough")),
+    ("port in use", "platform serve --ephemeral --port PORT", nothing),
+    ("no routes", "platform serve --ephemeral", files(platform_toml="routes = []\naccounts = []\n")),
+    ("more slots than there are", "platform serve --ephemeral", platform("max_in_flight = 16", "max_in_flight = 65")),
+    ("unknown route", "platform serve --ephemeral", platform('fallback = "Rehearsal"', 'fallback = "Rehearsel"')),
+    ("account twice", "platform serve --ephemeral", platform('name = "ben"', 'name = "ada"')),
+    ("neither simulated nor real", "platform serve --ephemeral", platform('base_url = "http://127.0.0.1:11434/v1"', "")),
+    ("URL of a server", "platform serve --ephemeral", platform("http://127.0.0.1:11434/v1", "ftp://h")),
+    ("secrets in a URL", "platform serve --ephemeral", platform("http://127.0.0.1:11434/v1", "http://u:p@h/v1")),
+    ("too long a URL", "platform serve --ephemeral", platform("http://127.0.0.1:11434/v1", "http://h/v1/chat/completions")),
+    ("latency of a server", "platform serve --ephemeral", platform('base_url = "http://127', 'latency_ms = { median = 5 }\nbase_url = "http://127')),
+    ("faults of a server", "platform serve --ephemeral", platform('base_url = "http://127', 'faults = [{ kind = "hang" }]\nbase_url = "http://127')),
+    ("secret of a simulation", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nsecret_env = "X"')),
+    ("slow without a delay", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ kind = "slow" }]')),
+    ("half a burst", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ every_s = 5 }]')),
+    ("ends before it begins", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ from_s = 5, until_s = 2 }]')),
+    ("status of a hang", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ kind = "hang", status = 500 }]')),
+    ("more than all", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ share = 0.6 }, { share = 0.6 }]')),
+    ("field of a preset", "platform serve --ephemeral", platform("temperature = 0.2", 'model = "x"')),
+    ("status of no failure", "platform serve --ephemeral", platform("[silent]", "[silent]\ncooldown_after = [999]")),
+]  # fmt: skip
+
+
+ALONE = "job that is running"
+NOT_HERE = {
+    "api.py: _rows": "of the Python API",
+    "api.py: _where": "of the Python API",
+    "api.py: make_job": "of the Python API",
+    "narrowing.py: _first": "of the Python API; the command line checks the number",
+    "client/chat.py: _listed": "a platform that lists no models",
+    "pipeline.py: _is_simulated": "a platform of simulated and real models",
+    "cli/schedule.py: _files": "systemd refuses a timer that was checked before",
+    "schedule/systemd.py: install": "a timer that was installed for another file",
+    "schedule/due.py: due": "another file's job of the same name",
+    "session.py: _announced": "the embedded platform does not start",
+    "dataset/json_rows.py: _elements": "the format is given, and the file has another",
+    "ledger/store.py: locked": "another process holds the ledger",
+    "ledger/engine.py: _open": "another process holds the ledger",
+    "ledger/upkeep.py: compact_ledger": "another process holds the ledger",
+    "ledger/database.py: migrate": "an edited migration",
+    "ledger/database.py: copied": "a full disk",
+    "ledger/ingest.py: stage": "a damaged journal",
+    "ledger/queries.py: _explained": "a damaged ledger",
+    "ledger/queries.py: _stage_live": "a damaged journal",
+    "ledger/queries.py: reading": "a damaged ledger",
+    "local_platform/accounts.py: open_draw": "a full disk",
+    "local_platform/state.py: revoke_key": "two keys whose ids begin alike",
+}
+"""The errors that the table does not have, and what they need; tests elsewhere cause them."""
+
+
+@pytest.fixture
+def taken_port() -> Iterator[str]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield str(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(("case", "command", "change"), CASES, ids=[case[0] for case in CASES])
+def test_a_command_says_what_the_table_has(
+    bench: Workbench, request: pytest.FixtureRequest, taken_port: str, case: str, command: str, change: Change
+) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    bench.environment = {name: value for name, value in bench.environment.items() if not name.startswith("SSL_CERT")}
+    change(bench)
+    done = bench(*shlex.split(command.replace("PORT", taken_port)), code=None, input="")
+    assert done.returncode in (2, 3, 4, 5, 6), done.stderr
+    messages.check(case, bench, done, writing=request.config.getoption("--write-messages"))
+
+
+def test_a_job_runs_once_at_a_time(bench: Workbench, request: pytest.FixtureRequest) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    with Ledger(bench.folder / "ledger.duckdb").running("sums"):
+        done = bench("run", "job.toml", code=5)
+    messages.check(ALONE, bench, done, writing=request.config.getoption("--write-messages"))
+
+
+@pytest.mark.parametrize("message", messages.table().values(), ids=messages.table())
+def test_the_table_is_in_plain_words(message: messages.Message) -> None:
+    assert not [pattern for pattern in STUMBLED_OVER if re.search(pattern, message.text)]
+    assert "sk-0" not in message.text
+
+
+def test_the_table_has_every_error() -> None:
+    known = "\n".join(message.text for message in messages.table().values())
+    missing = {site for site in messages.sites() if not re.search(site.pattern, known)}
+    assert {site.place for site in missing} == set(NOT_HERE), sorted(missing)
+
+
+def test_no_case_was_left_in_the_table() -> None:
+    assert set(messages.table()) == {*(case[0] for case in (*WRONG_INPUT, *CASES)), ALONE}
