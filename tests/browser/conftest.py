@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, expect, sync_playwright
 
+expect.set_options(timeout=20_000)  # ms; a machine that is busy otherwise needs more than the usual five seconds
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
