@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from workbench.display import plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job, ModelSpec, limit_range
 from workbench.job_file import MAX_IN_FLIGHT
@@ -26,7 +27,10 @@ def narrowed(
     """
     said: list[str] = []
     if limit is not None:
-        job, said = _first(job, limit), [*said, f"the first {limit} samples"]
+        job, said = (
+            _first(job, limit),
+            [*said, f"the first {plural(limit, 'sample')}" if limit > 1 else "the first sample"],
+        )
     if models:
         job, said = _only(job, models), [*said, f"only {', '.join(models)}"]
     if max_in_flight is not None:

@@ -186,7 +186,7 @@ def _calendar_fault(line: str) -> str:
     if not line.isprintable():
         return "it has an unprintable character"
     try:
-        next(TzIterator(line, _LONG_AGO))  # a date that is over is no fault of the file's
+        next(TzIterator(line, _LONG_AGO))  # a date in the past is not a fault in the file
     except StopIteration:
         return "there is no such day"
     except (OnCalendarError, OSError, ValueError) as error:

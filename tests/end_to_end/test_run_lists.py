@@ -27,11 +27,13 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         assert run["answered"] + run["pending"] == 400
         assert "running" in bench("runs").stdout
         assert "continue with" not in bench("show").stderr
+        assert "0 journals not ingested yet, 1 being written" in bench("doctor").stdout
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert bench.json("runs")[0]["status"] is bench.json("show")["status"] is None
         assert "not ended" in bench("runs").stdout
         assert "continue with" in bench("show").stderr
+        assert "1 journal not ingested yet" in bench("ledger", "check").stdout
 
 
 def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:

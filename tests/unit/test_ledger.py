@@ -195,7 +195,7 @@ def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
     with duckdb.connect(str(ledger.path)) as db:
         db.execute("INSERT INTO schema_versions VALUES (999, 'later', 'x', now()::TIMESTAMP)")
     write_run(ledger.journal_folder, "r2", 1)
-    assert "newer workbench" in ingest(ledger).deferred
+    assert "newer version of workbench" in ingest(ledger).deferred
     assert summary_fails(ledger)
 
 

@@ -29,7 +29,7 @@ def vega_bundle() -> str:
             return packed
     program = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
     packed = packed_text(f"(()=>{{{program}}})();")  # its names stay its own
-    with contextlib.suppress(OSError):  # a cache that cannot be written is no error
+    with contextlib.suppress(OSError):  # a cache that cannot be written is not an error
         kept.parent.mkdir(parents=True, exist_ok=True)
         put_whole(kept, packed)
     return packed

@@ -28,7 +28,7 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     boot: str = ""
     """Names the machine's start since which `steady_until` counts."""
     steady_until: float = 0.0
-    """The same as `busy_until` by the clock that counts from there, also while the machine sleeps, and never jumps."""
+    """The same as `busy_until` on the clock that counts from there, also while the machine sleeps, and never jumps."""
 
     def seen_at(self, now: float) -> Self:
         """The same by today's clock: in the same boot by the steady one; else, where a clock wrote it that has been put

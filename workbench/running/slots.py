@@ -7,8 +7,8 @@ A run with limit N takes from slots 0 to N-1, so that any number of processes to
 among them. The kernel frees a dead process's locks, but its calls may go on at the platform: a slot that was not given
 back by an answer stays taken, as a ghost, until `busy_until` has passed.
 
-Slots are shared by max-min fairness: a run leaves a slot to another that waits, may take it and has fewer; nobody leaves
-one that no other can use.
+Slots are shared by max-min fairness: a run leaves a slot to another that waits, may take it and has fewer; a slot that
+no other run can use is not left.
 """
 
 import bisect
@@ -52,7 +52,7 @@ class Slot:
         self.number = number
         self._fd, self._job, self._model = fd, job, ""
         self.is_ghost = False
-        """Whether the last call ended without an answer, so that the platform may go on with it."""
+        """Whether the last call ended without an answer, so that the platform may still be working on it."""
 
     def begin(self, model: str, hold_s: float) -> None:
         """Say, before a request is sent, for how long the platform may be at work on it should we die."""
@@ -200,7 +200,7 @@ class Slots:
             self._waiters -= 1
 
     def ghosts(self) -> list[float]:
-        """The Unix times until which calls that nobody waits for keep slots of this run."""
+        """The Unix times until which calls that were given up keep slots of this run."""
         self.rest()
         found, now = [], time.time()
         for number in self._free:

@@ -1,4 +1,4 @@
-"""How long a run waits for a platform: between passes, for a paused route, and for calls that nobody waits for."""
+"""How long a run waits for a platform: between passes, for a paused route, and for calls that were given up."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Tempo(NamedTuple):
     longest_held_s: float = 900.0
     """A route that only ever asks to be left alone (`Retry-After`) is given up after this time."""
     ghost_s: float | None = None
-    """For how long a call may go on at the platform once nobody waits for it; None: as long as its route's calls take."""
+    """For how long the platform may work on a call after it was given up; None: as long as its route's calls take."""
 
 
 ACCOUNT = Tempo()

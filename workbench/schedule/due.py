@@ -82,7 +82,7 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
 
 
 def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
-    """Look again, now that nobody else can run the job.
+    """Look again, now that no other process can run the job.
 
     Raises:
         NotDueError: The occasion was run meanwhile, or a newer one has come.

@@ -71,7 +71,7 @@ def complaints(files: dict[str, str]) -> str:
         paths = [Path(folder, name) for name in files]
         for path, text in zip(paths, files.values(), strict=True):
             path.write_text(text, "utf-8")
-        # it wants a folder for what runs, and has none where nobody is logged in
+        # it wants a folder for what runs, and has none where no user is logged in
         environment = {"XDG_RUNTIME_DIR": folder} | dict(os.environ)
         done = _ran("systemd-analyze", "--user", "verify", *map(str, paths), environment=environment)
     return "\n".join(line for line in done.stderr.splitlines() if any(name in line for name in files))
