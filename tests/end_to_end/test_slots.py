@@ -350,9 +350,9 @@ def test_a_run_with_nothing_to_send_waits_for_no_slot(tmp_path: Path, stubborn: 
         assert time.monotonic() - begin < 5
 
 
-@pytest.mark.parametrize("limits", [(1, 1), (8, 2), (63, 1), (2, 2, 2, 2), (8, 3), (8, 8), (8, 8, 8)])
-def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int, ...]) -> None:
-    """Runs that take a slot again in the moment they give it back."""
+def shared_out(folder: Path, limits: tuple[int, ...]) -> tuple[float, int, list[int]]:
+    """Runs that take a slot again in the moment they give it back, for 3 s: the share of the slots' time that was used,
+    how many were held at most, and each run's calls."""
     done = [0] * len(limits)
     held, most_held, busy_s = 0, 0, 0.0
 
@@ -373,7 +373,7 @@ def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int
 
     async def main() -> None:
         with ExitStack() as stack:
-            runs = [stack.enter_context(Slots(tmp_path, limit, str(limit))) for limit in limits]
+            runs = [stack.enter_context(Slots(folder, limit, str(limit))) for limit in limits]
             async with anyio.create_task_group() as group:
                 for number, slots in enumerate(runs):
                     for _ in range(limits[number]):
@@ -382,11 +382,19 @@ def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int
     begin = time.monotonic()
     end = begin + 3
     anyio.run(main)
-    common, each = max(limits), max(limits) / len(limits)
-    assert most_held <= common
-    assert busy_s / (time.monotonic() - begin) > 0.9 * common, done
-    for limit, calls in zip(limits, done, strict=True):
-        assert calls >= 0.6 * min(limit, each) * 3 / 0.2, done
+    return busy_s / (time.monotonic() - begin) / max(limits), most_held, done
+
+
+@pytest.mark.parametrize("limits", [(1, 1), (8, 2), (63, 1), (2, 2, 2, 2), (8, 3), (8, 8), (8, 8, 8)])
+def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int, ...]) -> None:
+    each = max(limits) / len(limits)
+    for _ in range(3):  # a busy machine wakes a waiter late, now and then; a slot that is left idle is so each time
+        share, most_held, done = shared_out(tmp_path, limits)
+        assert most_held <= max(limits)
+        fair = all(calls >= 0.6 * min(limit, each) * 3 / 0.2 for limit, calls in zip(limits, done, strict=True))
+        if fair and share > 0.9:
+            return
+    pytest.fail(f"{share:.3f} of the slots' time was used; calls of each run: {done}")
 
 
 def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
