@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import openai
 import pydantic
@@ -115,6 +115,37 @@ def test_structured_answers_are_of_their_schema(client: openai.OpenAI) -> None:
     assert parsed == Trip(city="Lisbon", days=4)
     text = client.chat.completions.create(model="prose", messages=messages, response_format={"type": "json_object"})
     assert json.loads(text.choices[0].message.content or "").keys() == {"answer"}
+
+
+class Leg(pydantic.BaseModel):
+    """A part of a journey."""
+
+    place: Trip
+    note: str | None = None
+    nights: int | None
+
+
+class Journey(pydantic.BaseModel):
+    """A schema of references, lists of objects and values that may be null."""
+
+    legs: list[Leg]
+    by: Literal["train", "ferry"]
+    then: "Journey | None" = None
+
+
+def test_a_nested_schema_is_filled_or_quoted_to_the_system(client: openai.OpenAI) -> None:
+    text = "I go to Lisbon by ferry for 4 days."
+    asked: Any = [{"role": "user", "content": text}]
+    parsed = client.chat.completions.parse(model="prose", messages=asked, response_format=Journey)
+    expected = Journey(legs=[Leg(place=Trip(city="Lisbon", days=4), nights=None)], by="ferry")
+    found = parsed.choices[0].message.parsed
+    assert found is not None
+    assert (found.legs, found.by, found.then and found.then.then) == (expected.legs, "ferry", None), "it ends"
+    quoted: Any = [
+        {"role": "system", "content": f"Answer in JSON of this schema: {json.dumps(Journey.model_json_schema())} "}
+    ]
+    said = client.chat.completions.create(model="prose", messages=quoted + asked).choices[0].message.content
+    assert Journey.model_validate_json(said or "").legs == expected.legs
 
 
 def test_ids_differ_by_request(client: openai.OpenAI) -> None:

@@ -1,5 +1,6 @@
 """One simulated answer: the skill applied to the last user message, cut at `max_tokens`, with its token counts."""
 
+import contextlib
 import hashlib
 import json
 import re
@@ -14,6 +15,8 @@ _READ_CHARS = 8_000  # of a prompt; a model has its limits too
 _COUNTED_CHARS = 100_000  # of a text; the rest is taken to be alike
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\n{3,}")
+_SCHEMA = re.compile(r"\{\s*\"")
+_MOST_SCHEMAS = 10
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
@@ -54,7 +57,7 @@ def answer(route: Route, body: dict[str, Any]) -> Answer:
         text, reasoning = "I cannot make sense of the question.", None
     if results and route.calls_tools:
         text = " ".join(f"{name} returned {_readable(result)}." for name, result in results)
-    text = _until_stop(_formatted(text, prompt, body.get("response_format")), body.get("stop"))
+    text = _until_stop(_formatted(text, prompt, body), body.get("stop"))
     return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
 
 
@@ -63,7 +66,7 @@ def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:
     called: dict[str, str] = {}
     results: list[tuple[str, str]] = []
     for message in messages:
-        role = message.get("role") if isinstance(message, dict) else None
+        role = _role(message)
         if role == "user":
             results = []
         elif role == "assistant" and isinstance(calls := message.get("tool_calls"), list):
@@ -76,15 +79,29 @@ def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:
     return results
 
 
-def _formatted(text: str, prompt: str, wanted: Any) -> str:
-    """The same as JSON, where the request asks for that: any object, or one of a schema."""
+def _formatted(text: str, prompt: str, body: dict[str, Any]) -> str:
+    """The same as JSON, where the request asks for that: of the schema that it gives or quotes to the system, or any object."""
+    wanted = body.get("response_format")
     kind = wanted.get("type") if isinstance(wanted, dict) else None
-    if kind == "json_schema":
-        described = wanted.get("json_schema")
-        return _arguments(prompt, {"parameters": described.get("schema") if isinstance(described, dict) else None})
+    described = wanted.get("json_schema") if isinstance(wanted, dict) and kind == "json_schema" else None
+    schema = described.get("schema") if isinstance(described, dict) else _quoted_schema(body["messages"])
+    if schema is not None or kind == "json_schema":
+        return _arguments(prompt, {"parameters": schema})
     if kind == "json_object" and not text.lstrip().startswith("{"):
         return json.dumps({"answer": text}, ensure_ascii=False)
     return text
+
+
+def _quoted_schema(messages: list[Any]) -> dict[str, Any] | None:
+    """A JSON Schema of an object that a system message quotes, as programs do that have no other way to ask for one."""
+    system = "\n".join(_text_of(message) for message in messages if _role(message) in ("system", "developer"))
+    decoder, text = json.JSONDecoder(), system[:_COUNTED_CHARS]
+    for begin in [match.start() for match in _SCHEMA.finditer(text)][:_MOST_SCHEMAS]:
+        with contextlib.suppress(ValueError, RecursionError):
+            found, _ = decoder.raw_decode(text, begin)
+            if isinstance(found.get("properties"), dict) or isinstance(found.get("$ref"), str):
+                return dict(found)
+    return None
 
 
 def _until_stop(text: str, stop: Any) -> str:
@@ -193,9 +210,13 @@ def _effort(body: dict[str, Any]) -> str:
 
 def _last_user_text(body: dict[str, Any]) -> str:
     for message in reversed(body["messages"]):
-        if isinstance(message, dict) and message.get("role") == "user":
+        if _role(message) == "user":
             return _text_of(message)
     return ""
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, dict) else None
 
 
 def _text_of(message: Any) -> str:

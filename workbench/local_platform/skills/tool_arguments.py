@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.local_platform.skills.extraction import value_for
 from workbench.local_platform.skills.numbers import numbers_in
 
 Tool = dict[str, Any]
+_MOST_OBJECTS, _MOST_STEPS = 100, 10
+"""Of one schema, whose references may multiply, and to the schema that a reference or a choice comes to."""
 _VERBS = frozenset({"get", "set", "find", "search", "list", "fetch", "call", "look", "lookup", "run"})
 
 
@@ -47,58 +49,137 @@ def arguments_for(prompt: str, function: Tool) -> str:
     """The arguments of a call as JSON text, filled from the prompt in the order of the schema's properties."""
     parameters = function.get("parameters")
     parameters = parameters if isinstance(parameters, dict) else {}
-    properties = parameters.get("properties")
-    properties = properties if isinstance(properties, dict) else {}
-    required = parameters.get("required")
-    required = required if isinstance(required, list) else []
     numbers = [float(number) if number.denominator != 1 else number.numerator for number in numbers_in(prompt)]
-    filled: dict[str, Any] = {}
-    for name, schema in properties.items():
-        schema = schema if isinstance(schema, dict) else {}
-        value = _value(str(name), schema, prompt, numbers)
-        if value is None and name in required:
-            value = _placeholder(schema)
-        if value is not None:
-            filled[name] = value
-    return json.dumps(filled, ensure_ascii=False)
+    return json.dumps(_Filling(prompt, numbers, parameters).whole(), ensure_ascii=False)
 
 
-def _value(name: str, schema: dict[str, Any], prompt: str, numbers: list[int | float]) -> Any:
-    if isinstance(options := schema.get("enum"), list):
-        return next((option for option in options if str(option).casefold() in prompt.casefold()), None)
-    kind = schema.get("type")
-    if kind in ("integer", "number", "float"):
-        named = re.search(rf"\b{re.escape(name.replace('_', ' '))}\b\D{{0,12}}?(\d+(?:\.\d+)?)", prompt, re.IGNORECASE)
-        number = float(named.group(1)) if named else (numbers[0] if numbers else None)
-        if number in numbers:
-            numbers.remove(number)  # the next property takes the next number
-        return int(number) if number is not None and kind == "integer" else number
-    if kind == "boolean":
-        mentioned = re.search(rf"\b{re.escape(name.split('_')[-1])}\b", prompt, re.IGNORECASE)
-        return (
-            bool(mentioned and not re.search(r"\b(no|not|without|don't)\b", prompt, re.IGNORECASE))
-            if mentioned
-            else None
+class _Filling:
+    """Values for the places of one schema, from one prompt.
+
+    Args:
+        prompt: The text that the values are taken from.
+        numbers: Those of the prompt; each is used once.
+        root: The whole schema, which `$ref` points into.
+    """
+
+    def __init__(self, prompt: str, numbers: list[int | float], root: dict[str, Any]) -> None:
+        self._prompt, self._numbers, self._root = prompt, numbers, root
+        self._objects = 0
+
+    def whole(self) -> dict[str, Any]:
+        """An object of the whole schema."""
+        place = self._place(self._root, frozenset())
+        return self._object_of(place.schema, place.inside)
+
+    def _object_of(self, schema: dict[str, Any], inside: frozenset[str]) -> dict[str, Any]:
+        """An object with all required properties, and the others for which the prompt has something.
+
+        Args:
+            schema: Of the object.
+            inside: The references that led to it; a schema may refer to itself.
+        """
+        properties, required = schema.get("properties"), schema.get("required")
+        filled: dict[str, Any] = {}
+        self._objects += 1
+        if self._objects > _MOST_OBJECTS:
+            return filled
+        for name, given in properties.items() if isinstance(properties, dict) else ():
+            place = self._place(given, inside)
+            value = self._value(str(name), place)
+            if value is None and isinstance(required, list) and name in required:
+                filled[name] = None if place.may_be_null else self._placeholder(place)
+            elif value is not None:
+                filled[name] = value
+        return filled
+
+    def _place(self, schema: Any, inside: frozenset[str]) -> "_Place":
+        """A schema with its references followed and the first of its choices taken."""
+        may_be_null = again = False
+        for _ in range(_MOST_STEPS):
+            if not isinstance(schema, dict):
+                break
+            if isinstance(reference := schema.get("$ref"), str):
+                again |= reference in inside
+                schema, inside = self._referred(reference), inside | {reference}
+                continue
+            choices = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
+            if isinstance(kinds := schema.get("type"), list):
+                choices = [schema | {"type": kind} for kind in kinds]
+            if not isinstance(choices, list):
+                break
+            others = [choice for choice in choices if not (isinstance(choice, dict) and choice.get("type") == "null")]
+            may_be_null |= len(others) < len(choices)
+            schema = others[0] if others else {}
+        return _Place(schema if isinstance(schema, dict) else {}, inside, may_be_null, again)
+
+    def _referred(self, reference: str) -> Any:
+        found: Any = self._root
+        for name in reference.removeprefix("#").split("/")[1:]:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    def _value(self, name: str, place: "_Place") -> Any:
+        schema = place.schema
+        if "const" in schema:
+            return schema["const"]
+        if isinstance(options := schema.get("enum"), list):
+            return next((option for option in options if str(option).casefold() in self._prompt.casefold()), None)
+        match schema.get("type"):
+            case "integer" | "number" | "float" as kind:
+                return self._number(name, whole=kind == "integer", named_only=place.may_be_null)
+            case "boolean":
+                return self._truth(name)
+            case "array":
+                return self._list_of(schema, place.inside)
+            case "object" if "properties" in schema:
+                return None if place.again else self._object_of(schema, place.inside) or None
+        found = value_for(name, self._prompt)
+        return found if found or place.may_be_null else next(iter(_proper_names(self._prompt)), None)
+
+    def _number(self, name: str, *, whole: bool, named_only: bool) -> int | float | None:
+        beside = rf"\b{re.escape(name.replace('_', ' '))}\b\D{{0,12}}?(\d+(?:\.\d+)?)"
+        named = re.search(beside, self._prompt, re.IGNORECASE)
+        next_number = self._numbers[0] if self._numbers and not named_only else None
+        number = float(named.group(1)) if named else next_number
+        if number in self._numbers:
+            self._numbers.remove(number)  # the next property takes the next number
+        return int(number) if number is not None and whole else number
+
+    def _truth(self, name: str) -> bool | None:
+        if not re.search(rf"\b{re.escape(name.split('_')[-1])}\b", self._prompt, re.IGNORECASE):
+            return None
+        return not re.search(r"\b(no|not|without|don't)\b", self._prompt, re.IGNORECASE)
+
+    def _list_of(self, schema: dict[str, Any], inside: frozenset[str]) -> list[Any]:
+        item = self._place(schema.get("items"), inside)
+        match item.schema.get("type"):
+            case "integer" | "number" | "float":
+                return list(self._numbers)
+            case "object":
+                one = {} if item.again else self._object_of(item.schema, item.inside)
+                return [one] if one else []
+        return list(_proper_names(self._prompt))
+
+    def _placeholder(self, place: "_Place") -> Any:
+        if isinstance(options := place.schema.get("enum"), list) and options:
+            return options[0]
+        kind = str(place.schema.get("type"))
+        if kind == "object" and not place.again:
+            return self._object_of(place.schema, place.inside)
+        return {"integer": 0, "number": 0, "float": 0, "boolean": False, "array": [], "object": {}, "dict": {}}.get(
+            kind, ""
         )
-    if kind == "array":
-        items = schema.get("items")
-        kind_of_item = items.get("type") if isinstance(items, dict) else None
-        return list(numbers) if kind_of_item in ("integer", "number", "float") else _proper_names(prompt)
-    return value_for(name, prompt) or next(iter(_proper_names(prompt)), None)
 
 
-def _placeholder(schema: dict[str, Any]) -> Any:
-    if isinstance(options := schema.get("enum"), list) and options:
-        return options[0]
-    return {
-        "integer": 0,
-        "number": 0,
-        "float": 0,
-        "boolean": False,
-        "array": [],
-        "object": {},
-        "dict": {},
-    }.get(str(schema.get("type")), "")
+class _Place(NamedTuple):
+    """Where a value is wanted."""
+
+    schema: dict[str, Any]
+    inside: frozenset[str]
+    """The references that led here."""
+    may_be_null: bool
+    again: bool
+    """Whether one of them led here before."""
 
 
 def _proper_names(prompt: str) -> list[str]:
