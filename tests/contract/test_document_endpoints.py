@@ -255,6 +255,22 @@ def test_no_endpoint_creates_keys(caller: Caller) -> None:
         assert caller.http.request(method, "/api/v1/auths/api_key").status_code == 404
 
 
+def test_nothing_but_the_api_is_public(caller: Caller) -> None:
+    """What the service does: the gateway's own paths do not answer, with the right key either."""
+    body = {"model": "plain", "messages": []}
+    for path in (
+        "/v1/chat/completions",
+        "/chat/completions",
+        "/completions",
+        "/api/v1/completions",
+        "/openai/chat/completions",
+    ):
+        assert caller.http.post(path, json=body).status_code == 404
+    for path in ("/v1/models", "/models", "/model/info", "/key/info", "/", "/docs", "/openapi.json", "/statistics"):
+        assert caller.http.get(path).status_code == 404
+    assert caller.http.get("/health").json() == {"status": "ok"}, "which says nothing of the gateway"
+
+
 def test_the_path_carries_no_version_segment(caller: Caller) -> None:
     """Versioning."""
     assert caller.http.get("/api/models").json() == caller.http.get("/api/v1/models").json()
