@@ -1,4 +1,4 @@
-"""A bare server that answers completions after a set time, and counts.
+"""A bare server that answers completions after a set time, streamed ones too, and counts.
 
 `python -m tests.benchmarks.measured_server MEDIAN_MS [SIGMA]`: with a sigma the times are lognormal, the same in every run.
 
@@ -26,6 +26,15 @@ ANSWER = {
     "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "The answer is 42."}}],
     "usage": {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17},
 }  # fmt: skip
+PIECES = [{"role": "assistant", "content": ""}, *({"content": word} for word in ("The ", "answer ", "is ", "42", "."))]
+CHUNK = {"id": "chatcmpl-0", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+CHUNKS = [
+    *(CHUNK | {"choices": [{"index": 0, "delta": piece, "finish_reason": None}]} for piece in PIECES),
+    CHUNK | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    CHUNK | {"choices": [], "usage": ANSWER["usage"]},
+]
+EVENTS = [b"data: " + msgspec.json.encode(chunk) + b"\n\n" for chunk in CHUNKS] + [b"data: [DONE]\n\n"]
+"""The same answer, one event a token, as model servers send it."""
 
 
 def latencies_s(median_s: float, sigma: float) -> Iterator[float]:
@@ -47,15 +56,22 @@ class Counting:
         self.requests, self.first, self.last, self.busy_s, self.first_at = 0, 0.0, 0.0, 0.0, 0.0
         self.latencies_s = latencies_s(self.median_s, self.sigma)
 
-    async def complete(self, request: web.Request) -> web.Response:
+    async def complete(self, request: web.Request) -> web.StreamResponse:
         arrived = time.perf_counter()
         self.first, self.first_at = self.first or arrived, self.first_at or time.time()
-        await request.read()
+        streamed = b'"stream":true' in (await request.read()).replace(b" ", b"")
         if self.median_s:
             await asyncio.sleep(arrived + next(self.latencies_s) - time.perf_counter())
         self.requests += 1
         self.last = time.perf_counter()
         self.busy_s += self.last - arrived
+        if streamed:
+            reply = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+            await reply.prepare(request)
+            for event in EVENTS:
+                await reply.write(event)
+            await reply.write_eof()
+            return reply
         return web.Response(body=self.body, content_type="application/json")
 
     async def models(self, request: web.Request) -> web.Response:

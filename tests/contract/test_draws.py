@@ -1,11 +1,13 @@
 """Draws: what is settled equals what the routes reported, to the token; the rest stays open, with its estimate."""
 
 import asyncio
+import io
 import json
 import random
 import signal
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 
 from tests.conftest import COMMAND
 from tests.contract.asking import Caller, platform_of, serve
+from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State, StateError
 
@@ -29,9 +32,9 @@ MIX = platform_of(
 )  # fmt: skip
 
 
-async def storm(url: str, key: str, calls: int) -> None:
-    """64 callers with every kind of request; a third of them leaves early."""
-    chosen = random.Random(7)
+async def storm(url: str, key: str, calls: int) -> Counter[str]:
+    """60 callers with every kind of request; a third of them leaves early. What they saw, by kind."""
+    chosen, seen = random.Random(7), Counter[str]()
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
         todo = iter(range(calls))
 
@@ -50,16 +53,21 @@ async def storm(url: str, key: str, calls: int) -> None:
                         f"{url}/api/chat/completions", json=body, headers=headers, timeout=patience
                     ) as reply:
                         await reply.read()
-                except (aiohttp.ClientError, TimeoutError):
-                    pass
+                        seen[f"status {reply.status}"] += 1
+                except TimeoutError:
+                    seen["left"] += 1
+                except aiohttp.ClientError:
+                    seen["cut"] += 1  # by a fault of a route
 
         await asyncio.gather(*(caller() for _ in range(60)))
+        return seen
 
 
-def test_settled_draws_equal_what_was_reported(tmp_path: Path) -> None:
-    state = State(tmp_path / "platform.sqlite")
-    with ThreadedServer(MIX, state) as server:
-        asyncio.run(storm(server.base_url, server.key, 1500))
+@pytest.mark.parametrize("calls", [1_500, pytest.param(20_000, marks=pytest.mark.long)])
+def test_settled_draws_equal_what_was_reported_and_open_ones_say_why(tmp_path: Path, calls: int) -> None:
+    state, log = State(tmp_path / "platform.sqlite"), io.StringIO()
+    with ThreadedServer(MIX, state, AccessLog(log)) as server:
+        seen = asyncio.run(storm(server.base_url, server.key, calls))
         deadline = time.monotonic() + 10
         while server.platform.statistics.in_flight and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -77,6 +85,18 @@ def test_settled_draws_equal_what_was_reported(tmp_path: Path) -> None:
     assert len([draw for draw in draws if not draw.settled]) > 50
     assert len(draws) < sum(route["attempts"] for route in statistics["routes"].values()), "refusals drew nothing"
     assert counted == reopened.drawn_units("lab", 0), "what the running platform counted is what it wrote down"
+    assert seen.total() == calls
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert len(lines) == statistics["requests"] <= calls, "every request that came in is in the log, with how it ended"
+    answered = Counter(f"status {line['status']}" for line in lines)
+    assert set(answered) == {"status 200", "status 499", "status 500", "status 502", "status 504"}
+    assert all(answered[status] >= times for status, times in seen.items() if status.startswith("status"))
+    reasons = Counter(draw.note for draw in draws if not draw.settled)
+    assert set(reasons) == {
+        "its usage was not reported", "no answer within the time limit", "the model server broke off", "the model server broke off in its stream",
+        "given up before its end: the caller left, its time was over, or the platform was stopped",
+    }  # fmt: skip
+    assert not any(draw.note for draw in draws if draw.settled)
 
 
 CONFIG = """

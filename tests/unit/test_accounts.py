@@ -43,7 +43,7 @@ def test_sums_follow_a_draw(tmp_path: Path) -> None:
         assert accounts.drawn_units("lab") == 600
         first.settle(3, 4, 7)
         second.release()
-        third.estimate(20)
+        third.estimate(20, "its usage was not reported")
         assert accounts.drawn_units("lab") == 2 * (7 + 20)
         await asyncio.sleep(0.01)
         assert agree(accounts, state)

@@ -221,8 +221,8 @@ class OpenDraw:
         self._accounts.write(lambda state: state.release_draw(self._number))
         self._accounts.count(self, -self._weight * self._estimated)
 
-    def estimate(self, tokens: int) -> None:
-        """More is known than before, but not all."""
-        self._accounts.write(lambda state: state.estimate_draw(self._number, tokens))
+    def estimate(self, tokens: int, reason: str) -> None:
+        """The request ended, and what it drew is not known, for a reason."""
+        self._accounts.write(lambda state: state.estimate_draw(self._number, tokens, reason))
         self._accounts.count(self, self._weight * (tokens - self._estimated))
         self._estimated = tokens

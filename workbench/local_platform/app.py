@@ -211,7 +211,7 @@ class Platform:
         access = request[_ACCESS] = Access(secrets.token_hex(8), request.method, request.path)
         try:
             reply = await self._answered(request, handler)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConnectionError):  # the second of the caller's own connection, in a stream
             access.status = 503 if self.stopping else 499  # 499: as web servers log a caller that left
             raise
         else:

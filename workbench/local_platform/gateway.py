@@ -14,6 +14,10 @@ from workbench.local_platform.habits import Habits
 from workbench.local_platform.statistics import Statistics
 
 T = TypeVar("T")
+Once = Callable[[Route, int, asyncio.Timeout], Awaitable[T]]
+"""One attempt: at a route, for which time, within which limit."""
+_NOT_REPORTED, _NO_TIME = "its usage was not reported", "no answer within the time limit"
+_GIVEN_UP = "given up before its end: the caller left, its time was over, or the platform was stopped"
 _LONGEST_WAIT_S = 30.0
 """A route that asks for more time is not tried again for this request: its caller is told when to come back."""
 _OUTAGES = frozenset({502, 503, 530})
@@ -114,12 +118,12 @@ class Gateway:
             Failure: Neither the route nor its fallback answers; the first route's failure.
         """
 
-        async def once(route: Route, attempt: int) -> dict[str, Any]:
+        async def once(route: Route, attempt: int, limit: asyncio.Timeout) -> dict[str, Any]:
             draw = await self._open_draw(call, route)
-            with self._charged(draw, call, route):
+            with self._charged(draw, call, route, limit):
                 _refuse_unusable(route)
                 answer = await self._backends(route).complete(route, call, attempt)
-            self._close_draw(draw, call, route, usage_of(answer), generated_chars(answer))
+            self._close_draw(draw, call, route, usage_of(answer), generated_chars(answer), _NOT_REPORTED)
             return answer
 
         return await self._routes_in_turn(call, once)
@@ -132,10 +136,10 @@ class Gateway:
         """
         begin_s = self._clock.now_s()
 
-        async def once(route: Route, attempt: int) -> Stream:
+        async def once(route: Route, attempt: int, limit: asyncio.Timeout) -> Stream:
             attempt_s = begin_s if self._silent.time_limit_per == "request" else self._clock.now_s()
             draw = await self._open_draw(call, route)
-            with self._charged(draw, call, route):
+            with self._charged(draw, call, route, limit):
                 _refuse_unusable(route)
                 chunks = self._drawing(self._backends(route).stream(route, call, attempt), draw, route, call)
                 first = await anext(chunks, None)
@@ -162,18 +166,20 @@ class Gateway:
         estimated_tokens = call.estimated_tokens(self._assumed)
         return await self._accounts.open_draw(call.account, call.requested, route, estimated_tokens)
 
-    def _close_draw(self, draw: OpenDraw, call: Call, route: Route, usage: Usage | None, chars: int) -> None:
-        """Settle a draw; where its size was not reported, estimate it from what came."""
+    def _close_draw(
+        self, draw: OpenDraw, call: Call, route: Route, usage: Usage | None, chars: int, reason: str
+    ) -> None:
+        """Settle a draw; where its size is not known, for this reason, estimate it from what came."""
         if usage is not None and usage.is_known:
             draw.settle(*usage)
             self.statistics.reported(route.id, usage.total)
             call.course.tokens = usage.total
             self._habits[route.id].learn(call, usage, chars)
         else:
-            draw.estimate(self._habits[route.id].estimated_tokens(call, chars))
+            draw.estimate(self._habits[route.id].estimated_tokens(call, chars), reason)
 
     @contextmanager
-    def _charged(self, draw: OpenDraw, call: Call, route: Route) -> Iterator[None]:
+    def _charged(self, draw: OpenDraw, call: Call, route: Route, limit: asyncio.Timeout) -> Iterator[None]:
         """Take a draw back where an attempt used nothing; where it may have generated, estimate how much."""
         try:
             yield
@@ -182,17 +188,18 @@ class Gateway:
             if failure.drew is False or is_outage:
                 draw.release()
             else:
-                draw.estimate(self._habits[route.id].estimated_tokens(call))
+                draw.estimate(self._habits[route.id].estimated_tokens(call), failure.text)
             raise
-        except asyncio.CancelledError:  # the time limit, or the caller left
-            draw.estimate(self._habits[route.id].estimated_tokens(call))
+        except asyncio.CancelledError:
+            reason = _NO_TIME if limit.expired() else _GIVEN_UP
+            draw.estimate(self._habits[route.id].estimated_tokens(call), reason)
             raise
 
     async def _drawing(
         self, chunks: AsyncGenerator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
     ) -> AsyncGenerator[dict[str, Any]]:
         """The same chunks, with a draw that is closed when they end, however they do."""
-        chars, ended = 0, False
+        chars, ended, reason = 0, False, _GIVEN_UP
         usage: Usage | None = None
         try:
             async with aclosing(chunks):
@@ -203,10 +210,13 @@ class Gateway:
                     chars += generated_chars(chunk)
                     yield chunk
             ended = True
+        except Failure as failure:
+            reason = failure.text
+            raise
         finally:
-            self._close_draw(draw, call, route, usage if ended else None, chars)
+            self._close_draw(draw, call, route, usage if ended else None, chars, _NOT_REPORTED if ended else reason)
 
-    async def _routes_in_turn(self, call: Call, once: Callable[[Route, int], Awaitable[T]]) -> tuple[Route, T]:
+    async def _routes_in_turn(self, call: Call, once: Once[T]) -> tuple[Route, T]:
         end_s = float("inf")
         if self._silent.time_limit_per == "request":
             end_s = self._clock.now_s() + self.limit_s(call.route)
@@ -223,14 +233,14 @@ class Gateway:
         except Failure:
             raise first from None
 
-    async def _attempts(self, route: Route, once: Callable[[Route, int], Awaitable[T]], end_s: float) -> T:
+    async def _attempts(self, route: Route, once: Once[T], end_s: float) -> T:
         attempt = 0
         while True:
             self._refuse_cold(route)
             left_s = end_s - self._clock.now_s()
             try:
-                async with self._clock.limit(min(self.limit_s(route), left_s)):
-                    return await once(route, attempt)
+                async with self._clock.limit(min(self.limit_s(route), left_s)) as limit:
+                    return await once(route, attempt, limit)
             except TimeoutError:
                 text = f"the model server did not answer within {self.limit_s(route):g} s"
                 failure = Failure(self._silent.time_limit_status, text, drew=None)

@@ -64,6 +64,7 @@ class Draw(msgspec.Struct, frozen=True):
     total_tokens: int | None
     estimated_tokens: int | None
     note: str | None
+    """Why the usage is not known, or what was said where a draw was added or settled by hand."""
 
 
 def new_key() -> str:
@@ -212,9 +213,9 @@ class State:
             (prompt_tokens, completion_tokens, total_tokens, draw),
         )
 
-    def estimate_draw(self, draw: int, estimated_tokens: int) -> None:
-        """Record a better estimate of an unsettled draw."""
-        self._execute("UPDATE draws SET estimated_tokens = ? WHERE id = ?", (estimated_tokens, draw))
+    def estimate_draw(self, draw: int, estimated_tokens: int, reason: str) -> None:
+        """Record a better estimate of an unsettled draw, and why its usage is not known."""
+        self._execute("UPDATE draws SET estimated_tokens = ?, note = ? WHERE id = ?", (estimated_tokens, reason, draw))
 
     def release_draw(self, draw: int) -> None:
         """Take a draw back that certainly drew nothing."""

@@ -93,10 +93,11 @@ class Upstream:
             self._session = aiohttp.ClientSession(
                 connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
             )
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        headers = {"Accept": "application/json, text/event-stream"}
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
-        url, data = f"{str(route.base_url).rstrip('/')}/chat/completions", _encoded(body)
+        url = f"{str(route.base_url).rstrip('/')}/chat/completions"
+        data = aiohttp.BytesPayload(_encoded(body), content_type="application/json")
         try:
             async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
                 yield response
