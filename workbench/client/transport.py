@@ -144,7 +144,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             response = await self._sessions[-1].request(
                 request.method,
                 str(request.url),
-                data=content if len(content) < _LARGE_BODY_BYTES else aiohttp.BytesIOPayload(io.BytesIO(content)),
+                data=_payload(content),
                 headers=[(name.decode("ascii"), value.decode("latin-1")) for name, value in request.headers.raw],
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -181,6 +181,13 @@ class _Body(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         self._response.close()  # a no-op once the body was read to its end and the connection went back
+
+
+def _payload(content: bytes) -> aiohttp.Payload | None:
+    """A request's body; a large one in pieces, as one write of it would keep the event loop."""
+    if len(content) >= _LARGE_BODY_BYTES:
+        return aiohttp.BytesIOPayload(io.BytesIO(content))
+    return aiohttp.BytesPayload(content) if content else None
 
 
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
