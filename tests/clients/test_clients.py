@@ -41,7 +41,10 @@ CASES: dict[str, dict[str, Any]] = {
     "langchain": {
         "whole": PROSE, "streamed": PROSE, "agent": AGENT, "structured by tool": NESTED, "structured by schema": NESTED,
     },
-    "instructor": {"structured by tool": NESTED, "structured by schema": NESTED, "structured by prompt": NESTED},
+    "instructor": {
+        "structured by tool": NESTED, "structured by schema": NESTED, "structured by prompt": NESTED,
+        "structured by strict tool": NESTED, "structured in Markdown": NESTED, "structured in parallel": NESTED,
+    },
     "llm": {"whole": PROSE, "streamed": PROSE, "agent": AGENT, "structured": TRIP},
     "inspect": {"agent": AGENT},
 }  # fmt: skip
