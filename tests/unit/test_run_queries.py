@@ -108,6 +108,9 @@ def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledg
     assert (interval.n, row["scored"], row["samples"]) == (2, 4, 2)
 
 
+ALL_RIGHT = dict.fromkeys("abcdefghijklmnopqrstuvwx", 1.0)
+
+
 def scored(ledger: Ledger, values: dict[str, dict[str, float]]) -> str:
     """The verdict on a run with those values by model and sample."""
     writer = JournalWriter(ledger.journal_folder)
@@ -125,7 +128,7 @@ def scored(ledger: Ledger, values: dict[str, dict[str, float]]) -> str:
 def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None:
     easy, hard = {"a": 1.0, "b": 1.0, "c": 0.0}, {"d": 0.0, "e": 0.0}
     verdict = scored(ledger, {"flaky": easy, "steady": easy | hard, "worse": easy | hard | {"a": 0.0}})
-    shared = "on the 3 samples that all 3 scored models share (of 3 to 5 each): 0.667; the other is not clearly worse."
+    shared = "on the 3 samples that all 3 scored models share (of 3 to 5 each): 0.667; no difference from the other is shown (better on 1 sample, worse on none)."
     assert f"flaky and steady score best by “exact”, {shared}" in verdict
     rows = asked(ledger, "run_shared_scores", run_id="r1")
     assert [(row["model"], row["samples"], round(row["mean"], 3)) for row in rows] == [
@@ -138,7 +141,22 @@ def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None
 @pytest.mark.parametrize(
     ("values", "said_of_them"),
     [
-        ({"m": {"a": 1.0}, "n": {"a": 0.0}}, "m scores best by “exact”: 1.000 (n 1); the other is not clearly worse."),
+        (
+            {"m": {"a": 1.0}, "n": {"a": 0.0}},
+            "m scores best by “exact”: 1.000 (n 1); no difference from the other is shown (better on 1 sample, worse on none).",
+        ),
+        (
+            {"m": ALL_RIGHT, "n": ALL_RIGHT | dict.fromkeys("abcdefghijkl", 0.0)},
+            "m scores best by “exact”: 1.000 (n 24); clearly better than the other (on 12 samples, worse on none).",
+        ),
+        (
+            {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "o": ALL_RIGHT | {"a": 0.0}},
+            "m scores best by “exact”: 1.000 (n 24); 1 of the 2 others is not shown to be worse.",
+        ),
+        (
+            {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "o": dict.fromkeys(ALL_RIGHT, 0.0)},
+            "m scores best by “exact”: 1.000 (n 24); clearly better than the 2 others.",
+        ),
         ({"m": {"a": 1.0}, "n": {"a": 1.0}}, "m and n score the same by “exact”: 1.000 (n 1)."),
         ({"m": {"a": 1.0, "b": 0.0}}, "m scores by “exact”: 0.500 (n 2)."),
         (

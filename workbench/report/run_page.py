@@ -139,7 +139,7 @@ def _best(found: Ranking | None) -> str:
         where = f", on the {people.plural(found.best.n, 'sample')} that all {models} scored models share"
         where, n = f"{where} (of {_samples_each(found)} each)", ""
     said = f"{people.words(found.leading[:_NAMED])}{more} {verb}{rank} by “{found.scorer}”{where}: {found.best.mean:.3f}{n}"
-    return f"{said}{_not_clearly_worse(found)}."
+    return f"{said}{_how_clearly(found)}."
 
 
 def _samples_each(found: Ranking) -> str:
@@ -147,14 +147,21 @@ def _samples_each(found: Ranking) -> str:
     return " to ".join(people.count(count) for count in dict.fromkeys((counts[0], counts[-1])))
 
 
-def _not_clearly_worse(found: Ranking) -> str:
-    if not found.unclear:
+def _how_clearly(found: Ranking) -> str:
+    """What the paired tests show, in the words that follow from them."""
+    if found.nearest is None:
         return ""
     if found.behind == 1:
-        return "; the other is not clearly worse"
+        better = people.plural(found.nearest.better, "sample")
+        worse = people.count(found.nearest.worse) if found.nearest.worse else "none"
+        if found.unclear:
+            return f"; no difference from the other is shown (better on {better}, worse on {worse})"
+        return f"; clearly better than the other (on {better}, worse on {worse})"
     if found.unclear == found.behind:
-        return f"; none of the {found.behind} others is clearly worse"
-    return f"; {found.unclear} of the {found.behind} others {'is' if found.unclear == 1 else 'are'} not clearly worse"
+        return f"; none of the {found.behind} others is shown to be worse"
+    if found.unclear:
+        return f"; {found.unclear} of the {found.behind} others {'is' if found.unclear == 1 else 'are'} not shown to be worse"
+    return f"; clearly better than the {found.behind} others"
 
 
 def _cost(summary: RunNumbers) -> str:

@@ -1,0 +1,51 @@
+import random
+
+import pytest
+from scipy import stats
+
+from workbench.stats.paired import LEVEL, holm, paired, sign_test
+
+
+@pytest.mark.parametrize(("better", "worse"), [(12, 0), (0, 12), (9, 3), (5, 5), (1, 0), (0, 0), (40, 61)])
+def test_the_sign_test_agrees_with_scipy(better: int, worse: int) -> None:
+    expected = stats.binomtest(better, better + worse).pvalue if better + worse else 1.0
+    assert sign_test(better, worse) == pytest.approx(expected, abs=1e-12)
+
+
+def test_right_and_wrong_are_compared_by_what_differs() -> None:
+    found = paired([1.0] * 49, [0.0] * 12 + [1.0] * 37)
+    assert (found.better, found.worse, found.same, found.method) == (12, 0, 37, "McNemar's exact test")
+    assert found.difference == pytest.approx(12 / 49)
+    assert found.p_value == pytest.approx(2 * 0.5**12, abs=1e-15)
+
+
+def test_other_scores_are_compared_as_scipy_does() -> None:
+    chance = random.Random(1)
+    one, other = ([round(chance.random(), 3) for _ in range(40)] for _ in range(2))
+    found = paired(one, other)
+    assert found.method == "paired t test"
+    assert found.p_value == pytest.approx(float(stats.ttest_rel(one, other).pvalue), abs=1e-12)
+
+
+def test_differences_without_spread_are_counted() -> None:
+    found = paired([0.5] * 10, [0.4] * 10)
+    assert found.method == "sign test"
+    assert found.p_value == pytest.approx(2 * 0.5**10)
+    assert paired([0.3], [0.3]).p_value == paired([0.9], [0.3]).p_value == 1.0
+
+
+def test_holm_by_its_own_rule() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_models_that_are_alike_are_rarely_told_apart() -> None:
+    """Five models of one strength, every pair looked at: any difference at all is shown in at most 6 % of the runs."""
+    chance, wrong, runs = random.Random(7), 0, 1_000
+    for _ in range(runs):
+        hard = [chance.random() for _ in range(60)]
+        models = [[float(chance.random() > 0.3 + 0.4 * sample) for sample in hard] for _ in range(5)]
+        pairs = [paired(models[one], models[other]).p_value for one in range(5) for other in range(one)]
+        wrong += min(holm(pairs)) < LEVEL
+    assert wrong / runs <= 0.06
