@@ -6,7 +6,8 @@ import pytest
 from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample
 from workbench.running.signals import SkippedError
-from workbench.scoring.extract import as_number, chosen_letter, last_number
+from workbench.scoring.extract import as_number, last_number
+from workbench.scoring.letter import chosen_letter
 from workbench.scoring.scorers import judges, score
 
 
@@ -52,7 +53,13 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
         ("The correct answer is (C).", "C"),
         ("B) because A is wrong", "B"),
         ("**D**", "D"),
-        ("A cat sat", "A"),
+        ("A cat sat", None),
+        ("I think that it depends.", None),
+        ("In my answer I explain why.", None),
+        ("A or B", None),
+        ("Either (A) or (B).", None),
+        ("The answer is B/C.", None),
+        ("Between A or B, I choose B.", "B"),
         ("I choose option b", "B"),
         ("(b)", "B"),
         ("b", "B"),
@@ -65,6 +72,39 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
 )
 def test_the_choice_an_answer_settles_on(text: str, letter: str | None) -> None:
     assert chosen_letter(text, "ABCD") == letter
+
+
+WORDINGS = (
+    "{L}", "{l}", "{L}.", "{L})", "({L})", "({l})", "**{L}**", "**{L}.**", "**({L})**", "`{L}`", "${L}$", "[{L}]", '"{L}"', "_{L}_",
+    "Answer: {L}", "answer: {l}", "**Answer:** {L}", "**Answer: {L}**", "Answer: **{L}**", "Answer: ({L})", "The answer is {L}.",
+    "The answer is {L}", "The answer is: {L}", "The correct answer is ({L}).", "The correct answer is **{L}**.",
+    "The correct option is {L}.", "The answer is option {L}.", "Final answer: {L}", "My answer is {L} because it fits.",
+    "I choose {L}.", "I choose option {L}.", "I pick {L}", "I select ({L}).", "I settle on {L}.", "I would go with {L}.",
+    "Having weighed the options, I settle on {L}.", "I'll go with {L}, since it fits.", "I opt for {L}.", "Therefore, {L}.",
+    "So {L}.", "Thus, {L}", "Hence: {L}", "Therefore, the answer is {L}.", "<answer>{L}</answer>", "<answer>({L})</answer>",
+    "<answer> {L} </answer>", '{{"answer": "{L}"}}', '```json\n{{"answer": "{L}"}}\n```', "#### {L}", "\\boxed{{{L}}}",
+    "$\\boxed{{\\text{{{L}}}}}$", "\\boxed{{({L})}}", "{L}: it fits", "{L}. It is the only one.", "{L}) It is the only one.",
+    "({L}) It is the only one.", "**{L}** is right", "{L} is right.", "{L} is correct because it fits.", "It is {L}.",
+    "It must be {L}, as the rest is wrong.", "The right one is {L}!", "Let me think.\n\nFirst, no.\n\n{L}",
+    "Reasoning takes time.\nAnswer:\n{L}", "Option {L}", "option {L}: it fits", "Choice {L}", "The best choice is {L}, I think.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", "ABCDEFGHIJ")
+def test_every_wording_is_read_for_every_letter(letter: str) -> None:
+    said = {wording: chosen_letter(wording.format(L=letter, l=letter.lower()), "ABCDEFGHIJ") for wording in WORDINGS}
+    assert {wording for wording, found in said.items() if found != letter} == set()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Carbon dioxide", 1), ("Plants take up carbon dioxide.", 1), ("Oxygen is given off.\n\nThey take up carbon dioxide!", 1),
+        ("It is dioxide.", 0), ("It is not oxygen but carbon dioxide.", 0), ("Oxygen and carbon dioxide.", 0), ("Nitrogen.", 0),
+    ],
+)  # fmt: skip
+def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
+    assert value(Choice(), answer, "C", ("dioxide", "oxygen", "carbon dioxide")) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
 """`choice`: the letter chosen is the target's."""
 
+import re
 from typing import Any, NamedTuple
 
 from workbench.job_file import Choice
 from workbench.records import Sample, Score
-from workbench.scoring.extract import chosen_letter, folded
+from workbench.scoring.extract import folded
 from workbench.scoring.given import Given
+from workbench.scoring.letter import chosen_letter
 from workbench.scoring.targets import CannotJudgeError, as_text, short, text_targets, verdict
 
+_SENTENCE_CHARS = 1_000
+_NEGATED = r"(?i)\b(?:not|neither|nor|none|never|cannot)\b|n['’]t\b"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -32,11 +36,7 @@ def target_of(scorer: Choice, sample: Sample) -> Options:
 def score(scorer: Choice, answer: Given, options: Options) -> Score:
     """1 where the answer settles on a right letter, or is a right option's text."""
     letters = _LETTERS[: len(options.texts)] if options.texts else _LETTERS
-    given = chosen_letter(answer.text, letters)
-    if given is None:
-        whole = _plain(answer.text)
-        said = [letter for letter, text in zip(letters, options.texts, strict=False) if _plain(text) == whole]
-        given = said[0] if said else None
+    given = chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
     if given is None:
         return Score(0.0, "the answer names no choice")
     return verdict(given in options.right, given, "equal to", sorted(options.right))
@@ -58,6 +58,22 @@ def _letter(given: Any, sample: Sample) -> str | None:
     if sample.choices and stripped.isdigit() and int(stripped) < options:
         return _LETTERS[int(stripped)]
     return None
+
+
+def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
+    """The letter of the option whose text the answer is, or the only one whose text stands in its last sentence."""
+    options = {letter: text for letter, text in zip(_LETTERS, map(_plain, texts), strict=False) if text}
+    whole = _plain(answer)
+    if exact := [letter for letter, text in options.items() if text == whole]:
+        return exact[0]
+    line = next((line for line in reversed(answer.splitlines()) if line.strip()), "")[-_SENTENCE_CHARS:]
+    sentence = re.split(r"[.!?]\s", line.rstrip(".!? "))[-1]
+    if re.search(_NEGATED, sentence):
+        return None
+    held = {letter: text for letter, text in options.items() if f" {text} " in f" {_plain(sentence)} "}
+    # an option may be part of another, as "oxide" is of "carbon oxide": the longer one is meant
+    stated = [one for one, text in held.items() if not any(text != other and text in other for other in held.values())]
+    return stated[0] if len(stated) == 1 else None
 
 
 def _plain(text: str) -> str:

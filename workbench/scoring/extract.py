@@ -1,4 +1,4 @@
-"""The part of an answer that is compared: its last number, its choice, its plain words."""
+"""The part of an answer that is compared: its last number, its plain words."""
 
 import re
 import string
@@ -12,19 +12,6 @@ _NUMBER = (
 )
 _DECIMAL_COMMA = r"[-+]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+)"
 _FINAL = r"(?i)(?:####|\\boxed\{|\b(?:final\s+answer|answer)\b\s*(?:is|=|:)?)"
-_SAID = r"(?i:answer|choice|option)\s{0,9}(?:(?i:is|:|=)\s{0,9}){0,4}[*_\"'(\[]{0,9}"
-# Every repetition has a bound: what backtracks over a megabyte of blanks or brackets takes hours.
-_CHOICE_SAID = (
-    r"\\boxed\{\s{0,9}\(?([A-Za-z])\)?\s{0,9}\}",
-    rf"{_SAID}([A-Z])\b",
-    rf"(?m){_SAID}([a-z])(?=[*_\"')\].,;:]|[^\S\n]{{0,99}}$)",
-    r"(?m)^[^\S\n]{0,99}[*_\"'(\[]{0,9}([A-Z])(?:[*_\"')\].:]{1,9}(?=\s|$)|[^\S\n]{0,99}$)",  # not the article A
-    r"(?m)^[^\S\n]{0,99}[*_\"'(\[]{0,9}([a-z])(?:[*_\"')\].:]{1,9}(?=\s|$)|[^\S\n]{0,99}$)",
-    r"[*_(\[]([A-Z])[*_)\]]",
-    r"\(([a-z])\)",
-    r"\b([B-HJ-Z])\b(?!['’])",
-    r"^\s*([A-Z])(?=\s)",
-)
 _LONG_CHARS = 1_000
 _MARKS = r"(\p{M}{30})\p{M}+"  # the longest run in any language is shorter (UAX 15, stream-safe text)
 
@@ -67,15 +54,6 @@ def as_number(text: str) -> float | None:
     except (ValueError, ZeroDivisionError):
         return None
     return value if abs(value) != float("inf") else None
-
-
-def chosen_letter(text: str, letters: str) -> str | None:
-    """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins."""
-    for pattern in _CHOICE_SAID:
-        named = [letter for match in re.finditer(pattern, text) if (letter := match.group(1).upper()) in letters]
-        if named:
-            return named[-1]
-    return None
 
 
 def folded(text: str, *, ignore_case: bool, ignore_punctuation: bool = False) -> str:

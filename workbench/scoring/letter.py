@@ -1,0 +1,69 @@
+"""Which lettered option an answer settles on."""
+
+import re
+from collections.abc import Iterator
+
+# Every repetition has a bound: what backtracks over a megabyte of blanks or brackets takes hours.
+_OPEN, _CLOSE = r"[*_\"'`$(\[]{0,9}", r"[*_\"'`$)\]]{0,9}"
+_CAPITAL = rf"{_OPEN}([A-Z])(?![\w'’])"
+_ENDS = r"(?=[*_\"'`$)\].,;:!]|[^\S\n]{0,99}$)"
+_NOUN = r"(?:answer|choice|option|letter)"
+_VERB = (
+    r"(?:choos(?:e|ing)|chose|pick(?:ed|ing)?|select(?:ed|ing)?|settled?\s{1,9}on|go(?:ing)?\s{1,9}with|opt(?:ed)?\s{1,9}for"
+    r"|go(?:ing)?\s{1,9}for|vote\s{1,9}for)"
+)
+_SAID = rf"(?i:{_NOUN}\s{{0,9}}(?:(?:is|was|would\s{{1,9}}be|must\s{{1,9}}be|:|=)\s{{0,9}}){{0,4}}|{_VERB}\s{{1,9}})"
+_SAID += rf"(?i:(?:{_NOUN}|therefore|thus)\s{{0,9}}:?\s{{0,9}})?"
+_CONCLUDED = r"(?i:\b(?:therefore|thus|hence|so|finally|conclusion|overall)\b\s{0,9}[,:]?\s{0,9}"
+_CONCLUDED += r"(?:it\s{1,9}(?:is|must\s{1,9}be)\s{1,9})?)"
+_PATTERNS = (
+    (
+        rf"\\boxed\{{\s{{0,9}}(?:\\(?:text|mathrm|mathbf)\{{)?{_OPEN}([A-Za-z]){_CLOSE}\}}?\s{{0,9}}\}}",
+        rf"(?i)<answer>\s{{0,9}}{_OPEN}([a-z]){_CLOSE}[.):]?\s{{0,9}}</answer>",
+        r"(?i)[\"']answer[\"']\s{0,9}:\s{0,9}[\"']\(?([a-z])\)?[\"']",
+        rf"####\s{{0,9}}{_OPEN}([A-Za-z])(?!\w)",
+    ),
+    (rf"{_SAID}{_CAPITAL}",),
+    (rf"(?m){_SAID}{_OPEN}([a-z]){_ENDS}",),
+    (rf"(?m){_CONCLUDED}{_CAPITAL}{_ENDS}",),
+    (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([A-Z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
+    (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([a-z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
+    (r"[*_(\[`$]([A-Z])[*_)\]`$]",),
+    (r"\(([a-z])\)",),
+    (r"(?<![\w'’])([A-Z])(?![\w'’])",),
+)
+"""In the order of how clearly they say it; all of a level count alike."""
+_WORD = r"\s{1,9}(?!(?:is|because|since|as|seems|fits|looks)\b)[a-z]"
+"""What follows `A` and `I` where they are words: `A cat`, `I think`."""
+_OR = r",?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})(?:(?i:option)\s{1,9})?"
+_HEDGE = rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])"
+
+
+def chosen_letter(text: str, letters: str) -> str | None:
+    """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
+
+    `A or B` is no choice, and `A` and `I` are none where they are words.
+    """
+    for level in _PATTERNS:
+        named = sorted(match.span(1) for pattern in level for match in _named(pattern, text, letters))
+        if named:
+            start, end = named[-1]
+            return None if start in _hedged(text, letters) else text[start:end].upper()
+    return None
+
+
+def _named(pattern: str, text: str, letters: str) -> Iterator[re.Match[str]]:
+    for match in re.finditer(pattern, text):
+        letter, end = match.group(1), match.end(1)
+        if letter.upper() in letters and not (letter in "AI" and re.match(_WORD, text[end : end + 20])):
+            yield match
+
+
+def _hedged(text: str, letters: str) -> set[int]:
+    """Where letters stand that are given as alternatives."""
+    return {
+        match.start(group)
+        for match in re.finditer(_HEDGE, text)
+        for group in (1, 2)
+        if match[1] in letters and match[2] in letters
+    }
