@@ -5,7 +5,10 @@ from collections.abc import Iterator
 
 # Every repetition has a bound: what backtracks over a megabyte of blanks or brackets takes hours.
 _OPEN, _CLOSE = r"[*_\"'`$(\[]{0,9}", r"[*_\"'`$)\]]{0,9}"
-_CAPITAL = rf"{_OPEN}([A-Z])(?![\w'’])"
+_A_WORD = r"(?<=[AI])\s{1,9}(?!(?:is|because|since|as|seems|fits|looks)\b)[a-z]"
+"""What stands behind `A` and `I` where they are words: `A cat`, `I think`."""
+_LETTER = rf"([A-Z])(?![\w'’]|{_A_WORD})"
+_CAPITAL = rf"{_OPEN}{_LETTER}"
 _ENDS = r"(?=[*_\"'`$)\].,;:!]|[^\S\n]{0,99}$)"
 _NOUN = r"(?:answer|choice|option|letter)"
 _VERB = (
@@ -30,13 +33,12 @@ _PATTERNS = (
     (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([a-z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
     (r"[*_(\[`$]([A-Z])[*_)\]`$]",),
     (r"\(([a-z])\)",),
-    (r"(?<![\w'’])([A-Z])(?![\w'’])",),
+    (rf"(?<![\w'’]){_LETTER}",),
 )
 """In the order of how clearly they say it; all of a level count alike."""
-_WORD = r"\s{1,9}(?!(?:is|because|since|as|seems|fits|looks)\b)[a-z]"
-"""What follows `A` and `I` where they are words: `A cat`, `I think`."""
 _OR = r",?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})(?:(?i:option)\s{1,9})?"
 _HEDGE = rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])"
+_NEAR_CHARS = 60
 
 
 def chosen_letter(text: str, letters: str) -> str | None:
@@ -45,25 +47,22 @@ def chosen_letter(text: str, letters: str) -> str | None:
     `A or B` is no choice, and `A` and `I` are none where they are words.
     """
     for level in _PATTERNS:
-        named = sorted(match.span(1) for pattern in level for match in _named(pattern, text, letters))
-        if named:
-            start, end = named[-1]
-            return None if start in _hedged(text, letters) else text[start:end].upper()
+        last = max((place for pattern in level for place in _named(pattern, text, letters)), default=None)
+        if last is not None:
+            return None if _is_hedged(text, last, letters) else text[last].upper()
     return None
 
 
-def _named(pattern: str, text: str, letters: str) -> Iterator[re.Match[str]]:
-    for match in re.finditer(pattern, text):
-        letter, end = match.group(1), match.end(1)
-        if letter.upper() in letters and not (letter in "AI" and re.match(_WORD, text[end : end + 20])):
-            yield match
+def _named(pattern: str, text: str, letters: str) -> Iterator[int]:
+    """Where letters of options stand that a pattern finds."""
+    either = letters + letters.lower()
+    return (match.start(1) for match in re.finditer(pattern, text) if match[1] in either)
 
 
-def _hedged(text: str, letters: str) -> set[int]:
-    """Where letters stand that are given as alternatives."""
-    return {
-        match.start(group)
-        for match in re.finditer(_HEDGE, text)
-        for group in (1, 2)
-        if match[1] in letters and match[2] in letters
-    }
+def _is_hedged(text: str, place: int, letters: str) -> bool:
+    """Whether the letter there is one of two alternatives."""
+    begin = max(place - _NEAR_CHARS, 0)
+    return any(
+        match[1] in letters and match[2] in letters and place - begin in (match.start(1), match.start(2))
+        for match in re.finditer(_HEDGE, text[begin : place + _NEAR_CHARS])
+    )
