@@ -44,7 +44,7 @@ _NEAR_CHARS = 60
 def chosen_letter(text: str, letters: str) -> str | None:
     """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
 
-    `A or B` is no choice, and `A` and `I` are none where they are words.
+    `A or B` settles on neither, and `A` and `I` do not count where they are words.
     """
     for level in _PATTERNS:
         last = max((place for pattern in level for place in _named(pattern, text, letters)), default=None)
