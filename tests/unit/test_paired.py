@@ -31,6 +31,8 @@ def test_differences_without_spread_are_counted() -> None:
     found = paired([0.5] * 10, [0.4] * 10)
     assert found.method == "sign test"
     assert found.p_value == pytest.approx(2 * 0.5**10)
+    found = paired([0.4, 0.3], [0.3, 0.2])
+    assert (found.method, found.p_value) == ("sign test", 0.5), "what a float cannot write is not a spread"
     assert paired([0.3], [0.3]).p_value == paired([0.9], [0.3]).p_value == 1.0
 
 

@@ -37,7 +37,7 @@ def paired(one: Sequence[float], other: Sequence[float]) -> Paired:
     mean = math.fsum(differences) / len(differences)
     if all(value in (0.0, 1.0) for values in (one, other) for value in values):
         p_value, method = sign_test(better, worse), "McNemar's exact test"
-    elif len(set(differences)) == 1:
+    elif len({round(value, 9) for value in differences}) == 1:  # as floats 0.4 - 0.3 and 0.3 - 0.2 are not equal
         p_value, method = sign_test(better, worse), "sign test"
     else:
         p_value, method = _t_test(differences, mean), "paired t test"
