@@ -16,6 +16,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
@@ -99,15 +100,22 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """Carries httpx requests over one aiohttp session; usable inside a running event loop only.
 
     Args:
+        headers: Sent with every request, before its own.
         proxy: URL of an HTTP proxy, resolved once by the caller (a look-up per request costs as much as a call).
         verify: The TLS context; None verifies against the system's certificates.
     """
 
-    def __init__(self, *, proxy: str | None = None, verify: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        headers: dict[str, str] | None = None,
+        *,
+        proxy: str | None = None,
+        verify: ssl.SSLContext | None = None,
+    ) -> None:
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         trace.on_connection_create_start.append(_note_connecting)
-        self._proxy, self._verify = proxy, verify
+        self._headers, self._proxy, self._verify = headers, proxy, verify
         self._trace = trace
         self._sessions = [self._made_session(keep=True)]
 
@@ -119,6 +127,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 socket_factory=_kept_alive_socket,
                 **reuse,
             ),
+            headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,  # `read_body` unpacks
             trust_env=False,
@@ -149,9 +158,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 allow_redirects=False,
                 proxy=self._proxy,
                 ssl=self._verify or True,
-                timeout=aiohttp.ClientTimeout(
-                    total=None, sock_connect=timeout.get("connect"), sock_read=timeout.get("read")
-                ),
+                timeout=_client_timeout(timeout.get("connect"), timeout.get("read")),
                 trace_request_ctx=progress,
             )
         except (aiohttp.ClientError, OSError) as error:
@@ -181,6 +188,11 @@ class _Body(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         self._response.close()  # a no-op once the body was read to its end and the connection went back
+
+
+@lru_cache
+def _client_timeout(connect_s: float | None, read_s: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=read_s)
 
 
 def _payload(content: bytes) -> aiohttp.Payload | None:
@@ -250,8 +262,7 @@ class Http:
     """
 
     def __init__(self, headers: dict[str, str], *, connect_timeout_s: float = 15.0, proxy: str | None = None) -> None:
-        self._transport = AiohttpTransport(proxy=proxy)
-        self._headers = httpx.Headers(headers)
+        self._transport = AiohttpTransport(headers, proxy=proxy)
         self._timeout = httpx.Timeout(None, connect=connect_timeout_s).as_dict()
         self._urls: dict[str, httpx.URL] = {}  # parsed once: the two endpoints
         self._room = anyio.Semaphore(MOST_LARGE)
@@ -276,7 +287,7 @@ class Http:
         extensions = {"timeout": self._timeout, "progress": progress}
         # as a stream, so that httpx does not inspect the body: aiohttp sets the length and the host
         stream = httpx.ByteStream(content or b"")
-        request = httpx.Request(method, parsed, headers=self._headers, stream=stream, extensions=extensions)
+        request = httpx.Request(method, parsed, stream=stream, extensions=extensions)
         status: int | None = None
         kind: Literal["connect", "lost", "timeout"]
         try:
