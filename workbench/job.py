@@ -1,8 +1,8 @@
 """`jobs/*.toml` as one frozen value: unknown keys are refused, and all faults are reported at once."""
 
 import hashlib
-import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,13 @@ from workbench.job_file import (
     DatasetTable,
     JobFile,
     ModelTable,
-    Numeric,
-    Pattern,
     PromptTable,
     RequestFields,
     RunTable,
     ScheduleTable,
-    ScorerTable,
-    scorer_label,
 )
 from workbench.request_fields import request_problems, tools_from
+from workbench.scoring.scorer import Scorer
 from workbench.strict import Problem, convert, faults, located, read_toml, shown
 
 GATEWAY_LIMIT_S = 300.0
@@ -65,7 +62,7 @@ class Job(msgspec.Struct, frozen=True):
     """None asks every visible model."""
     run: RunTable
     budget: BudgetTable
-    scorers: tuple[ScorerTable, ...]
+    scorers: tuple[Scorer, ...]
     schedule: ScheduleTable | None
     rows: tuple[dict[str, Any], ...] | None = None
     """The samples of a job made in Python, in place of files."""
@@ -148,7 +145,7 @@ def parse_job(text: str, path: Path) -> Job:
         models=None if written.models == "visible" else tuple(_spec(entry, path.parent) for entry in written.models),
         run=written.run,
         budget=written.budget,
-        scorers=tuple(written.scorers),
+        scorers=tuple(scorer.in_folder(path.parent) for scorer in written.scorers),
         schedule=written.schedule,
     )
 
@@ -181,7 +178,7 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
         found.append(Problem(("dataset", "limit"), str(error)))
     found += request_problems(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
-    found += _scorer_faults(job.scorers)
+    found += _scorer_faults(job.scorers, folder)
     if job.schedule is not None:
         from workbench.occasions import problems  # with two parsers that few commands need
 
@@ -223,21 +220,18 @@ def _all_capped(job: JobFile) -> bool:
     )
 
 
-def _scorer_faults(scorers: list[ScorerTable]) -> list[Problem]:
+def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
     found: list[Problem] = []
-    labels = [scorer_label(scorer) for scorer in scorers]
+    labels = [scorer.named for scorer in scorers]
     for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
         if label in labels[:number]:
             found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
-        if isinstance(scorer, Numeric):
-            for name in ("tolerance", "relative_tolerance"):
-                if not math.isfinite(getattr(scorer, name)):
-                    found.append(Problem(("scorers", number, name), "expected a finite number"))
-        if isinstance(scorer, Pattern):
-            try:
-                scorer.groups()
-            except ValueError as error:
-                found.append(Problem(("scorers", number, "pattern"), f"not a valid regular expression: {error}"))
+        try:
+            scorer = scorer.in_folder(folder)
+        except ValueError as error:
+            found.append(Problem(("scorers", number), str(error)))
+        else:
+            found += [Problem(("scorers", number, option), problem) for option, problem in scorer.faults()]
     return found
 
 

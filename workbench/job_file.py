@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from workbench.scoring.scorers import AnyScorer
+
 MAX_IN_FLIGHT = 63
 MOST_TOKENS = 10_000_000
 """Of one answer: far beyond any model, so that a slip of the finger is noticed."""
@@ -172,89 +174,6 @@ class ScheduleTable(TomlTable, frozen=True):
     """How often an occasion that ended incomplete is continued before it is left."""
 
 
-class Exact(TomlTable, frozen=True, tag_field="name", tag="exact"):
-    """The answer equals a target."""
-
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-    ignore_case: bool = False
-    """Compare without regard to capitals."""
-    ignore_punctuation: bool = False
-    """Compare without punctuation."""
-
-
-class Includes(TomlTable, frozen=True, tag_field="name", tag="includes"):
-    """The answer contains a target."""
-
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-    ignore_case: bool = True
-    """Search without regard to capitals."""
-
-
-class Pattern(TomlTable, frozen=True, tag_field="name", tag="pattern"):
-    """A regular expression finds the answer; its first group is compared with the target when there is one."""
-
-    pattern: str
-    """The regular expression."""
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-    ignore_case: bool = True
-    """Search without regard to capitals."""
-
-    def groups(self) -> int:
-        """How many groups the expression has.
-
-        Raises:
-            ValueError: It is not a regular expression.
-        """
-        import regex  # takes 10 ms, and few jobs have such a scorer
-
-        try:
-            return int(regex.compile(self.pattern).groups)
-        except (regex.error, OverflowError, RecursionError) as error:
-            raise ValueError(str(error)) from error
-
-
-class Numeric(TomlTable, frozen=True, tag_field="name", tag="numeric"):
-    """The last number of the answer is near enough to the target's."""
-
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-    tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """How far the number may be from the target's."""
-    relative_tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """The same as a share of the target's number."""
-
-
-class Choice(TomlTable, frozen=True, tag_field="name", tag="choice"):
-    """The letter chosen is the target's."""
-
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-
-
-class JsonFields(TomlTable, frozen=True, tag_field="name", tag="json"):
-    """The share of the target object's fields that the answer's JSON object has right."""
-
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-    whole: bool = False
-    """Score 1 only when every field is right, else 0."""
-
-
-class CalledTool(TomlTable, frozen=True, tag_field="name", tag="tool_call"):
-    """A tool call has the target's name and arguments: target `{"name": …, "arguments": {…}}`."""
-
-    label: str | None = None
-    """The name of its scores; by default the scorer's, and needed where one is used twice."""
-    name_only: bool = False
-    """Accept any arguments."""
-
-
-ScorerTable = Exact | Includes | Pattern | Numeric | Choice | JsonFields | CalledTool
-
-
 class JobFile(TomlTable, frozen=True):
     """A job file as it is written."""
 
@@ -276,13 +195,7 @@ class JobFile(TomlTable, frozen=True):
     """How the requests are sent."""
     budget: BudgetTable = BudgetTable()
     """What a run may use."""
-    scorers: list[ScorerTable] = []
+    scorers: list[AnyScorer] = []
     """How answers are scored."""
     schedule: ScheduleTable | None = None
     """When it is asked again."""
-
-
-def scorer_label(scorer: ScorerTable) -> str:
-    """The name under which a scorer's scores are kept: its label, or else its kind."""
-    kind: str = type(scorer).__struct_config__.tag  # type: ignore[assignment]  # given as text above
-    return scorer.label or kind

@@ -1,16 +1,19 @@
-"""Every key of a job file with its type, its default and what it does, from `job_file`'s own docstrings."""
+"""Every key of a job file with its type, its default and what it does, from the docstrings of its tables."""
 
 import ast
 import inspect
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
 import workbench.job_file as job_file
 from workbench.job_file import JobFile
+from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorers import AnyScorer
 
 _TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list",
           "object": "table"}  # fmt: skip
@@ -38,7 +41,7 @@ def job_schema() -> dict[str, Any]:
 
 
 def keys_of(table: str) -> Iterator[JobKey]:
-    """The keys of one of `job_file`'s tables, in the order in which they are written there."""
+    """The keys of one table, in the order in which they are written there."""
     for name, described in job_schema()["$defs"][table]["properties"].items():
         if "description" in described:
             default = described.get("default")
@@ -46,10 +49,29 @@ def keys_of(table: str) -> Iterator[JobKey]:
             yield JobKey(name, _kind(described), written, described["description"])
 
 
+def scorers() -> tuple[type[Scorer], ...]:
+    """The tables that `[[scorers]]` may be."""
+    return get_args(AnyScorer)
+
+
 def _docstrings() -> dict[str, dict[str, str]]:
-    """By class of `job_file`: the texts under its fields, those of its bases included."""
+    """By class: the texts under its fields, those of its bases included."""
     found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(job_file)).body:
+    for module in _modules():
+        found |= _docstrings_in(module, found)
+    return found
+
+
+def _modules() -> Iterator[ModuleType]:
+    """Where tables are defined, those of bases before those of their subclasses."""
+    yield job_file
+    tables = [table for scorer in scorers() for table in reversed(scorer.__mro__) if issubclass(table, Scorer)]
+    yield from dict.fromkeys(module for table in tables if (module := inspect.getmodule(table)))
+
+
+def _docstrings_in(module: ModuleType, bases: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    found = dict(bases)
+    for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.ClassDef):
             texts: dict[str, str] = {}
             for base in node.bases:

@@ -18,7 +18,7 @@ from workbench.display import visible
 from workbench.job import parse_job
 from workbench.prompt import canonical, request_key
 from workbench.records import Sample
-from workbench.scoring.extract import last_number
+from workbench.scoring.number import stated_number
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60)
 json_values: st.SearchStrategy[Any] = st.recursive(
@@ -91,7 +91,7 @@ def test_readers_give_back_what_was_written(rows: list[dict[str, str]], kind: st
 
 @given(st.integers(-(10**9), 10**9), st.sampled_from(["{:d}", "{:,d}", "${:,d}", "{:d}.", "**{:d}**"]))
 def test_a_number_said_is_a_number_read(number: int, form: str) -> None:
-    assert last_number(f"First 12 things, so the answer is {form.format(number)}") == number
+    assert stated_number(f"First 12 things, so the answer is {form.format(number)}") == number
 
 
 @given(st.text(max_size=200))

@@ -6,9 +6,22 @@ from typing import Any
 
 import pytest
 
-from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample, ToolCall
+from workbench.scoring.answer_line import AnswerLine
+from workbench.scoring.choice import Choice
+from workbench.scoring.choices import Choices
+from workbench.scoring.exact import Exact
+from workbench.scoring.f1 import F1
+from workbench.scoring.given import Given
+from workbench.scoring.includes import Includes
+from workbench.scoring.json_fields import JsonFields
+from workbench.scoring.json_schema import JsonSchema
+from workbench.scoring.match import Match
+from workbench.scoring.numeric import Numeric
+from workbench.scoring.pattern import Pattern
+from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
+from workbench.scoring.tool_call import CalledTool
 
 BYTES = 1_000_000
 SLOWEST_S = 2.5
@@ -52,7 +65,7 @@ TEXTS = {
     "emoji": "\U0001f600",
 }
 ANSWERS = {name: (text * (BYTES // len(text.encode()) + 1))[:BYTES] for name, text in TEXTS.items()}
-SCORERS: dict[str, tuple[ScorerTable, Any]] = {
+SCORERS: dict[str, tuple[Scorer, Any]] = {
     "exact": (Exact(ignore_case=True, ignore_punctuation=True), "four"),
     "includes": (Includes(), "a" * 500 + "b"),
     "numeric": (Numeric(tolerance=0.1), 4),
@@ -60,6 +73,11 @@ SCORERS: dict[str, tuple[ScorerTable, Any]] = {
     "choice text": (Choice(), "two"),
     "json": (JsonFields(), {"a": "b", "c": [1, 2]}),
     "pattern": (Pattern(r"(\s+)+x"), "x"),
+    "choices": (Choices(), ["A"]),
+    "json schema": (JsonSchema(schema={"type": "object", "required": ["a"]}), None),
+    "answer line": (AnswerLine(), "four"),
+    "match": (Match(), "four"),
+    "f1": (F1(), "four"),
     "nested pattern": (Pattern(r"^(([a-z])+.)+[A-Z]([a-z])+$"), "x"),
 }
 
@@ -71,7 +89,7 @@ def test_a_long_answer_is_scored_in_a_moment(scorer: str) -> None:
     slow = {}
     for name, answer in ANSWERS.items():
         began = time.thread_time()  # what else the machine does is not the scorer's
-        score(table, answer, sample)
+        score(table, Given(answer), sample)
         took_s = time.thread_time() - began
         if took_s > SLOWEST_S:
             slow[name] = round(took_s, 1)
@@ -83,7 +101,7 @@ def test_a_long_tool_call_is_scored_in_a_moment() -> None:
     for answer in ANSWERS.values():
         began = time.thread_time()  # what else the machine does is not the scorer's
         for arguments in (answer, json.dumps({"a": answer})):
-            score(CalledTool(), None, sample, [ToolCall("c", "f", arguments)])
+            score(CalledTool(), Given("", [ToolCall("c", "f", arguments)]), sample)
         assert time.thread_time() - began < SLOWEST_S
 
 
@@ -97,5 +115,5 @@ def test_a_long_tool_call_is_scored_in_a_moment() -> None:
     ],
 )
 def test_what_is_not_hostile_is_read_as_before(answer: str, target: Any, right: float) -> None:
-    scorer: ScorerTable = Numeric() if isinstance(target, int) else Exact()
-    assert score(scorer, answer, Sample("1", "q", target=target)).value == right
+    scorer: Scorer = Numeric() if isinstance(target, int) else Exact()
+    assert score(scorer, Given(answer), Sample("1", "q", target=target)).value == right

@@ -7,7 +7,6 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.job import Job, limit_range, load_job, parse_job
-from workbench.job_file import scorer_label
 from workbench.job_keys import job_schema
 
 HERE = Path("jobs/a.toml")
@@ -150,4 +149,4 @@ def test_the_published_schema_is_current() -> None:
 
 def test_labels_default_to_the_kind() -> None:
     job = parsed(LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"\nlabel = "b"')
-    assert [scorer_label(scorer) for scorer in job.scorers] == ["exact", "b"]
+    assert [scorer.named for scorer in job.scorers] == ["exact", "b"]

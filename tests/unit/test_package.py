@@ -23,10 +23,10 @@ from workbench.job_file import (
     PromptTable,
     RunTable,
     ScheduleTable,
-    ScorerTable,
 )
 from workbench.ledger.database import sql
 from workbench.ledger.entries import journal_columns
+from workbench.scoring.scorers import AnyScorer
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {path.stem for path in (ROOT / "workbench").iterdir() if path.suffix == ".py" or path.is_dir()} - {
@@ -153,7 +153,7 @@ def test_every_exit_code_is_documented() -> None:
 
 def test_every_key_of_a_job_file_is_explained() -> None:
     text = "".join(file.read_text("utf-8") for file in resources.files("workbench.topics").iterdir() if file.is_file())
-    for table in (DatasetTable, PromptTable, RunTable, BudgetTable, ScheduleTable, FieldNames, *get_args(ScorerTable)):
+    for table in (DatasetTable, PromptTable, RunTable, BudgetTable, ScheduleTable, FieldNames, *get_args(AnyScorer)):
         for key in table.__struct_fields__:
             assert re.search(rf"\b{key}\b", text), f"{table.__name__}.{key}"
 

@@ -10,7 +10,6 @@ import pytest
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
-from workbench.job_file import Exact
 from workbench.ledger.entries import RunEnded, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
@@ -18,6 +17,7 @@ from workbench.ledger.store import Ledger
 from workbench.records import Score
 from workbench.report.allowance_page import verdict as spent
 from workbench.report.run_page import verdict
+from workbench.scoring.exact import Exact
 
 
 @pytest.fixture

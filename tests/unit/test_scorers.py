@@ -1,18 +1,36 @@
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from workbench.job_file import CalledTool, Choice, Exact, Includes, JsonFields, Numeric, Pattern, ScorerTable
 from workbench.records import Sample
 from workbench.running.signals import SkippedError
-from workbench.scoring.extract import as_number, last_number
+from workbench.scoring.choice import Choice
+from workbench.scoring.exact import Exact
+from workbench.scoring.given import Given
+from workbench.scoring.includes import Includes
+from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.letter import chosen_letter
+from workbench.scoring.number import as_number, stated_number
+from workbench.scoring.numeric import Numeric
+from workbench.scoring.pattern import Pattern
+from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judges, score
+from workbench.scoring.tool_call import CalledTool
 
 
-def value(scorer: ScorerTable, answer: str | None, target: Any = None, choices: tuple[str, ...] = ()) -> float | None:
-    return score(scorer, answer, Sample("1", "q", target, choices)).value
+def value(scorer: Scorer, answer: str | None, target: Any = None, choices: tuple[str, ...] = ()) -> float | None:
+    return score(scorer, Given(answer or ""), Sample("1", "q", target, choices)).value
+
+
+NOTATIONS = [
+    ("\\frac{1}{2}", 0.5), ("\\boxed{\\dfrac{1}{2}}", 0.5), ("$\\boxed{-\\frac{3}{4}}$", -0.75), ("1{,}234", 1234), ("1\\,234", 1234),
+    ("3 × 10^8", 300_000_000), ("3 \\times 10^{8}", 300_000_000), ("3·10⁸", 300_000_000), ("10⁻³", 0.001), ("10^6", 1_000_000),
+    ("1'000'000", 1_000_000), ("1’000’000", 1_000_000), ("1 234,56", 1234.56), ("½", 0.5), ("2½", 2.5), ("2 1/2", 2.5),
+    ("minus 5", -5), ("negative 5", -5), ("- 5", -5), ("x = - 5", -5), ("USD 5", 5), ("USD5", 5), ("5 EUR", 5), ("5EUR", 5),
+    ("CHF 1'250.50", 1250.5), ("-$5", -5), ("$-5", -5), ("50 %", 50),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -40,10 +58,28 @@ def value(scorer: ScorerTable, answer: str | None, target: Any = None, choices: 
         ("the point (3, 4)", 4),
         ("no number, v2x", None),
         ("", None),
+        *NOTATIONS,
+        ("The answer to question 3 is 12", 12),
+        ("The answer to 3 is 12", 12),
+        ("The answer for part 2 is: 15", 15),
+        ("Thus the answer to 2 + 3 is 5", 5),
+        ("The answer is 12, which is 3 more than 9", 12),
+        ("The answer is 12 apples for 3 people", 12),
+        ("the answer is 12 (x = 3)", 12),
+        ("Answer: Tom has 3 apples and Ann has 4, so together 7.", 7),
+        ("So 12 is the answer to question 3.", 12),
+        ("the answer comes to 12 in 3 steps", 12),
+        ("Answer: 2\n\nI checked 100 times.", 2),
+        ("The answer is - 5", -5),
+        ("the answer is minus 5", -5),
+        ("10 minus 5", 5),
+        ("10 - 5", 5),
+        ("6.02 x 10^23", 602 * 10**21),
+        ("12345678901234567890123", 12345678901234567890123),
     ],
 )
 def test_the_number_an_answer_settles_on(text: str, number: float | None) -> None:
-    assert last_number(text) == number
+    assert stated_number(text) == (None if number is None else Decimal(str(number)))
 
 
 @pytest.mark.parametrize(
@@ -126,6 +162,15 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Numeric(), "none", 4, 0),
         (Numeric(), "18", "16 - 3 - 4 = 9 … 9 * 2 = 18 #### 18", 1),
         (Numeric(), "4", "four", None),
+        (Numeric(), "4", float("nan"), None),
+        (Numeric(), "4", "", None),
+        (Numeric(), "4", "nan", None),
+        (Numeric(), "12345678901234567891", 12345678901234567890, 0),
+        (Numeric(), "12345678901234567890", "12345678901234567890", 1),
+        (Numeric(), "0", 1.602e-19, 0),
+        (Numeric(), "1.602 × 10^-19", 1.602e-19, 1),
+        (Numeric(tolerance=0.3), "4.3", 4, 1),
+        (Numeric(), "30%", "30", 1),
         (Pattern(pattern=r"\byes\b"), "Yes!", None, 1),
         (Pattern(pattern=r"\byes\b"), "no", None, 0),
         (Pattern(pattern=r"result: (\w+)"), "Result: Foo", "foo", 1),
@@ -134,7 +179,7 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Choice(), "I settle on B.", "A", 0),
     ],
 )
-def test_scorers(scorer: ScorerTable, answer: str, target: Any, expected: float | None) -> None:
+def test_scorers(scorer: Scorer, answer: str, target: Any, expected: float | None) -> None:
     assert value(scorer, answer, target) == expected
 
 
@@ -155,7 +200,7 @@ def test_a_whole_number_as_target_counts_options_and_a_text_names_one() -> None:
 
 @pytest.mark.parametrize(("text", "number"), [("3,14", 3.14), ("1,234", 1234), ("1_0", None), ("12 000", 12000)])
 def test_a_target_that_is_a_number(text: str, number: float | None) -> None:
-    assert as_number(text) == number
+    assert as_number(text) == (None if number is None else Decimal(str(number)))
 
 
 @pytest.mark.parametrize(
@@ -165,10 +210,10 @@ def test_a_target_that_is_a_number(text: str, number: float | None) -> None:
         (JsonFields(), "text"), (CalledTool(), {"arguments": {}}),
     ],
 )  # fmt: skip
-def test_what_a_scorer_cannot_judge_by_is_told_before_and_unscored_after(scorer: ScorerTable, target: Any) -> None:
+def test_what_a_scorer_cannot_judge_by_is_told_before_and_unscored_after(scorer: Scorer, target: Any) -> None:
     sample = Sample("1", "q", target)
     assert not judges(scorer, sample)
-    assert score(scorer, "x", sample).value is None
+    assert score(scorer, Given("x"), sample).value is None
 
 
 @pytest.mark.parametrize(
@@ -178,14 +223,14 @@ def test_what_a_scorer_cannot_judge_by_is_told_before_and_unscored_after(scorer:
         (JsonFields(), {"a": 1}), (CalledTool(), {"name": "f"}),
     ],
 )  # fmt: skip
-def test_what_a_scorer_can_judge_by(scorer: ScorerTable, target: Any) -> None:
+def test_what_a_scorer_can_judge_by(scorer: Scorer, target: Any) -> None:
     sample = Sample("1", "q", target)
     assert judges(scorer, sample)
-    assert score(scorer, "x", sample).value is not None
+    assert score(scorer, Given("x"), sample).value is not None
 
 
 @pytest.mark.parametrize("scorer", [Exact(), Includes(), Numeric(), Choice()])
-def test_without_text_or_target_an_answer_is_unscored(scorer: ScorerTable) -> None:
+def test_without_text_or_target_an_answer_is_unscored(scorer: Scorer) -> None:
     assert value(scorer, None, "x") is None
     assert value(scorer, "  ", "x") is None
     assert value(scorer, "x", None) is None
@@ -194,7 +239,7 @@ def test_without_text_or_target_an_answer_is_unscored(scorer: ScorerTable) -> No
 def test_a_scorer_that_breaks_leaves_the_answer_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = Sample("1", "q", target=[object()], choices=("a",))
     monkeypatch.setattr("workbench.scoring.exact.folded", lambda *a, **k: 1 / 0)
-    verdict = score(Exact(), "x", sample)
+    verdict = score(Exact(), Given("x"), sample)
     assert verdict.value is None
     assert "ZeroDivisionError" in verdict.reason
 
@@ -205,13 +250,13 @@ def test_a_signal_is_no_fault_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("workbench.scoring.exact.folded", told_to_stop)
     with pytest.raises(SkippedError):
-        score(Exact(), "x", Sample("1", "q", target="x"))
+        score(Exact(), Given("x"), Sample("1", "q", target="x"))
 
 
 def test_a_search_that_would_take_years_is_given_up() -> None:
     sample = Sample("1", "q", target=2)
     begin = time.monotonic()
-    verdict = score(Pattern("(a|aa)+$"), f"{60 * 'a'}b", sample)
+    verdict = score(Pattern("(a|aa)+$"), Given(f"{60 * 'a'}b"), sample)
     assert time.monotonic() - begin < 5
     assert (verdict.value, verdict.reason) == (None, "the search for the pattern was given up after 1 s")
 

@@ -4,16 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.job_file import CalledTool, JsonFields
 from workbench.records import Sample, ToolCall
+from workbench.scoring.given import Given
+from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.scorers import score
 from workbench.scoring.structure import object_in, same
+from workbench.scoring.tool_call import CalledTool
 
 TARGET = {"name": "Ana", "total": 12.5, "paid": True, "tags": ["a", "b"], "note": None}
 
 
 def judged(answer: str, target: Any = TARGET, **settings: Any) -> tuple[float | None, str]:
-    found = score(JsonFields(**settings), answer, Sample(id="s", input="", target=target))
+    found = score(JsonFields(**settings), Given(answer), Sample(id="s", input="", target=target))
     return found.value, found.reason
 
 
@@ -49,7 +51,7 @@ def test_json_says_what_is_wrong() -> None:
 def called(calls: list[tuple[str, str]], target: Any = None, **settings: Any) -> tuple[float | None, str]:
     wanted = target or {"name": "book", "arguments": {"people": 4, "at": "19:30"}}
     made = [ToolCall(None, name, arguments) for name, arguments in calls]
-    found = score(CalledTool(**settings), None, Sample(id="s", input="", target=wanted), made)
+    found = score(CalledTool(**settings), Given("", made), Sample(id="s", input="", target=wanted))
     return found.value, found.reason
 
 
@@ -82,7 +84,7 @@ def test_any_text_is_searched_for_an_object(text: str) -> None:
     )
 )
 def test_everything_is_the_same_as_itself(value: Any) -> None:
-    assert same(value, value)
+    assert same(value, value, JsonFields())
 
 
 def test_braces_without_end_do_not_take_forever() -> None:
@@ -105,12 +107,12 @@ def test_the_object_is_the_answers(answer: str, value: float) -> None:
 
 
 def test_whole_numbers_are_compared_to_the_last_digit() -> None:
-    assert not same(1700000001, 1700000000)
-    assert not same("4111111111111111", 4111111111111199)
-    assert same("1700000000", 1700000000)
-    assert same(147.6, "147.60")
-    assert same(5.0, "5")
-    assert same("0.1", 0.1)
+    assert not same(1700000001, 1700000000, JsonFields())
+    assert not same("4111111111111111", 4111111111111199, JsonFields())
+    assert same("1700000000", 1700000000, JsonFields())
+    assert same(147.6, "147.60", JsonFields())
+    assert same(5.0, "5", JsonFields())
+    assert same("0.1", 0.1, JsonFields())
 
 
 def test_a_target_may_be_json_text() -> None:

@@ -23,10 +23,6 @@ _TABLES = {
         ("[request], and [[models]]", "RequestFields"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
         ("[schedule]", "ScheduleTable"),
     ],
-    "scorers": [
-        ("exact", "Exact"), ("includes", "Includes"), ("pattern", "Pattern"), ("numeric", "Numeric"), ("choice", "Choice"),
-        ("json", "JsonFields"), ("tool_call", "CalledTool"),
-    ],
 }  # fmt: skip
 """By topic: the tables of a job file whose keys follow its text."""
 
@@ -46,7 +42,15 @@ def help_(topic: str | None) -> None:
         hint = nearest(topic, TOPICS) or f"topics: {', '.join(TOPICS)}"
         raise click.UsageError(f"there is no topic {topic!r}; {hint}")
     text = resources.files("workbench.topics").joinpath(f"{topic}.md").read_text("utf-8")
-    click.echo_via_pager(text + "".join(_keys(*table) for table in _TABLES.get(topic, ())))
+    click.echo_via_pager(text + "".join(_keys(*table) for table in _tables(topic)))
+
+
+def _tables(topic: str) -> list[tuple[str, str]]:
+    if topic != "scorers":
+        return _TABLES.get(topic, [])
+    from workbench.job_keys import scorers  # reads the source of the tables
+
+    return [(str(scorer.__struct_config__.tag), scorer.__name__) for scorer in scorers()]
 
 
 def _keys(heading: str, table: str) -> str:

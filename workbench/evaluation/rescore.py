@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from workbench.job_file import ScorerTable, scorer_label
 from workbench.ledger.entries import score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
@@ -14,6 +13,8 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import AnsweringRun, ScorableAnswer, ScoreThatCounts
 from workbench.ledger.store import Ledger
 from workbench.records import Sample, Score, ToolCall
+from workbench.scoring.given import Given
+from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
 
 _ANSWERS_AT_ONCE = 2_000
@@ -21,7 +22,7 @@ _BYTES_AT_ONCE = 2**24  # of answers: so that a few long ones do not fill the me
 _ANSWERS_A_FILE = 20_000
 
 
-def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tuple[int, Ingested]:
+def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int, Ingested]:
     """Score every accepted answer of a run, and keep what is new or different.
 
     Args:
@@ -37,7 +38,7 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[ScorerTable]) -> tupl
     """
     if not scorers:
         return 0, Ingested()
-    configured = [(scorer, (scorer_label(scorer), msgspec.json.encode(scorer).decode())) for scorer in scorers]
+    configured = [(scorer, (scorer.named, msgspec.json.encode(scorer).decode())) for scorer in scorers]
     written = 0
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
         before = reader.all(ScoreThatCounts, run_id=run_id)
@@ -78,11 +79,20 @@ def _scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
             )
 
 
-def _judged(answer: ScorableAnswer, scorer: ScorerTable, sample: Sample) -> Score:
+def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
     if not answer.scorable:
         return Score(None, f"the answer is {answer.outcome.replace('_', ' ')}")
     calls = [ToolCall(None, call["name"], call["arguments"]) for call in answer.tool_calls or []]
-    return score(scorer, answer.answer, sample, calls)
+    given = Given(
+        text=answer.answer or "",
+        calls=calls,
+        latency_ms=answer.latency_ms,
+        completion_tokens=answer.completion_tokens,
+        total_tokens=answer.total_tokens,
+        requested_model=answer.requested_model,
+        served_model=answer.served_model,
+    )
+    return score(scorer, given, sample)
 
 
 def _sample_of(answer: ScorableAnswer) -> Sample:

@@ -149,6 +149,11 @@ class ScorableAnswer(QueryRow, frozen=True):
     scorable: bool
     answer: str | None
     tool_calls: list[dict[str, str]] | None
+    latency_ms: float
+    completion_tokens: int | None
+    total_tokens: int | None
+    requested_model: str
+    served_model: str | None
     sample: str | None
     """JSON: input, target, choices, tools and metadata."""
 

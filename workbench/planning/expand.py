@@ -11,7 +11,6 @@ from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.job import Job
-from workbench.job_file import scorer_label
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.planning.models import PlannedModel, reserve_of
@@ -167,8 +166,7 @@ class Plan:
             self.samples_bring_tools |= bool(sample.tools)
             for scorer in self.job.scorers:
                 if not judges(scorer, sample):
-                    label = scorer_label(scorer)
-                    self.unjudged[label] = self.unjudged.get(label, 0) + 1
+                    self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
             self.unmatched_ids -= {glob for glob in self.unmatched_ids if fnmatch.fnmatchcase(sample.id, glob)}
             messages = prompt.messages(sample)
             first = messages if first is None else first

@@ -3,16 +3,16 @@
 import re
 from typing import Any, NamedTuple
 
-from workbench.job_file import Choice
 from workbench.records import Sample, Score
-from workbench.scoring.extract import folded
+from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.letter import chosen_letter
-from workbench.scoring.targets import CannotJudgeError, as_text, short, text_targets, verdict
+from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.targets import as_text, short, text_targets, verdict
 
 _SENTENCE_CHARS = 1_000
 _NEGATED = r"(?i)\b(?:not|neither|nor|none|never|cannot)\b|n['’]t\b"
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Options(NamedTuple):
@@ -23,46 +23,57 @@ class Options(NamedTuple):
     """In the order of their letters; empty where the sample does not bring them."""
 
 
-def target_of(scorer: Choice, sample: Sample) -> Options:
-    """The right letters."""
+class Choice(Scorer, frozen=True, tag="choice"):
+    """The letter chosen is the target's."""
+
+    def target_of(self, sample: Sample) -> Options:
+        """The right letters."""
+        return Options(set(right_letters(sample)), sample.choices)
+
+    def score(self, answer: Given, options: Options) -> Score:
+        """1 where the answer settles on a right letter, or is a right option's text."""
+        letters = LETTERS[: len(options.texts)] if options.texts else LETTERS
+        given = chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
+        if given is None:
+            return Score(0.0, "the answer names no choice")
+        return verdict(given in options.right, given, "equal to", sorted(options.right))
+
+
+def right_letters(sample: Sample) -> list[str]:
+    """The letters of a sample's target, at least one.
+
+    Raises:
+        CannotJudgeError: It names no option.
+    """
     targets = text_targets(sample)
     given = sample.target if isinstance(sample.target, list | tuple) else [sample.target]
-    right = {letter for target in given if (letter := _letter(target, sample)) is not None}
-    if not right:
+    letters = [letter for target in given if (letter := _letter(target, sample)) is not None]
+    if not letters:
         raise CannotJudgeError(f"the target names no choice: {short(targets[0])}")
-    return Options(right, sample.choices)
-
-
-def score(scorer: Choice, answer: Given, options: Options) -> Score:
-    """1 where the answer settles on a right letter, or is a right option's text."""
-    letters = _LETTERS[: len(options.texts)] if options.texts else _LETTERS
-    given = chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
-    if given is None:
-        return Score(0.0, "the answer names no choice")
-    return verdict(given in options.right, given, "equal to", sorted(options.right))
+    return letters
 
 
 def _letter(given: Any, sample: Sample) -> str | None:
     """The letter of a target: a letter, the option's text, or its number counted from 0 (as datasets store it)."""
-    options = len(sample.choices) or len(_LETTERS)
+    options = len(sample.choices) or len(LETTERS)
     if sample.choices and type(given) is int and 0 <= given < options:  # a number, not a text that looks like one
-        return _LETTERS[given]
+        return LETTERS[given]
     target = as_text(given)
     plain = _plain(target)
     for number, text in enumerate(sample.choices):
         if _plain(text) == plain:
-            return _LETTERS[number]
+            return LETTERS[number]
     stripped = target.strip().strip("().").upper()
-    if len(stripped) == 1 and stripped in _LETTERS[:options]:
+    if len(stripped) == 1 and stripped in LETTERS[:options]:
         return stripped
     if sample.choices and stripped.isdigit() and int(stripped) < options:
-        return _LETTERS[int(stripped)]
+        return LETTERS[int(stripped)]
     return None
 
 
 def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
     """The letter of the option whose text the answer is, or the only one whose text stands in its last sentence."""
-    options = {letter: text for letter, text in zip(_LETTERS, map(_plain, texts), strict=False) if text}
+    options = {letter: text for letter, text in zip(LETTERS, map(_plain, texts), strict=False) if text}
     whole = _plain(answer)
     if exact := [letter for letter, text in options.items() if text == whole]:
         return exact[0]

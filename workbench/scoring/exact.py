@@ -1,22 +1,28 @@
 """`exact`: the answer equals a target."""
 
-from workbench.job_file import Exact
 from workbench.records import Sample, Score
-from workbench.scoring.extract import folded
+from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
+from workbench.scoring.scorer import Scorer
 from workbench.scoring.targets import text_targets, verdict
 
 
-def target_of(scorer: Exact, sample: Sample) -> list[str]:
-    """The accepted texts."""
-    return text_targets(sample)
+class Exact(Scorer, frozen=True, tag="exact"):
+    """The answer equals a target."""
 
+    ignore_case: bool = False
+    """Compare without regard to capitals."""
+    ignore_punctuation: bool = False
+    """Compare without punctuation."""
 
-def score(scorer: Exact, answer: Given, targets: list[str]) -> Score:
-    """1 where the answer is one of the targets."""
+    def target_of(self, sample: Sample) -> list[str]:
+        """The accepted texts."""
+        return text_targets(sample)
 
-    def fold(text: str) -> str:
-        return folded(text, ignore_case=scorer.ignore_case, ignore_punctuation=scorer.ignore_punctuation)
+    def score(self, answer: Given, targets: list[str]) -> Score:
+        """1 where the answer is one of the targets."""
+        given = self._fold(answer.text)
+        return verdict(given in map(self._fold, targets), given, "equal to", targets)
 
-    given = fold(answer.text)
-    return verdict(given in {fold(target) for target in targets}, given, "equal to", targets)
+    def _fold(self, text: str) -> str:
+        return folded(text, ignore_case=self.ignore_case, ignore_punctuation=self.ignore_punctuation)

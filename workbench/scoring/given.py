@@ -7,8 +7,13 @@ from workbench.records import ToolCall
 
 
 class Given(NamedTuple):
-    """One answer."""
+    """One answer, with what is known of how it came about; None is unknown."""
 
     text: str
     calls: Sequence[ToolCall] = ()
     """The tools that it calls, in its order."""
+    latency_ms: float | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    requested_model: str | None = None
+    served_model: str | None = None

@@ -3,30 +3,36 @@
 import json
 from typing import Any
 
-from workbench.job_file import JsonFields
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.structure import as_object, object_in, same
-from workbench.scoring.targets import CannotJudgeError
+from workbench.scoring.scorer import CannotJudgeError
+from workbench.scoring.structure import ValueRules, as_object, object_in, wrong_fields
 
 _SHOWN = 3
 
 
-def target_of(scorer: JsonFields, sample: Sample) -> dict[str, Any]:
-    """The wanted fields."""
-    wanted = as_object(sample.target)
-    if not wanted:
-        raise CannotJudgeError("the target is not a JSON object")
-    return wanted
+class JsonFields(ValueRules, frozen=True, tag="json"):
+    """The share of the target object's fields that the answer's JSON object has right."""
 
+    whole: bool = False
+    """Score 1 only when every field is right, else 0."""
 
-def score(scorer: JsonFields, answer: Given, wanted: dict[str, Any]) -> Score:
-    """How many of the wanted fields are right."""
-    given = object_in(answer.text, wanted)
-    if given is None:
-        return Score(0.0, "the answer does not contain a JSON object")
-    wrong = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
-    right = len(wanted) - len(wrong)
-    value = float(not wrong) if scorer.whole else right / len(wanted)
-    said = f"{right} of {len(wanted)} fields are right" + (f", wrong: {', '.join(wrong[:_SHOWN])}" if wrong else "")
-    return Score(value, said, json.dumps(given))  # ASCII: an answer may hold half a character
+    def target_of(self, sample: Sample) -> dict[str, Any]:
+        """The wanted fields."""
+        wanted = as_object(sample.target)
+        if not wanted:
+            raise CannotJudgeError("the target is not a JSON object")
+        return wanted
+
+    def score(self, answer: Given, wanted: dict[str, Any]) -> Score:
+        """How many of the wanted fields are right; a field too many counts as a wrong one where it is refused."""
+        given = object_in(answer.text, wanted)
+        if given is None:
+            return Score(0.0, "the answer does not contain a JSON object")
+        wrong = wrong_fields(given, wanted, self)
+        right = sum(name not in wrong for name in wanted)
+        fields = right + len(wrong)
+        value = float(not wrong) if self.whole else right / fields
+        shown = f", wrong: {', '.join(wrong[:_SHOWN])}" if wrong else ""
+        # ASCII: an answer may hold half a character
+        return Score(value, f"{right} of {fields} fields are right{shown}", json.dumps(given))

@@ -1,38 +1,57 @@
-"""`numeric`: the answer's last number is near enough to the target's."""
+"""`numeric`: the number that the answer states is near enough to the target's."""
 
-from workbench.job_file import Numeric
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Annotated
+
+import msgspec
+
 from workbench.records import Sample, Score
-from workbench.scoring.extract import as_number, last_number
 from workbench.scoring.given import Given
-from workbench.scoring.targets import CannotJudgeError, short, text_targets, verdict
+from workbench.scoring.number import as_number, near, stated_number, written
+from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.targets import short, text_targets, verdict
+
+Tolerance = Annotated[float, msgspec.Meta(ge=0)]
 
 
-def target_of(scorer: Numeric, sample: Sample) -> list[float]:
-    """The accepted numbers: each target itself, or what a worked solution ends on."""
-    targets = text_targets(sample)
-    numbers = [number for target in targets if (number := _number(target)) is not None]
-    if not numbers:
-        raise CannotJudgeError(f"the target is not a number: {short(targets[0])}")
-    return numbers
+class Numeric(Scorer, frozen=True, tag="numeric"):
+    """The number that the answer states as its result, or else its last, is near enough to the target's."""
+
+    tolerance: Tolerance = 0.0
+    """How far the number may be from the target's."""
+    relative_tolerance: Tolerance = 0.0
+    """The same as a share of the target's number."""
+
+    def target_of(self, sample: Sample) -> list[Decimal]:
+        """The accepted numbers: each target itself, or what a worked solution ends on."""
+        targets = text_targets(sample)
+        numbers = [number for target in targets if (number := _number(target)) is not None]
+        if not numbers:
+            raise CannotJudgeError(f"the target is not a number: {short(targets[0])}")
+        return numbers
+
+    def score(self, answer: Given, wanted: list[Decimal]) -> Score:
+        """1 where the number is within the tolerance of one of the targets."""
+        given = stated_number(answer.text)
+        if given is None:
+            return Score(0.0, "the answer holds no number")
+        is_near = any(near(given, number, self.tolerance, self.relative_tolerance) for number in wanted)
+        return verdict(is_near, written(given), "near", [written(number) for number in wanted])
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Tolerances that are not finite."""
+        yield from finite(tolerance=self.tolerance, relative_tolerance=self.relative_tolerance)
 
 
-def score(scorer: Numeric, answer: Given, wanted: list[float]) -> Score:
-    """1 where the number is within the tolerance of one of the targets."""
-    given = last_number(answer.text)
-    if given is None:
-        return Score(0.0, "the answer holds no number")
-    near = any(
-        abs(given - number) <= max(scorer.tolerance, scorer.relative_tolerance * abs(number), _float_error(number))
-        for number in wanted
-    )
-    return verdict(near, f"{given:.15g}", "near", [f"{number:.15g}" for number in wanted])
+def finite(**options: float) -> Iterator[tuple[str, str]]:
+    """The options that are not finite numbers, as `Scorer.faults` gives them."""
+    for name, value in options.items():
+        if not math.isfinite(value):
+            yield name, "expected a finite number"
 
 
-def _number(target: str) -> float | None:
+def _number(target: str) -> Decimal | None:
     number = as_number(target)
-    return number if number is not None else last_number(target)
-
-
-def _float_error(number: float) -> float:
-    """What two ways of writing a number may differ by; whole numbers do not."""
-    return 0.0 if number == int(number) else 1e-9 * abs(number)
+    return number if number is not None else stated_number(target)

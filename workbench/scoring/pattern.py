@@ -1,35 +1,64 @@
 """`pattern`: a regular expression finds the answer."""
 
-from workbench.job_file import Pattern
+from collections.abc import Iterator
+
 from workbench.records import Sample, Score
-from workbench.scoring.extract import folded
+from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
-from workbench.scoring.targets import CannotJudgeError, targets_of, verdict
+from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.targets import targets_of, verdict
 
 _LONGEST_SEARCH_S = 1.0
 
 
-def target_of(scorer: Pattern, sample: Sample) -> list[str]:
-    """What the first group must be; empty where the expression has none, and finding it is enough."""
-    targets = targets_of(sample)
-    if scorer.groups() and not targets:
-        raise CannotJudgeError("the sample has no target")
-    return targets
+class Pattern(Scorer, frozen=True, tag="pattern"):
+    """A regular expression finds the answer; its first group is compared with the target when there is one."""
 
+    pattern: str
+    """The regular expression."""
+    ignore_case: bool = True
+    """Search without regard to capitals."""
 
-def score(scorer: Pattern, answer: Given, targets: list[str]) -> Score:
-    """1 where the expression is found, and its first group, if it has one, is a target."""
-    import regex  # takes 10 ms, and few jobs have such a scorer
+    def target_of(self, sample: Sample) -> list[str]:
+        """What the first group must be; empty where the expression has none, and finding it is enough."""
+        targets = targets_of(sample)
+        if self._groups() and not targets:
+            raise CannotJudgeError("the sample has no target")
+        return targets
 
-    flags = (regex.IGNORECASE if scorer.ignore_case else 0) | regex.MULTILINE
-    try:  # unlike `re`, it can be told to give up: some patterns take years on some answers
-        found = regex.search(scorer.pattern, answer.text, flags, timeout=_LONGEST_SEARCH_S)
-    except TimeoutError:
-        return Score(None, f"the search for the pattern was given up after {_LONGEST_SEARCH_S:g} s")
-    if found is None:
-        return Score(0.0, "the pattern is not found")
-    if not found.re.groups:
-        return Score(1.0, "the pattern is found", found.group())
-    given = folded(found.group(1) or "", ignore_case=scorer.ignore_case)
-    wanted = {folded(target, ignore_case=scorer.ignore_case) for target in targets}
-    return verdict(given in wanted, given, "equal to", targets)
+    def score(self, answer: Given, targets: list[str]) -> Score:
+        """1 where the expression is found, and its first group, if it has one, is a target."""
+        import regex  # takes 10 ms, and few jobs have such a scorer
+
+        flags = (regex.IGNORECASE if self.ignore_case else 0) | regex.MULTILINE
+        try:  # unlike `re`, it can be told to give up: some patterns take years on some answers
+            found = regex.search(self.pattern, answer.text, flags, timeout=_LONGEST_SEARCH_S)
+        except TimeoutError:
+            return Score(None, f"the search for the pattern was given up after {_LONGEST_SEARCH_S:g} s")
+        if found is None:
+            return Score(0.0, "the pattern is not found")
+        if not found.re.groups:
+            return Score(1.0, "the pattern is found", found.group())
+        given = folded(found.group(1) or "", ignore_case=self.ignore_case)
+        wanted = {folded(target, ignore_case=self.ignore_case) for target in targets}
+        return verdict(given in wanted, given, "equal to", targets)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """An expression that is not valid."""
+        try:
+            self._groups()
+        except ValueError as error:
+            yield "pattern", f"not a valid regular expression: {error}"
+
+    def _groups(self) -> int:
+        """How many groups the expression has.
+
+        Raises:
+            ValueError: It is not a regular expression.
+        """
+        import regex  # takes 10 ms, and few jobs have such a scorer
+
+        try:
+            return int(regex.compile(self.pattern).groups)
+        except (regex.error, OverflowError, RecursionError) as error:
+            raise ValueError(str(error)) from error

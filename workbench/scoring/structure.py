@@ -1,18 +1,41 @@
 """JSON objects in texts, and when two values are the same."""
 
 import json
+import math
 import re
-from collections.abc import Container
-from typing import Any
+from collections.abc import Container, Iterator
+from decimal import Decimal
+from typing import Any, Literal
 
 import msgspec
 
-from workbench.scoring.extract import as_number, folded
+from workbench.scoring.folding import folded
+from workbench.scoring.number import as_number, near
+from workbench.scoring.numeric import Tolerance, finite
+from workbench.scoring.scorer import Scorer
 
 _MOST_TRIES = 200
 _BROKEN_CHARS = 10_000
 _BRACE = re.compile(r"[{}]")
-_WHOLE = re.compile(r"[-+]?\d{1,40}")
+
+
+class ValueRules(Scorer, frozen=True):
+    """A scorer that compares values of JSON: when one is the wanted one."""
+
+    case: Literal["ignore", "exact"] = "ignore"
+    """Whether capitals matter in texts."""
+    types: Literal["loose", "exact"] = "loose"
+    """Whether "5" is taken for 5, and 5 for "5"; true, false and null never stand for anything else."""
+    extra: Literal["accept", "refuse"] = "accept"
+    """What to do with fields that the target does not have, at any depth."""
+    tolerance: Tolerance = 0.0
+    """How far a number may be from the wanted one."""
+    relative_tolerance: Tolerance = 0.0
+    """The same as a share of the wanted number; whole numbers must otherwise be equal, others to nine digits."""
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Tolerances that are not finite."""
+        yield from finite(tolerance=self.tolerance, relative_tolerance=self.relative_tolerance)
 
 
 def object_in(text: str, wanted: Container[str]) -> dict[str, Any] | None:
@@ -57,34 +80,56 @@ def as_object(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def same(given: Any, wanted: Any) -> bool:
-    """Equal as people mean it: numbers by value, also written as text; texts without regard to case and spaces."""
+def same(given: Any, wanted: Any, by: ValueRules) -> bool:
+    """Equal by a scorer's rules: numbers by value, texts without regard to spaces.
+
+    `true` is not 1 and `null` is not missing, whatever the rules; a text such as `True` or `None` stays a text.
+    """
     if isinstance(wanted, bool) or wanted is None or isinstance(given, bool):
         return given is wanted
     if isinstance(wanted, int | float):
-        return _same_number(given, wanted)
+        if isinstance(given, str) and by.types == "exact":
+            return False
+        return _same_number(number_of(given), number_of(wanted), by)
     if isinstance(wanted, str):
-        if isinstance(given, int | float) and (number := as_number(wanted)) is not None:
-            return _same_number(given, number)
-        return isinstance(given, str | int | float) and folded(str(given), ignore_case=True) == folded(
-            wanted, ignore_case=True
-        )
+        return _same_text(given, wanted, by)
     if isinstance(wanted, list):
-        return isinstance(given, list) and len(given) == len(wanted) and all(map(same, given, wanted))
-    return (
-        isinstance(given, dict)
-        and given.keys() == wanted.keys()
-        and all(same(given[key], wanted[key]) for key in wanted)
+        return (
+            isinstance(given, list)
+            and len(given) == len(wanted)
+            and all(same(*pair, by) for pair in zip(given, wanted, strict=True))
+        )
+    return isinstance(given, dict) and not wrong_fields(given, wanted, by)
+
+
+def wrong_fields(given: dict[str, Any], wanted: dict[str, Any], by: ValueRules) -> list[str]:
+    """The names that are missing or have another value, and where the rules refuse them those that were not asked for."""
+    wrong = [name for name, value in wanted.items() if name not in given or not same(given[name], value, by)]
+    return wrong + ([name for name in given if name not in wanted] if by.extra == "refuse" else [])
+
+
+def _same_text(given: Any, wanted: str, by: ValueRules) -> bool:
+    if isinstance(given, int | float):
+        if by.types == "exact":
+            return False
+        if (number := as_number(wanted)) is not None:
+            return _same_number(number_of(given), number, by)
+    ignore_case = by.case == "ignore"
+    return isinstance(given, str | int | float) and folded(str(given), ignore_case=ignore_case) == folded(
+        wanted, ignore_case=ignore_case
     )
 
 
-def _same_number(given: Any, wanted: int | float) -> bool:
-    """Equal exactly where both are whole, and else but for the last digits that a float keeps."""
-    if isinstance(given, str) and _WHOLE.fullmatch(given.strip()):
-        given = int(given)
-    number = as_number(given) if isinstance(given, str) else given
-    if not isinstance(number, int | float):
+def number_of(value: Any) -> Decimal | None:
+    """A number, also one written as text; None for everything else."""
+    if isinstance(value, str):
+        return as_number(value)
+    if isinstance(value, int):
+        return Decimal(value)
+    return Decimal(repr(value)) if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _same_number(given: Decimal | None, wanted: Decimal | None, by: ValueRules) -> bool:
+    if given is None or wanted is None:
         return False
-    if isinstance(number, int) and isinstance(wanted, int):
-        return number == wanted
-    return abs(number - wanted) <= 1e-9 * max(1.0, abs(wanted))
+    return near(given, wanted, by.tolerance, by.relative_tolerance)

@@ -3,12 +3,9 @@
 from typing import Any
 
 from workbench.records import Sample, Score
+from workbench.scoring.scorer import CannotJudgeError
 
 _SHOWN_CHARS = 80
-
-
-class CannotJudgeError(Exception):
-    """A sample has no target that a scorer can judge by; the text says why."""
 
 
 def targets_of(sample: Sample) -> list[str]:
@@ -17,7 +14,7 @@ def targets_of(sample: Sample) -> list[str]:
     if target is None:
         return []
     entries = target if isinstance(target, list | tuple) else [target]
-    return [as_text(entry) for entry in entries if entry is not None]
+    return [as_text(entry) for entry in entries if entry is not None and entry == entry]  # NaN says nothing
 
 
 def text_targets(sample: Sample) -> list[str]:

@@ -1,14 +1,13 @@
 """`tool_call`: a tool call has the target's name and arguments."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from workbench.job_file import CalledTool
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.structure import as_object, same
-from workbench.scoring.targets import CannotJudgeError
+from workbench.scoring.scorer import CannotJudgeError
+from workbench.scoring.structure import ValueRules, as_object, wrong_fields
 
 _SHOWN = 3
 
@@ -20,32 +19,41 @@ class WantedCall(NamedTuple):
     arguments: dict[str, Any]
 
 
-def target_of(scorer: CalledTool, sample: Sample) -> WantedCall:
-    """The wanted call."""
-    wanted = as_object(sample.target) or {}
-    arguments = as_object(wanted.get("arguments") or {})
-    if not isinstance(wanted.get("name"), str) or arguments is None:
-        raise CannotJudgeError('the target is not a tool call {"name": …, "arguments": {…}}')
-    return WantedCall(wanted["name"], arguments)
+class CalledTool(ValueRules, frozen=True, tag="tool_call"):
+    """A tool call has the target's name and arguments: target `{"name": …, "arguments": {…}}`."""
+
+    name_only: bool = False
+    """Accept any arguments."""
+    extra: Literal["accept", "refuse"] = "refuse"
+    """What to do with arguments that the target does not have."""
+
+    needs_text: ClassVar[bool] = False
+
+    def target_of(self, sample: Sample) -> WantedCall:
+        """The wanted call."""
+        wanted = as_object(sample.target) or {}
+        arguments = as_object(wanted.get("arguments") or {})
+        if not isinstance(wanted.get("name"), str) or arguments is None:
+            raise CannotJudgeError('the target is not a tool call {"name": …, "arguments": {…}}')
+        return WantedCall(wanted["name"], arguments)
+
+    def score(self, answer: Given, wanted: WantedCall) -> Score:
+        """1 where one of the calls made is the wanted one."""
+        if not answer.calls:
+            return Score(0.0, "no tool was called")
+        named = [call for call in answer.calls if call.name == wanted.name]
+        if not named:
+            return Score(0.0, f"not a call of {wanted.name}", answer.calls[0].name)
+        if self.name_only:
+            return Score(1.0, f"a call of {wanted.name}", named[0].name)
+        faults = [_wrong_arguments(call.arguments, wanted.arguments, self) for call in named]
+        best = min(range(len(named)), key=lambda number: len(faults[number]))
+        if not faults[best]:
+            return Score(1.0, "the arguments are right", named[best].arguments)
+        return Score(0.0, f"wrong: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
 
 
-def score(scorer: CalledTool, answer: Given, wanted: WantedCall) -> Score:
-    """1 where one of the calls made is the wanted one."""
-    if not answer.calls:
-        return Score(0.0, "no tool was called")
-    named = [call for call in answer.calls if call.name == wanted.name]
-    if not named:
-        return Score(0.0, f"not a call of {wanted.name}", answer.calls[0].name)
-    if scorer.name_only:
-        return Score(1.0, f"a call of {wanted.name}", named[0].name)
-    faults = [_wrong_arguments(call.arguments, wanted.arguments) for call in named]
-    best = min(range(len(named)), key=lambda number: len(faults[number]))
-    if not faults[best]:
-        return Score(1.0, "the arguments are right", named[best].arguments)
-    return Score(0.0, f"wrong: {', '.join(faults[best][:_SHOWN])}", named[best].arguments)
-
-
-def _wrong_arguments(text: str, wanted: dict[str, Any]) -> list[str]:
+def _wrong_arguments(text: str, wanted: dict[str, Any], scorer: CalledTool) -> list[str]:
     """The names of the arguments that are missing, wrong or not asked for."""
     try:
         given = msgspec.json.decode(text or "{}")
@@ -53,5 +61,4 @@ def _wrong_arguments(text: str, wanted: dict[str, Any]) -> list[str]:
         return ["arguments that are not valid JSON", *wanted]
     if not isinstance(given, dict):
         return ["arguments that are not an object", *wanted]
-    missing = [name for name, value in wanted.items() if name not in given or not same(given[name], value)]
-    return missing + [name for name in given if name not in wanted]
+    return wrong_fields(given, wanted, scorer)

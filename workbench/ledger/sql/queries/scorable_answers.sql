@@ -3,15 +3,16 @@
 -- read by its zone maps, and the joins stay as small as the window.
 -- Parameters: run_id, answer_run_id, first_call_no, end_call_no (exclusive)
 SELECT item.request_key, item.sample_id, attempt.outcome, attempt.scorable, response.answer, called.tool_calls,
-    sample.sample
+    attempt.latency_ms, attempt.completion_tokens, attempt.total_tokens, item.model AS requested_model,
+    attempt.served_model, sample.sample
 FROM (
-    SELECT request_key, sample_id, sample_key, answer_call_no AS call_no
+    SELECT request_key, sample_id, sample_key, model, answer_call_no AS call_no
     FROM run_items
     WHERE run_id = $run_id AND answer_run_id = $answer_run_id
         AND answer_call_no >= $first_call_no AND answer_call_no < $end_call_no
 ) AS item
 JOIN (
-    SELECT call_no, outcome, scorable
+    SELECT call_no, outcome, scorable, latency_ms, completion_tokens, total_tokens, served_model
     FROM attempts
     WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no AND accepted
 ) AS attempt ON attempt.call_no = item.call_no

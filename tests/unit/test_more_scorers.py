@@ -1,0 +1,338 @@
+"""Scorers that follow the conventions of others: SQuAD, the Berkeley Function-Calling Leaderboard, JSON Schema."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.job import parse_job
+from workbench.records import Sample, Score, ToolCall
+from workbench.scoring.answer_line import AnswerLine
+from workbench.scoring.by_sample import BySample
+from workbench.scoring.choices import Choices
+from workbench.scoring.custom import Custom
+from workbench.scoring.f1 import F1
+from workbench.scoring.given import Given
+from workbench.scoring.json_fields import JsonFields
+from workbench.scoring.json_schema import JsonSchema
+from workbench.scoring.latency import Latency
+from workbench.scoring.length import Length
+from workbench.scoring.match import Match
+from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorers import score
+from workbench.scoring.served_model import ServedModel
+from workbench.scoring.tokens import Tokens
+from workbench.scoring.tool_call import CalledTool
+from workbench.scoring.tool_calls import CalledTools
+
+OPTIONS = ("one", "two", "three", "four")
+
+
+def judged(scorer: Scorer, answer: str | Given, target: Any = None, choices: tuple[str, ...] = ()) -> Score:
+    given = answer if isinstance(answer, Given) else Given(answer)
+    return score(scorer, given, Sample("1", "q", target, choices))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "answer", "target", "value"),
+    [
+        (Match(), "The capital is **Paris**.", "paris", 1),
+        (Match(), "Paris is the capital", "Paris", 0),
+        (Match(at="begin"), "Paris, surely", "paris", 1),
+        (Match(at="any"), "It is Paris, surely", "paris", 1),
+        (Match(at="any"), "Comparison", "paris", 0),
+        (Match(ignore_case=False), "paris", "Paris", 0),
+        (Match(), "x", "...", None),
+        (AnswerLine(), "Some words.\n\nANSWER: Paris.", "paris", 1),
+        (AnswerLine(), "**Answer:** Paris\nand more", "Paris", 1),
+        (AnswerLine(), "ANSWER: London\nANSWER: Paris", "Paris", 1),
+        (AnswerLine(), "It is Paris", "Paris", 0),
+        (AnswerLine(marker="Solution"), "Solution: 12", 12, 1),
+        (F1(), "The cat sat", "a cat sat down", 0.8),
+        (F1(), "Paris", ["London", "paris!"], 1),
+        (F1(), "the", "an", 1),
+        (F1(), "the", "cat", 0),
+    ],
+)
+def test_texts(scorer: Scorer, answer: str, target: Any, value: float | None) -> None:
+    found = judged(scorer, answer, target).value
+    assert found == (value if value is None else pytest.approx(value))
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "value"),
+    [
+        ("Answer: A, C", ["A", "C"], 1), ("Answer: C and A", "A, C", 1), ("The answers are **A** and **C**.", ["A", "C"], 1),
+        ("\\boxed{A, C}", ["A", "C"], 1), ("A, C", [0, 2], 1), ("(A), (B), and (C)", ["A", "B", "C"], 1), ("#### A,C", ["A", "C"], 1),
+        ("Answer: A", ["A", "C"], 0), ("Answer: A, B, C", ["A", "C"], 0), ("<answer>A, C</answer>", ["A", "C"], 1),
+        ("First A, then C.\n\nFinal answer: B", ["A", "C"], 0), ("I cannot say.", ["A"], 0), ("B", ["B"], 1), ("B", ["Z"], None),
+    ],
+)  # fmt: skip
+def test_several_choices(answer: str, target: Any, value: float | None) -> None:
+    assert judged(Choices(), answer, target, OPTIONS).value == value
+
+
+def test_what_is_missing_or_wrong_among_choices_is_named() -> None:
+    assert judged(Choices(), "Answer: A, B", ["A", "C"], OPTIONS).reason == "without C; with B, which is wrong"
+
+
+SCHEMA = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ('{"age": 3}', 1), ('Here: ```json\n{"age": 3}\n```', 1), ('{"age": -1}', 0), ('{"age": "3"}', 0), ("{}", 0), ("[1]", 0), ("no", 0),
+        ("{'age': 3}", 0), ('{"age": None}', 0),
+    ],
+)  # fmt: skip
+def test_a_schema_accepts_or_refuses(answer: str, value: float) -> None:
+    assert judged(JsonSchema(schema=SCHEMA), answer).value == value
+    assert judged(JsonSchema(), answer, SCHEMA).value == value
+
+
+def test_a_schema_says_where_it_does_not_fit() -> None:
+    assert judged(JsonSchema(schema=SCHEMA), '{"age": -1}').reason == "age: -1 is less than the minimum of 0"
+
+
+def test_a_schema_is_checked_before_anything_is_sent_and_fetches_nothing() -> None:
+    assert list(JsonSchema(schema={"type": "objekt"}).faults())
+    assert list(JsonSchema(schema={"$ref": "http://127.0.0.1:9/schema"}).faults()) == [
+        ("schema", "not a JSON Schema: http://127.0.0.1:9/schema is not in it")
+    ]
+    assert judged(JsonSchema(), "{}", "text").value is None
+    assert judged(JsonSchema(), "{}", {"type": "objekt"}).value is None
+
+
+def test_a_schemas_pattern_is_given_up_in_time() -> None:
+    assert judged(JsonSchema(schema={"pattern": "^(a|aa)+$"}), json.dumps("a" * 60 + "b")).value == 0
+
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "geo_distance",
+        "parameters": {"type": "object", "properties": {"n": {"type": "integer"}, "x": {"type": "number"}, "unit": {"type": "string"}}},
+    },
+}  # fmt: skip
+WANTED = [
+    {
+        "geo.distance": {
+            "n": [5],
+            "x": [2.5, 3],
+            "unit": ["km", ""],
+            "stops": [["Rome", "Oslo"]],
+            "at": [{"lat": [1.0], "z": [0, ""]}],
+        }
+    }
+]
+RIGHT = {"n": 5, "x": 2.5, "unit": "KM.", "stops": ["rome", "Oslo"], "at": {"lat": 1}}
+
+
+def called(*calls: tuple[str, Any], target: Any = WANTED, text: str = "") -> Score:
+    made = [ToolCall(None, name, given if isinstance(given, str) else json.dumps(given)) for name, given in calls]
+    return score(CalledTools(), Given(text, made), Sample("1", "q", target, tools=(TOOL,)))
+
+
+def test_the_wanted_call_is_accepted_in_all_its_forms() -> None:
+    assert called(("geo_distance", RIGHT)).value == 1
+    assert called(("geo.distance", RIGHT)).value == 1
+    assert called(("geo_distance", {name: value for name, value in RIGHT.items() if name != "unit"})).value == 1
+    assert called(("geo_distance", RIGHT | {"x": 3.0})).value == 1
+    assert called(("geo_distance", RIGHT | {"at": {"lat": 1, "z": 0}})).value == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("distance", {}, "wrong name: distance instead of geo.distance"),
+        ("geo_distance", {"n": None, "x": 9}, "wrong type of n: null; wrong value of x"),
+        ("geo_distance", {"n": 6}, "wrong value of n"),
+        ("geo_distance", {"n": "5"}, "wrong type of n: text"),
+        ("geo_distance", {"n": 5.0}, "wrong type of n: a number that is not whole"),
+        ("geo_distance", {"n": True}, "wrong type of n: boolean"),
+        ("geo_distance", {"unit": "miles"}, "wrong value of unit"),
+        ("geo_distance", {"stops": ["Oslo", "Rome"]}, "wrong value of stops"),
+        ("geo_distance", {"stops": "Rome"}, "wrong type of stops: text"),
+        ("geo_distance", {"at": {"lat": 2}}, "wrong value of at"),
+        ("geo_distance", {"at": {"lat": 1, "high": 1}}, "wrong value of at"),
+        ("geo_distance", {"extra": 1}, "unexpected parameter extra"),
+    ],
+)
+def test_a_call_that_differs_is_refused_with_its_reason(name: str, change: dict[str, Any], reason: str) -> None:
+    found = called((name, RIGHT | change))
+    assert (found.value, found.reason[: len(reason)]) == (0, reason)
+
+
+def test_a_missing_parameter_is_refused() -> None:
+    assert called(("geo_distance", {k: v for k, v in RIGHT.items() if k != "n"})).reason == "missing parameter n"
+
+
+def test_parallel_calls_count_in_any_order_and_each_once() -> None:
+    target = [{"f": {"a": [1, 2]}}, {"f": {"a": [1]}}, {"name": "g", "arguments": {"b": [1, 2]}}]
+    calls = (("f", {"a": 1}), ("f", {"a": 2}), ("g", {"b": [1, 2]}))
+    for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        assert called(*(calls[number] for number in order), target=target).value == 1
+    assert called(calls[1], calls[1], calls[2], target=target).value == 0
+    assert called(calls[0], calls[1], ("g", {"b": 1}), target=target).reason == "wrong type of b: number"
+    assert called(*calls, calls[0], target=target).reason == "wrong number of calls: 4 where 3 are wanted"
+
+
+def test_no_call_prose_and_a_call_in_the_text_are_told_apart() -> None:
+    assert called(target=[]).value == called(target=[], text="I cannot.").value == 1
+    assert called(("f", {}), target=[]).reason == "a call where none is wanted"
+    assert called().reason == "no call"
+    assert called(text="I would call it.").reason == "no call, but prose"
+    assert called(text='{"name": "f", "arguments": {}}').reason.startswith("malformed call")
+    assert called(text="geo.distance(n=5)").reason.startswith("malformed call")
+    assert called(("geo_distance", "{n: 5}")).reason.startswith("malformed call")
+
+
+@pytest.mark.parametrize("target", [None, "text", [1], [{"f": 1}], {"f": {"a": 1}}, [{"name": "f", "arguments": []}]])
+def test_what_is_no_list_of_calls_cannot_be_judged_by(target: Any) -> None:
+    assert called(("f", {}), target=target).value is None
+
+
+def test_how_an_answer_came_about() -> None:
+    answer = Given(
+        "two words", latency_ms=120.0, completion_tokens=5, total_tokens=20, requested_model="a", served_model="b"
+    )
+    assert judged(Latency(at_most_ms=120), answer).value == 1
+    assert judged(Latency(at_most_ms=100), answer) == Score(0, "not within 100 ms", "120 ms")
+    assert judged(Length(at_most=9), answer).value == 1
+    assert judged(Length(at_least=3, unit="words"), answer) == Score(0, "not at least 3 words", "2 words")
+    assert judged(Tokens(at_most=5), answer).value == 1
+    assert judged(Tokens(at_most=5, count="total"), answer).value == 0
+    assert judged(ServedModel(), answer) == Score(0, "not served by a", "b")
+    assert judged(ServedModel(names=("b*",)), answer).value == 1
+    for scorer in (Latency(at_most_ms=1), Tokens(at_most=5), ServedModel()):
+        assert judged(scorer, "x").value is None
+
+
+SCRIPT = """
+import sys
+
+def length(answer, sample):
+    return {"value": len(answer.text) / sample.target, "reason": f"{len(answer.text)} characters"}
+
+def flag(answer, sample): return answer.text == "x"
+def silent(answer, sample): return None
+def odd(answer, sample): return "many"
+def endless(answer, sample): return float("nan")
+def other(answer, sample): return {"score": 1}
+def broken(answer, sample): raise KeyError("column")
+def leaves(answer, sample): sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("length", Score(0.5, "2 characters")),
+        ("flag", Score(0, "as the function says")),
+        ("silent", Score(None, "the function did not judge it")),
+        ("odd", Score(None, "the function returned str, not a number")),
+        ("endless", Score(None, "the function returned nan")),
+        ("other", Score(None, "the function returned an object with score, not with value")),
+        ("broken", Score(None, "the scorer failed: KeyError: 'column'")),
+        ("leaves", Score(None, "the function ended with sys.exit(3)")),
+    ],
+)
+def test_a_function_of_ones_own(name: str, expected: Score, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    assert judged(Custom(f"mine.py:{name}").in_folder(tmp_path), "ab", 4) == expected
+
+
+def job_with(scorer: str) -> str:
+    return f'models = ["m"]\n[dataset]\npath = "d.jsonl"\n[[scorers]]\n{scorer}\n'
+
+
+@pytest.mark.parametrize(
+    ("scorer", "problem"),
+    [
+        ('name = "custom"\nfunction = "none.py:f"', "there is no file"),
+        ('name = "custom"\nfunction = "json:nothing"', "it has no function 'nothing'"),
+        ('name = "custom"\nfunction = "f"', 'expected "file.py:name" or "package.module:name"'),
+        ('name = "length"', "give at_least, at_most or both"),
+        ('name = "length"\nat_least = 5\nat_most = 4', "is below at_least"),
+        ('name = "json_schema"\nschema_path = "none.json"', "none.json is not a readable JSON file"),
+        ('name = "json_schema"\nschema = { type = "objekt" }', "not a JSON Schema"),
+        ('name = "json"\nrelative_tolerance = inf', "expected a finite number"),
+        ('name = "answer_line"\nmarker = " "', "is empty"),
+        ('name = "tokens"', "at_most missing"),
+    ],
+)
+def test_a_wrong_option_is_named_before_anything_is_sent(scorer: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        parse_job(job_with(scorer), tmp_path / "job.toml")
+    assert problem in str(raised.value)
+    assert "scorers[0]" in str(raised.value)
+
+
+def test_files_of_scorers_are_beside_the_job(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    job = parse_job(
+        job_with(
+            'name = "json_schema"\nschema_path = "schema.json"\n[[scorers]]\nname = "custom"\nfunction = "mine.py:flag"'
+        ),
+        tmp_path / "j.toml",
+    )
+    assert [judged(scorer, answer).value for scorer, answer in zip(job.scorers, ('{"age": 1}', "x"), strict=True)] == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "answer", "value"),
+    [
+        ({"scorer": "includes", "target": "Paris"}, "It is Paris", 1),
+        ([{"scorer": "includes", "target": "Paris"}, {"scorer": {"name": "length", "at_most": 5}}], "It is Paris", 0.5),
+        ({"scorer": "includes", "target": "Paris", "not": True}, "It is Paris", 0),
+        ({"scorer": {"name": "numeric", "tolerance": 1}, "target": 4}, "5", 1),
+        ({"scorer": "numeric", "target": "many"}, "5", None),
+        ({"scorer": "nothing"}, "5", None),
+        ({"scorer": {"name": "custom", "function": "os:getcwd"}}, "5", None),
+        ({"scorer": "includes", "traget": "x"}, "5", None),
+        ([], "5", None),
+        ("Paris", "Paris", None),
+        (None, "Paris", None),
+    ],
+)
+def test_a_sample_may_bring_its_scorers(target: Any, answer: str, value: float | None) -> None:
+    assert judged(BySample(), answer, target).value == value
+    if value is not None:
+        assert judged(BySample(whole=True), answer, target).value == float(value == 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer", "value"),
+    [
+        ({}, '{"a": "X", "b": 5, "c": {"d": 1, "e": 2}}', 1),
+        ({"case": "exact"}, '{"a": "X", "b": 5, "c": {"d": 1}}', 0),
+        ({}, '{"a": "x", "b": "5", "c": {"d": 1}}', 1),
+        ({"types": "exact"}, '{"a": "x", "b": "5", "c": {"d": 1}}', 0),
+        ({"extra": "refuse"}, '{"a": "x", "b": 5, "c": {"d": 1}, "f": 1}', 0),
+        ({"extra": "refuse"}, '{"a": "x", "b": 5, "c": {"d": 1, "e": 2}}', 0),
+        ({}, '{"a": "x", "b": 5.2, "c": {"d": 1}}', 0),
+        ({"tolerance": 0.3}, '{"a": "x", "b": 5.2, "c": {"d": 1}}', 1),
+        ({"relative_tolerance": 0.05}, '{"a": "x", "b": 5.2, "c": {"d": 1}}', 1),
+        ({}, "{'a': 'x', 'b': 5, 'c': {'d': 1}}", 0),
+        ({}, '{"a": "x", "b": 5, "c": {"d": True}}', 0),
+    ],
+)
+def test_how_values_of_json_compare(settings: dict[str, Any], answer: str, value: float) -> None:
+    target = {"a": "x", "b": 5, "c": {"d": 1}}
+    assert judged(JsonFields(whole=True, **settings), answer, target).value == value
+    strict = {"extra": "accept"} | settings
+    call = Given("", [ToolCall(None, "f", answer)])
+    assert judged(CalledTool(**strict), call, {"name": "f", "arguments": target}).value == value
+
+
+def test_a_tiny_number_is_not_zero() -> None:
+    assert judged(JsonFields(), '{"q": 1.602e-19}', {"q": 0}).value == 0
+    assert judged(JsonFields(), '{"q": 0}', {"q": 1.602e-19}).value == 0
+    assert judged(JsonFields(), '{"q": 1.602e-19}', {"q": 1.602e-19}).value == 1

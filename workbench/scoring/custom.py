@@ -1,0 +1,99 @@
+"""`custom`: a Python function of the user's own."""
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from workbench.records import Sample, Score
+from workbench.scoring.given import Given
+from workbench.scoring.scorer import Scorer
+
+_MOST_REASON_CHARS = 2_000
+
+
+class Custom(Scorer, frozen=True, tag="custom"):
+    """A Python function of your own judges: `def name(answer, sample)` returns 0 to 1, true or false, None, or an object.
+
+    `answer` has `text`, `calls` (each with `name` and `arguments`), `latency_ms`, `completion_tokens`, `total_tokens`,
+    `requested_model` and `served_model`; `sample` has `id`, `input`, `target`, `choices` and `metadata`. The object has `value`,
+    and if it likes `reason` and `extracted`. None, or whatever the function raises, leaves the answer unscored.
+    """
+
+    function: str
+    """Where it is: "package.module:name", or "file.py:name" with the file beside the job."""
+
+    needs_text: ClassVar[bool] = False
+
+    def target_of(self, sample: Sample) -> Sample:
+        """The whole sample: what is right is for the function to say."""
+        return sample
+
+    def score(self, answer: Given, sample: Sample) -> Score:
+        """What the function says, or why it says nothing."""
+        try:
+            return _as_score(self._found()(answer, sample))
+        except SystemExit as error:  # a script's way to end, which would take the other scores along
+            return Score(None, f"the function ended with sys.exit({error.code!r})")
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """A function that cannot be found."""
+        try:
+            self._found()
+        except (Exception, SystemExit) as error:
+            yield "function", f"{self.function!r} cannot be loaded: {type(error).__name__}: {error}"
+
+    def in_folder(self, folder: Path) -> Self:
+        """The same with the whole path of its file."""
+        file, colon, name = self.function.rpartition(":")
+        if not file.endswith(".py"):
+            return self
+        return msgspec.structs.replace(self, function=f"{folder.absolute() / file}{colon}{name}")
+
+    def _found(self) -> Callable[[Given, Sample], Any]:
+        place, _, name = self.function.rpartition(":")
+        if not place:
+            raise ValueError('expected "file.py:name" or "package.module:name"')
+        found = getattr(_loaded(place) if place.endswith(".py") else importlib.import_module(place), name, None)
+        if not callable(found):
+            raise ValueError(f"it has no function {name!r}")
+        return found  # type: ignore[no-any-return]  # what it returns is looked at
+
+
+@cache
+def _loaded(path: str) -> ModuleType:
+    """A file as a module of its own, run once."""
+    spec = importlib.util.spec_from_file_location(f"_custom_scorer_{Path(path).stem}", path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _as_score(said: Any) -> Score:
+    reason = extracted = None
+    if isinstance(said, Mapping):
+        unknown = sorted(map(str, said.keys() - {"value", "reason", "extracted"}))
+        if unknown or "value" not in said:
+            return Score(
+                None, f"the function returned an object with {', '.join(map(str, said)) or 'nothing'}, not with value"
+            )
+        said, reason, extracted = said["value"], said.get("reason"), said.get("extracted")
+    words = "" if reason is None else str(reason)[:_MOST_REASON_CHARS]
+    shown = None if extracted is None else str(extracted)
+    if said is None:
+        return Score(None, words or "the function did not judge it", shown)
+    try:
+        value = float(said)
+    except (TypeError, ValueError):
+        return Score(None, f"the function returned {type(said).__name__}, not a number", shown)
+    if not math.isfinite(value):
+        return Score(None, f"the function returned {value}", shown)
+    return Score(value, words or "as the function says", shown)

@@ -1,0 +1,39 @@
+"""`match`: the answer begins or ends with a target."""
+
+from typing import Literal
+
+from workbench.records import Sample, Score
+from workbench.scoring.folding import folded
+from workbench.scoring.given import Given
+from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.targets import text_targets, verdict
+
+_SHOWN_CHARS = 80
+
+
+class Match(Scorer, frozen=True, tag="match"):
+    """The answer begins or ends with a target, as whole words and without regard to punctuation."""
+
+    at: Literal["end", "begin", "any"] = "end"
+    """Where the target must stand; "any" is anywhere, and unlike `includes` never within a word."""
+    ignore_case: bool = True
+    """Compare without regard to capitals."""
+
+    def target_of(self, sample: Sample) -> list[str]:
+        """The texts of which one must be there."""
+        targets = text_targets(sample)
+        if not all(map(self._fold, targets)):
+            raise CannotJudgeError("a target has no letters or digits: every answer matches it")
+        return targets
+
+    def score(self, answer: Given, targets: list[str]) -> Score:
+        """1 where a target stands at that place."""
+        given = f" {self._fold(answer.text)} "
+        wanted = [f" {self._fold(target)} " for target in targets]
+        found = {"end": given.endswith, "begin": given.startswith, "any": given.__contains__}[self.at]
+        shown = {"end": given[-_SHOWN_CHARS:], "begin": given[:_SHOWN_CHARS], "any": None}[self.at]
+        how = {"end": "ending with", "begin": "beginning with", "any": "including"}[self.at]
+        return verdict(any(map(found, wanted)), shown and shown.strip(), how, targets)
+
+    def _fold(self, text: str) -> str:
+        return folded(text, ignore_case=self.ignore_case, ignore_punctuation=True)

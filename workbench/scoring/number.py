@@ -1,0 +1,190 @@
+r"""Numbers as people and models write them, and the one that an answer states as its result.
+
+Read are signs (`-5`, `- 5`, `minus 5`), marks between thousands (`1,234`, `1 234`, `1'234`, `1{,}234`), decimal points and
+commas, powers of ten (`1e8`, `3 × 10^8`), fractions (`3/4`, `½`, `2 1/2`, `\frac{1}{2}`), currencies and per cent signs, which
+say what is counted and not how much. Decimals are kept as written: whole numbers of any size are exact.
+"""
+
+import re
+import unicodedata
+from decimal import Decimal
+
+# Every repetition has a bound, and patterns are compiled by `re` when first used: few jobs ask for them.
+_MOST_DIGITS = 5_000
+_GAP = r"[ \u2009\u202f\u00a0]"
+_CURRENCY_CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|KRW|SGD|HKD|ZAR|TRY|ILS|THB"
+_DIGITS = (
+    r"(?:\d{1,3}(?:\.\d{3})+,\d+"  # 1.234,56
+    rf"|\d{{1,3}}(?:{_GAP}\d{{3}})+,\d{{1,2}}(?![\d,])"  # 1 234,56
+    rf"|\d{{1,3}}(?:(?:,\d{{3}})+|(?:{_GAP}\d{{3}})+|(?:['’]\d{{3}})+)(?!\d)(?:\.\d+)?"  # 1,234.5
+    r"|(?<!\d,)(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+)(?![\d,])"  # 3,14
+    r"|\d+(?:\.\d+)?|\.\d+)"
+)
+_POWER = r"10(?:\^|\*\*)([-+]?\d{1,4})(?!\d)"
+_NUMBER = (
+    rf"(?:(?<![\w.])|(?<=\b(?:{_CURRENCY_CODES})))([-+]?)(?:[$€£¥₹]\s?)?"
+    rf"(?:{_POWER}|({_DIGITS})"
+    r"(?:[eE]([-+]?\d{1,4})(?!\w)"  # 1e8
+    rf"|\s?[×x*·⋅]\s?{_POWER}"  # 3 × 10^8
+    r"|\s?/\s?(\d+(?:\.\d+)?)"  # 3/4
+    r"|\s(\d{1,6})\s?/\s?(\d{1,6})(?![\d/]))?)"  # 2 1/2
+)
+_BEFORE_SIGN = (
+    r"(?i)(?:(?:[=:(\[{,|]|\b(?:is|are|was|be|equals?|to|answer|about|exactly|approximately)\b)\s{0,9}[$*]{0,3}"
+    r"(?:-\s{1,3}|minus\s{1,9})|(?:^|[\n.;])\s{0,9}minus\s{1,9}|\bnegative\s{1,9})[$€£¥₹*]{0,3}\Z"
+)
+_ROUNDING = Decimal("1e-9")
+_NEAR_CHARS, _SENTENCE_CHARS, _MOST_MARKS = 40, 1_000, 20
+_MARK = r"(?i)####|\\boxed\{|\b(?:final\s{1,9}answer|answer)\b"
+_BEFORE_MARK = r"(?i)\b(?:is|was|are|=)\s{1,9}(?:the|my|our|your)?\s{0,9}(?:final|correct|right)?\s{0,9}\Z"
+_VERB = r"(?:is|are|was|were|be|equals?|becomes?|of|(?:comes?|amounts?|up|equal)\s{1,9}to)"
+_IS = rf"(?:(?<!which )(?<!that )(?<!there )\b{_VERB}\b|[:=≈])"
+_ABOUT = (
+    r"(?:[^\w\n]{0,9}\b(?:about|approximately|around|exactly|roughly|only|equal to|just|a total of))?[^\w\n.+-]{0,9}"
+)
+_CALCULATES = r"\s{0,3}(?:[-+*/×÷·^=]|x\s)"
+
+
+def stated_number(text: str) -> Decimal | None:
+    """The number an answer states as its result: the one that its last final-answer mark introduces, or else the last of all.
+
+    After the mark it is the number that `is`, `=` or a colon leads to (`The answer to question 3 is 12`), and where that is
+    a calculation (`5 × 6 = 30`) its result.
+    """
+    if (whole := as_number(text)) is not None:
+        return whole
+    text = _plain(text)
+    for mark in list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]:
+        before = text[max(mark.start() - _NEAR_CHARS, 0) : mark.start()]
+        if match := re.search(_BEFORE_MARK, before):  # "so 12 is the answer"
+            if (number := _last(re.split(r"\n|\.\s", before[: match.start()])[-1])) is not None:
+                return number
+        elif (number := _introduced(text[mark.end() :][:_SENTENCE_CHARS])) is not None:
+            return number
+    return _last(text)
+
+
+def _introduced(after: str) -> Decimal | None:
+    """The number that the sentence after a mark states."""
+    sentence = re.split(r"\n|\.\s", after.lstrip(), maxsplit=1)[0]
+    pattern = re.compile(_NUMBER)
+    for lead in re.finditer(rf"(?i)(?:\A|{_IS}){_ABOUT}", sentence):
+        direct = pattern.match(sentence, lead.end())
+        if direct and (number := _signed(direct)) is not None:
+            if not re.match(_CALCULATES, sentence[direct.end() :]):
+                return number
+            if "=" in sentence and (results := _values(sentence.rpartition("=")[2])):
+                return results[0]
+    return _last(sentence)
+
+
+def as_number(text: str) -> Decimal | None:
+    """A text that is one number, as that number; None when it is not one.
+
+    A comma before three digits is a thousands mark (`1,234`), before one, two or more than three a decimal comma (`3,14`).
+    """
+    if len(text) > _MOST_DIGITS:
+        return None
+    plain = re.sub(rf"[$€£¥₹%]|\b(?:{_CURRENCY_CODES})(?![A-Za-z])|(?<=\d)(?:{_CURRENCY_CODES})\b", "", _plain(text))
+    plain = re.sub(r"(?i)\A\s*(?:minus|negative)\s+", "-", plain)
+    plain = re.sub(r"\A\s*([-+])\s+", r"\1", plain).strip()
+    match = re.fullmatch(_NUMBER, plain)
+    return _value(match) if match else None
+
+
+def numbers_in(text: str) -> list[Decimal]:
+    """Every number of a text, in reading order."""
+    return _values(_plain(text))
+
+
+def near(given: Decimal, wanted: Decimal, tolerance: float = 0.0, relative_tolerance: float = 0.0) -> bool:
+    """Whether two numbers are the same, or within a tolerance.
+
+    Whole numbers differ however little they do. Others may always differ by a billionth of their size: two ways of writing
+    the same value do.
+    """
+    if given == wanted:
+        return True
+    is_whole = wanted == wanted.to_integral_value()
+    least = Decimal(0) if is_whole else _ROUNDING
+    allowed = max(Decimal(str(tolerance)), max(Decimal(str(relative_tolerance)), least) * abs(wanted))
+    return abs(given - wanted) <= allowed
+
+
+def written(number: Decimal) -> str:
+    """A number as people write it."""
+    if number == number.to_integral_value() and abs(number.adjusted()) <= _MOST_DIGITS:
+        return f"{number:.0f}"
+    return f"{number.normalize():.15g}"
+
+
+def _values(text: str) -> list[Decimal]:
+    return [number for match in re.finditer(_NUMBER, text) if (number := _signed(match)) is not None]
+
+
+def _last(text: str) -> Decimal | None:
+    """The last number; the others are not even looked at, as a long answer may hold half a million."""
+    matches = list(re.finditer(_NUMBER, text))
+    return next((number for match in reversed(matches) if (number := _signed(match)) is not None), None)
+
+
+def _signed(match: re.Match[str]) -> Decimal | None:
+    """A number with the sign in front of it, which may be a word."""
+    value = _value(match)
+    if value is None or match[1]:
+        return value
+    begin = max(match.start() - _NEAR_CHARS, 0)
+    before = match.string[begin : match.start()]
+    return -value if re.search(_BEFORE_SIGN, f"…{before}" if begin else before) else value
+
+
+def _value(match: re.Match[str]) -> Decimal | None:
+    sign, power, digits, exponent, times_power, denominator, numerator, below = match.groups()
+    if any(part and len(part) > _MOST_DIGITS for part in (digits, denominator)):
+        return None
+    if digits is None:
+        value = Decimal(f"1e{power}")
+    else:
+        value = Decimal(f"{_point_only(digits)}e{exponent or times_power or 0}")
+    if denominator or below:
+        divisor = Decimal(denominator or below)
+        if not divisor:
+            return None
+        value = value / divisor if denominator else value + Decimal(numerator) / divisor
+    return -value if sign == "-" else value
+
+
+def _point_only(digits: str) -> str:
+    """Digits without marks between thousands and with a decimal point."""
+    digits = re.sub(rf"{_GAP}|['’]", "", digits)
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+", digits):
+        return digits.replace(".", "").replace(",", ".")
+    return digits.replace(",", "")
+
+
+def _plain(text: str) -> str:
+    """The same with LaTeX, fractions of one character, powers and minus signs as plain text writes them."""
+    text = re.sub("[−–]", "-", text)
+    if "\\" in text or "{" in text:
+        text = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\!", "")
+        text = re.sub(r"\\(?:times|cdot)\b\s?", "×", text)
+        text = re.sub(r"\\([$%])", r"\1", text)
+        text = re.sub(r"(\d?)\s?\\[dt]?frac\s?(?:\{([\d.,]{1,40})\}\s?\{([\d.,]{1,40})\}|(\d)(\d))", _as_fraction, text)
+        text = re.sub(r"\^\{([-+]?\d{1,4})\}", r"^\1", text)
+    if text.isascii():
+        return text
+    text = re.sub(
+        "(\\d?)\\s?([¼-¾⅐-⅞])", lambda match: _beside(match[1], unicodedata.normalize("NFKC", match[2])), text
+    )
+    return re.sub(
+        "10([⁺⁻]?[⁰¹²³⁴-⁹]{1,4})", lambda match: f"10^{unicodedata.normalize('NFKC', match[1])}", text
+    ).replace("^−", "^-")
+
+
+def _as_fraction(match: re.Match[str]) -> str:
+    return _beside(match[1], f"{match[2] or match[4]}/{match[3] or match[5]}")
+
+
+def _beside(whole: str, fraction: str) -> str:
+    """A fraction behind the last digit of a whole number, if there is one."""
+    return (f"{whole} " if whole else "") + fraction.replace("⁄", "/")

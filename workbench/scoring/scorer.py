@@ -1,0 +1,58 @@
+"""What every scorer is: a table of a job file that judges one answer by one sample."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from workbench.records import Sample, Score
+from workbench.scoring.given import Given
+
+
+class CannotJudgeError(Exception):
+    """A sample has no target that a scorer can judge by; the text says why."""
+
+
+class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="name"):
+    """One way to score answers; its fields are its options in a job file, and its first sentence describes it there."""
+
+    label: str | None = None
+    """The name of its scores; by default the scorer's, and needed where one is used twice."""
+
+    needs_text: ClassVar[bool] = True
+    """Whether an answer without text is left unscored."""
+
+    def target_of(self, sample: Sample) -> Any:
+        """Read from a sample what is right.
+
+        Raises:
+            CannotJudgeError: It does not say, or not in a way that this scorer can judge by.
+        """
+        raise NotImplementedError
+
+    def score(self, answer: Given, wanted: Any) -> Score:
+        """Compare an answer with what is right."""
+        raise NotImplementedError
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What a JSON Schema cannot see: options whose values are wrong, as (option, problem)."""
+        yield from ()
+
+    def in_folder(self, folder: Path) -> Self:
+        """The same with the files that it names found and read.
+
+        Raises:
+            ValueError: One cannot be read; the text says why.
+        """
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The name that a job file gives it."""
+        return str(self.__struct_config__.tag)
+
+    @property
+    def named(self) -> str:
+        """The name under which its scores are kept: its label, or else its kind."""
+        return self.label or self.kind
