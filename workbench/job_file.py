@@ -45,6 +45,8 @@ class DatasetTable(TomlTable, frozen=True):
     """A file, a glob, or a list of them, relative to the job file."""
     format: Literal["jsonl", "json", "csv", "tsv", "parquet"] | None = None
     """By default told from the content."""
+    layout: str | None = None
+    """What the rows are, such as "gsm8k", "bfcl" or "plain"; by default told from the first row where `fields` is not given."""
     fields: FieldNames = FieldNames()
     """Which columns hold input, target, choices, id and tools."""
     limit: int | str | None = None

@@ -55,7 +55,8 @@ class Prompt:
         if self._sends_input and isinstance(sample.input, list | dict):
             raise InputError(self._unsendable(sample))
         if not self._parts:
-            return [{"role": "user", "content": str(sample.input)}]  # what rendering "{{ input }}" gives
+            text = sample.input if isinstance(sample.input, str) else msgspec.json.encode(sample.input).decode()
+            return [{"role": "user", "content": text}]  # what rendering "{{ input }}" gives
         variables = variables_of(sample)
         texts = [(role, template.rendered(variables, f"sample {sample.id!r}")) for role, template in self._parts]
         if not any(text.strip() for _, text in texts):

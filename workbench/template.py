@@ -1,11 +1,13 @@
 """Jinja as a job's prompts speak it: sandboxed, strict about what a sample does not have, and bounded in time and memory."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError, nodes
+from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, UndefinedError, nodes
 from jinja2.filters import FILTERS
+from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from workbench.errors import Fault, InputError, nearest
@@ -23,17 +25,21 @@ class _TooMuchError(Exception):
     """A template does more than a prompt needs."""
 
 
+class _NullError(ValueError):
+    """A value that a prompt names is null."""
+
+
 class _BoundedJinja(ImmutableSandboxedEnvironment):
     """Counts rounds and calls, and looks at sizes before they are made; one template's own."""
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
 
     def __init__(self) -> None:
-        super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, finalize=_short)
+        super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, finalize=_as_text)
         self.steps = 0
         self.filters |= {
             "rounds": self.rounds,
-            "short": _short,
+            "text": _as_text,
             **{name: _bounded(name) for name in _GROWING_FILTERS},
         }
 
@@ -84,7 +90,9 @@ class Template:
         self._where = where
         self._jinja = _BoundedJinja()
         try:
-            self._compiled = self._jinja.from_string(_counted(self._jinja.parse(source)))
+            tree = self._jinja.parse(source)
+            self._names = find_undeclared_variables(tree)
+            self._compiled = self._jinja.from_string(_counted(tree))
         except TemplateSyntaxError as error:
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}")) from error
         except RecursionError as error:
@@ -113,6 +121,11 @@ class Template:
             near = nearest(missing[1], variables) if missing else ""
             known = f"the sample has: {', '.join(sorted(variables))}"
             raise InputError(Fault(self._where, f"{whose}: {error.message}", near or known)) from error
+        except _NullError as error:
+            empty = [name for name, value in variables.items() if value is None and name in self._names]
+            problem = f"{whose}: {' or '.join(map(repr, empty)) or 'a value'} is null"
+            hint = f"{{{{ {empty[0] if empty else 'name'} or '' }}}} leaves it out"
+            raise InputError(Fault(self._where, problem, hint)) from error
         except RecursionError as error:
             raise InputError(Fault(self._where, f"{whose}: a macro calls itself without an end")) from error
         except Exception as error:  # a template is a program, and may fail in any way
@@ -126,7 +139,7 @@ def _counted(tree: nodes.Template) -> nodes.Template:
         loop.iter = _filtered(loop.iter, "rounds")
     for joined in list(tree.find_all(nodes.Concat)):
         # the first part is the whole of what was joined before: what doubles is seen before it is far too long
-        joined.nodes = [_filtered(part, "short") for part in joined.nodes]
+        joined.nodes = [_filtered(part, "text") for part in joined.nodes]
     return tree
 
 
@@ -150,6 +163,26 @@ def _short(value: Any) -> Any:
             waiting += [part for part in parts if isinstance(part, list | tuple | dict)]
             _check(entries + len(waiting), _MOST_ENTRIES, "entries")
     return value
+
+
+def as_text(value: Any) -> str:
+    """A value as a prompt shows it: text as it is, everything else as JSON.
+
+    Raises:
+        ValueError: It is null, or something that JSON does not have.
+    """
+    if isinstance(value, str):
+        return str(value)
+    if value is None:
+        raise _NullError("a value is null")
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except TypeError as error:
+        raise ValueError(f"a value is {type(value).__name__}, which JSON does not have") from error
+
+
+def _as_text(value: Any) -> Any:
+    return value if isinstance(value, Undefined) else as_text(_short(value))
 
 
 def _bounded(name: str) -> Any:

@@ -1,6 +1,11 @@
+import datetime
+import decimal
 import gzip
 import json
+import math
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -276,7 +281,7 @@ def test_the_spool_reads_back_what_was_put_in() -> None:
 def test_a_line_that_unpacks_to_more_than_memory_allows_is_refused(
     tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_MOST_LINE_BYTES", 2**22)
+    monkeypatch.setattr(files, "MOST_LINE_BYTES", 2**22)
     whole = b'{"input": "' + b"a" * 2**21 + b'"}\n'
     path = tmp_path / "d.jsonl"
     path.write_bytes(pack(whole * 3))
@@ -285,3 +290,52 @@ def test_a_line_that_unpacks_to_more_than_memory_allows_is_refused(
     path.write_bytes(pack(whole + b'{"input": "' + b"a" * 2**26))
     with pytest.raises(InputError, match="a line unpacks to more than"), opened(path) as stream:
         list(stream)
+
+
+def test_values_of_parquet_are_those_that_json_has(tmp_path: Path) -> None:
+    moment = datetime.datetime.fromisoformat("2026-01-02 03:04:05")
+    row = {"input": b"What is 2+2?", "price": decimal.Decimal("1.50"), "at": moment, "share": math.nan,
+           "box": {"price": decimal.Decimal("2.50"), "parts": [b"x"]}}  # fmt: skip
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "d.parquet")
+    (found,) = samples(tmp_path, "d.parquet")
+    assert found.input == "What is 2+2?"
+    assert found.metadata == {
+        "price": "1.50", "at": "2026-01-02 03:04:05", "share": None, "box": {"price": "2.50", "parts": ["x"]},
+    }  # fmt: skip
+
+
+def test_bytes_that_are_not_text_name_row_and_column(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pylist([{"input": "x", "image": b"\xff\xd8"}]), tmp_path / "d.parquet"
+    )
+    assert "d.parquet: row 1: image: 2 bytes that are not text" in fault(tmp_path, "d.parquet")
+
+
+MOST_MIB = 1024
+BOMB = """
+import sys
+from pathlib import Path
+from workbench.dataset.samples import samples_in
+from workbench.errors import InputError
+
+try:
+    print(sum(1 for _ in samples_in(Path(sys.argv[1]))))
+except InputError as error:
+    print(error)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak.split()[1]) // 1024)
+"""
+
+
+@pytest.mark.parametrize(("values", "said"), [(["x" * 2**25] * 40, "40"), (["x" * (300 * 2**20)], "values of 300 MiB")])
+def test_a_small_parquet_file_that_unpacks_to_gigabytes_takes_little_memory(
+    values: list[str], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.parquet"
+    table = pyarrow.table({"input": values})
+    pyarrow.parquet.write_table(table, path, compression="zstd", dictionary_pagesize_limit=2**30)
+    assert path.stat().st_size < 2**20
+    done = subprocess.run([sys.executable, "-c", BOMB, str(path)], capture_output=True, text=True, check=True)
+    text, peak_mib = done.stdout.splitlines()
+    assert said in text
+    assert int(peak_mib) < MOST_MIB

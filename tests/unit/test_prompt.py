@@ -115,3 +115,32 @@ def test_every_part_of_the_identity_counts() -> None:
 def test_a_sample_key_ignores_id_and_metadata() -> None:
     assert sample_key(Sample("1", "x", metadata={"a": 1})) == sample_key(Sample("2", "x"))
     assert sample_key(Sample("1", "x", target="t")) != sample_key(Sample("1", "x"))
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ flag }}", "true"),
+        ("{{ tags }}", '["a", "\u00e9"]'),
+        ("{{ box }}", '{"a": [1, null]}'),
+        ("{{ 'is ' ~ flag }}", "is true"),
+        ("{{ number }}", "1.5"),
+        ("{{ nothing or '' }}-", "-"),
+        ("{% if nothing is none %}none{% endif %}", "none"),
+    ],
+)
+def test_a_value_that_is_not_text_is_json(template: str, text: str) -> None:
+    row = {"flag": True, "tags": ("a", "\u00e9"), "box": {"a": [1, None]}, "number": 1.5, "nothing": None}
+    (message,) = rendered(Sample("1", row, metadata=row), template=template)
+    assert message["content"] == text
+
+
+def test_a_null_in_a_prompt_names_sample_and_column() -> None:
+    row = {"nothing": None, "text": "x"}
+    with pytest.raises(InputError, match="sample '7': 'nothing' is null"):
+        rendered(Sample("7", row, metadata=row), template="{{ text }} {{ nothing }}")
+
+
+def test_an_input_that_is_no_text_is_sent_as_json() -> None:
+    assert rendered(Sample("1", True))[0]["content"] == "true"
+    assert rendered(Sample("1", 1.5))[0]["content"] == "1.5"

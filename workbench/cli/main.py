@@ -28,6 +28,7 @@ _COMMANDS = {
     "usage": ("usage", "Sum up the tokens used by day, model, job or tag."),
     "ledger": ("ledger", "Find, check and maintain the ledger."),
     "schedule": ("schedule", "Make a timer from a job's schedule, and list its past and upcoming runs."),
+    "datasets": ("datasets", "Show what a dataset file is taken for, and convert it."),
     "slots": ("slots", "Show which processes on this machine have requests in flight."),
     "platform": ("platform", "Serve the embedded platform."),
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
@@ -40,7 +41,6 @@ _NOT_BUILT_YET = (
     "allowance",
     "routes",
     "export",
-    "datasets",
 )
 
 

@@ -16,9 +16,16 @@ from workbench.zstd import ZstdError, ZstdFile
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 65_536
-_MOST_LINE_BYTES = 2**30
+MOST_LINE_BYTES = 2**26
+"""Of a row: reading one takes several times its bytes in memory."""
 _GZIP, _ZSTD, _PARQUET, _ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1", b"PK\x03\x04"
 _SCALAR = re.compile(rb'null|true|false|"|-?[0-9]')
+_LOGS = (
+    (re.compile(rb'"promptfooVersion"|"evalId"'), "results of promptfoo"),
+    (re.compile(rb'"status":.{0,200}"eval":', re.DOTALL), "a log of Inspect"),
+    (re.compile(rb'"lm_eval_version"'), "results of lm-evaluation-harness"),
+)
+_SUITE = re.compile(rb"^(?:prompts|providers|tests|scenarios):", re.MULTILINE)
 _UTF_16, _LFS_POINTER = (b"\xff\xfe", b"\xfe\xff"), b"version https://git-lfs.github.com/spec"
 
 
@@ -101,8 +108,8 @@ class _Bounded(io.RawIOBase):
         buffer[: len(data)] = data
         place = data.rfind(b"\n")
         self._since_line_end = self._since_line_end + len(data) if place < 0 else len(data) - place - 1
-        if self._since_line_end > _MOST_LINE_BYTES:
-            problem = f"a line unpacks to more than {_MOST_LINE_BYTES // 2**30} GiB"
+        if self._since_line_end > MOST_LINE_BYTES:
+            problem = f"a line unpacks to more than {MOST_LINE_BYTES // 2**20} MiB"
             raise InputError(Fault(str(self._path), problem, "one sample per line"))
         return len(data)
 
@@ -134,11 +141,19 @@ def format_of(path: Path) -> Format:
 def _refuse_others(head: bytes, path: Path) -> None:
     """Name what is often taken for a dataset and is something else."""
     begins = head.removeprefix(BOM).lstrip()[:100].lower()
+    if path.suffix in (".yaml", ".yml"):
+        what = "a promptfoo suite in YAML" if _SUITE.search(head) else "a YAML file"
+        raise InputError(Fault(str(path), f"{what}, not rows", "put its tests into a CSV or JSON Lines file"))
+    if head.startswith(_ZIP) and path.suffix == ".eval":
+        raise InputError(Fault(str(path), "a log of Inspect, not a dataset"))
     if head.startswith(_ZIP):
         raise InputError(Fault(str(path), "an Excel workbook or another zip archive", "save it as CSV in UTF-8"))
     if head.startswith(_UTF_16):
         raise InputError(Fault(str(path), "it is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {path.name}"))
     if begins.startswith(_LFS_POINTER):
         raise InputError(Fault(str(path), "a Git LFS pointer, not the data", "git lfs pull"))
+    for pattern, what in _LOGS if begins.startswith(b"{") else ():
+        if pattern.search(head):
+            raise InputError(Fault(str(path), f"{what}, not a dataset"))
     if begins.startswith((b"<!doctype html", b"<html")):
         raise InputError(Fault(str(path), "an HTML page, not data", "was it downloaded without signing in?"))

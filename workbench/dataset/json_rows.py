@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import msgspec
 
-from workbench.dataset.files import BOM, opened
+from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
 from workbench.errors import Fault, InputError
 from workbench.strict import kind_of
 
@@ -29,10 +29,16 @@ def jsonl_rows(path: Path) -> Iterator[PlacedRow]:
     """
     name = str(path)
     with opened(path) as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE_BYTES + 1), b""), 1):
+            if len(line) > MOST_LINE_BYTES:
+                problem = f"a line of more than {MOST_LINE_BYTES // 2**20} MiB"
+                raise InputError(Fault(f"{name}:{number}", problem, "one sample per line"))
             text = (line.removeprefix(BOM) if number == 1 else line).strip()
             if text:
                 place = f"{name}:{number}"
+                if number == 1 and _goes_on(text, stream):
+                    problem = "an object that goes on over several lines: JSON Lines has one on each"
+                    raise InputError(Fault(place, problem, f"jq -c . {path.name}"))
                 yield place, _object(text, place)
 
 
@@ -71,6 +77,12 @@ def decoded(text: bytes) -> Any:
     if text.count(b"[") + text.count(b"{") > _MOST_LEVELS and _levels(value) > _MOST_LEVELS:
         raise ValueError(_TOO_DEEP)
     return value
+
+
+def _goes_on(text: bytes, stream: io.BufferedReader) -> bool:
+    """Whether a first line is the beginning of an object that was printed for people."""
+    ends_open = text.endswith((b"{", b"[", b",", b":"))
+    return ends_open and text.startswith(b"{") and not stream.peek(1)[:1].strip(b" \t").startswith(b"{")
 
 
 def _object(text: bytes, place: str) -> dict[str, Any]:

@@ -11,6 +11,9 @@ import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
+from workbench.dataset.layouts.known import in_our_columns, layout_named
+from workbench.dataset.layouts.layout import Layout
+from workbench.dataset.layouts.plain import LAYOUT as PLAIN
 from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job, limit_range
@@ -94,16 +97,61 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
 
 
 def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[Sample]:
-    for number, columns in enumerate(job.rows or (), 1):
-        yield reader.sample(f"row {number}", columns)
+    layout = _layout(job)
+    for place, columns in in_our_columns(_given_rows(job), Path(), layout):
+        yield reader.sample(place, columns)
     for path in files:
-        kind = job.dataset.format or format_of(path)
-        for place, columns in _rows(path, kind):
+        for place, columns in in_our_columns(rows_of(path, job.dataset.format), path, layout):
             yield reader.sample(place, columns)
 
 
-def _rows(path: Path, kind: Format) -> Iterator[PlacedRow]:
-    match kind:
+def _given_rows(job: Job) -> Iterator[PlacedRow]:
+    """The rows of a job made in Python."""
+    for number, columns in enumerate(job.rows or (), 1):
+        yield f"row {number}", dict(columns)
+
+
+def _layout(job: Job) -> Layout | None:
+    """What a job says its rows are; None leaves it to the first row.
+
+    Raises:
+        InputError: No layout has that name.
+    """
+    named = job.dataset.layout
+    if named is None:  # who names columns means those of the file
+        return PLAIN if job.dataset.fields != FieldNames() else None
+    try:
+        return layout_named(named)
+    except ValueError as error:
+        raise InputError(Fault(job.where("dataset", "layout"), str(error))) from error
+
+
+def samples_in(path: Path, layout: Layout | None = None) -> Iterator[Sample]:
+    """All samples of one file, without a job.
+
+    Args:
+        path: The file.
+        layout: By default the one that its first row has.
+
+    Raises:
+        InputError: The file is broken, or holds what cannot be asked.
+    """
+    reader = _SampleReader(FieldNames(), lambda *place: ".".join(map(str, place)))
+    for place, columns in in_our_columns(rows_of(path), path, layout):
+        yield reader.sample(place, columns)
+
+
+def rows_of(path: Path, kind: Format | None = None) -> Iterator[PlacedRow]:
+    """The rows of a file as they are there.
+
+    Args:
+        path: The file.
+        kind: Its format; by default told from its content.
+
+    Raises:
+        InputError: The file cannot be read, or is broken.
+    """
+    match kind or format_of(path):
         case "jsonl":
             return jsonl_rows(path)
         case "json":

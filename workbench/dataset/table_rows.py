@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import math
 import shutil
 import sys
 import tempfile
@@ -10,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.dataset.files import opened
+from workbench.dataset.files import MOST_LINE_BYTES, opened
 from workbench.dataset.json_rows import PlacedRow
 from workbench.errors import Fault, InputError
 
 _BATCH_ROWS = 1024
+_MOST_BATCH_BYTES = 2**27
 _MOST_HEADER_BYTES = 2**20
 
 
@@ -71,14 +73,53 @@ def _check_header(header: list[str], path: Path) -> None:
             raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice"))
 
 
-def _plain(batch: Any) -> Any:
-    """A batch whose times and decimals are text, as they would be in any other format."""
-    import pyarrow.types as kinds
+def _plain(value: Any, place: str) -> Any:
+    """A value as any other format would hold it: times and decimals as text, bytes as the text that they are.
 
-    for number, field in enumerate(batch.schema):
-        if kinds.is_temporal(field.type) or kinds.is_decimal(field.type):
-            batch = batch.set_column(number, field.name, batch.column(number).cast("string"))
-    return batch
+    Raises:
+        InputError: Bytes are not text, or a number is one that JSON does not have.
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else None  # how tables mark what is missing
+        case bytes():
+            try:
+                return value.decode()
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    Fault(place, f"{len(value)} bytes that are not text", "leave the column out")
+                ) from error
+        case dict():
+            return {str(name): _plain(inner, place) for name, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner, place) for inner in value]
+        case _:
+            return str(value)
+
+
+def _rows_at_once(group: Any, path: Path) -> int:
+    """How many rows of a row group are read at once.
+
+    Fewer where a column repeats values by number: a small file may hold a long text a million times.
+    """
+    rows = _BATCH_ROWS
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.total_uncompressed_size > MOST_LINE_BYTES * max(1, column.num_values):
+            mib = column.total_uncompressed_size // max(1, column.num_values) // 2**20
+            raise InputError(Fault(f"{path}: {column.path_in_schema}", f"values of {mib} MiB: too long for a prompt"))
+        if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page:
+            rows = min(rows, max(1, _MOST_BATCH_BYTES // max(1, _dictionary_bytes(column))))
+    return rows
+
+
+def _dictionary_bytes(column: Any) -> int:
+    """About how long the dictionary of a column is, unpacked: no value is longer."""
+    packed = column.data_page_offset - (column.dictionary_page_offset or 0)
+    unpacked = packed * column.total_uncompressed_size // max(1, column.total_compressed_size)
+    return int(min(column.total_uncompressed_size, max(2**17, 2 * unpacked)))
 
 
 def parquet_rows(path: Path) -> Iterator[PlacedRow]:
@@ -95,9 +136,13 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
             shutil.copyfileobj(stream, unpacked)
         try:
             with pyarrow.parquet.ParquetFile(unpacked) as file:
-                batches = file.iter_batches(batch_size=_BATCH_ROWS)
-                rows = itertools.chain.from_iterable(_plain(batch).to_pylist() for batch in batches)
+                rows = itertools.chain.from_iterable(
+                    batch.to_pylist()
+                    for group in range(file.metadata.num_row_groups)
+                    for batch in file.iter_batches(_rows_at_once(file.metadata.row_group(group), path), [group])
+                )
                 for number, columns in enumerate(rows, 1):
-                    yield f"{path}: row {number}", columns
+                    place = f"{path}: row {number}"
+                    yield place, {name: _plain(value, f"{place}: {name}") for name, value in columns.items()}
         except (pyarrow.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
             raise InputError(Fault(str(path), f"not a readable Parquet file: {error}")) from error

@@ -23,6 +23,8 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
     """The schema; references to other documents are refused, as nothing is fetched."""
     schema_path: str | None = None
     """A JSON file that holds it."""
+    alone: bool = False
+    """Whether the answer must be nothing but JSON; else an object among words counts."""
 
     def target_of(self, sample: Sample) -> dict[str, Any]:
         """The schema that counts for a sample."""
@@ -35,7 +37,7 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
 
     def score(self, answer: Given, schema: dict[str, Any]) -> Score:
         """1 where the whole answer, or the object in it, fits."""
-        given = _value_in(answer.text, schema)
+        given = _value_in(answer.text, schema, alone=self.alone)
         if given is None:
             return Score(0.0, "the answer does not contain JSON")
         from jsonschema.exceptions import best_match
@@ -71,12 +73,12 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         return msgspec.structs.replace(self, schema=schema, schema_path=None)
 
 
-def _value_in(text: str, schema: dict[str, Any]) -> tuple[Any] | None:
+def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] | None:
     """The whole text as JSON, or the object in it."""
     try:
         return (json.loads(text),)
     except (ValueError, RecursionError):
-        found = object_in(text[:_MOST_CHARS], schema.get("properties", ()))
+        found = None if alone else object_in(text[:_MOST_CHARS], schema.get("properties", ()))
         return None if found is None else (found,)
 
 

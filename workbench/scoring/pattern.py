@@ -18,11 +18,13 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
     """The regular expression."""
     ignore_case: bool = True
     """Search without regard to capitals."""
+    use_group: bool = True
+    """Whether the first group is compared; else finding the expression is enough."""
 
     def target_of(self, sample: Sample) -> list[str]:
         """What the first group must be; empty where the expression has none, and finding it is enough."""
         targets = targets_of(sample)
-        if self._groups() and not targets:
+        if self._compares() and not targets:
             raise CannotJudgeError("the sample has no target")
         return targets
 
@@ -37,7 +39,7 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
             return Score(None, f"the search for the pattern was given up after {_LONGEST_SEARCH_S:g} s")
         if found is None:
             return Score(0.0, "the pattern is not found")
-        if not found.re.groups:
+        if not self._compares():
             return Score(1.0, "the pattern is found", found.group())
         given = folded(found.group(1) or "", ignore_case=self.ignore_case)
         wanted = {folded(target, ignore_case=self.ignore_case) for target in targets}
@@ -49,6 +51,9 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
             self._groups()
         except ValueError as error:
             yield "pattern", f"not a valid regular expression: {error}"
+
+    def _compares(self) -> bool:
+        return self.use_group and self._groups() > 0
 
     def _groups(self) -> int:
         """How many groups the expression has.

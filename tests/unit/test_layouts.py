@@ -1,0 +1,248 @@
+"""Datasets of other projects: what they are taken for, what becomes of their rows, and which are refused by name."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from workbench.dataset.layouts.known import LAYOUTS, layout_of
+from workbench.dataset.overview import converted
+from workbench.dataset.samples import samples_in, selected_samples
+from workbench.errors import InputError
+from workbench.job import parse_job
+from workbench.prompt import Prompt, request_key, sample_key
+from workbench.records import Sample
+from workbench.scoring.by_sample import BySample
+from workbench.scoring.given import Given
+from workbench.scoring.scorers import score
+
+USER = {"role": "user", "content": "What is 2 + 2?"}
+FOUR = {"role": "assistant", "content": "4"}
+CALL = {"name": "add", "arguments": '{"a": 2, "b": 2}'}
+ADD = {"name": "math.add", "description": "Add.", "parameters": {"type": "dict", "properties": {
+    "a": {"type": "float"}, "b": {"type": "tuple", "items": {"type": "any"}}}}}  # fmt: skip
+
+# layout, a row, and what it gives: input, target, choices
+TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
+    ("plain", {"input": "Two?", "target": "2"}, "Two?", "2", ()),
+    ("plain", {"name": "Ann", "question": "Where?"}, {"name": "Ann", "question": "Where?"}, None, ()),
+    ("plain", {"messages": [USER], "target": "4"}, [USER], "4", ()),
+    ("chat", {"messages": [USER, FOUR]}, [USER], "4", ()),
+    ("chat", {"messages": [USER, FOUR, USER, FOUR | {"weight": 1}]}, [USER, FOUR, USER], "4", ()),
+    ("chat", {"messages": [USER, {"role": "assistant", "function_call": CALL}], "functions": [{"name": "add"}]}, [USER], CALL, ()),
+    ("chat", {"messages": [USER, {"role": "assistant", "tool_calls": [{"id": "c", "function": CALL}]}]}, [USER], CALL, ()),
+    ("chat", {"conversations": [{"from": "human", "value": "What is 2 + 2?"}, {"from": "gpt", "value": "4"}]}, [USER], "4", ()),
+    ("batch", {"custom_id": "r", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", "messages": [USER]}},
+     [USER], None, ()),
+    ("batch", {"custom_id": "r", "body": {"messages": [USER]}}, [USER], None, ()),
+    ("openai_evals", {"input": [USER], "ideal": ["4", "four"]}, [USER], ["4", "four"], ()),
+    ("openai_evals", {"input": "Two?", "ideal": "2"}, "Two?", "2", ()),
+    ("bfcl", {"id": "s_0", "question": [[USER]], "function": [ADD], "ground_truth": [{"math.add": {"a": [2]}}]}, [USER],
+     [{"math.add": {"a": [2]}}], ()),
+    ("promptfoo", {"body": "Hello", "__expected": "icontains:bonjour"}, {"body": "Hello"},
+     [{"scorer": {"name": "includes"}, "target": "bonjour"}], ()),
+    ("truthfulqa", {"question": "Q?", "mc1_targets": {"Yes": 1}, "mc2_targets": {}}, "Q?", ["Yes"], ("Yes",)),
+    ("inspect", {"input": "Q?", "target": "B", "choices": "one, two", "metadata": {"level": 3}}, "Q?", "B", ("one", "two")),
+    ("gsm8k", {"question": "Q?", "answer": "6 * 200 = <<6*200=1200>>1200\n#### 1,200"}, "Q?", "1200", ()),
+    ("benchmark", {"key": 7, "prompt": "P", "instruction_id_list": ["punctuation:no_comma"], "kwargs": []}, "P", None, ()),
+    ("benchmark", {"task_id": "t/0", "prompt": "def f():", "test": "assert 1", "canonical_solution": "x"}, "def f():", None, ()),
+    ("benchmark", {"question_id": 1, "category": "c", "turns": ["P"], "reference": ["R"]}, "P", "R", ()),
+    ("hub", {"question": "Q?", "choices": ["x", "y"], "answer": 1}, "Q?", "y", ("x", "y")),
+    ("hub", {"question": "Q?", "options": ["x", "y"], "answer": "B", "answer_index": 1}, "Q?", "y", ("x", "y")),
+    ("hub", {"question": "Q?", "options": {"A": "x", "B": "y"}, "answer": "B"}, "Q?", "y", ("x", "y")),
+    ("hub", {"question": "Q?", "choices": {"text": ["x", "y"], "label": ["1", "2"]}, "answerKey": "1"}, "Q?", "x", ("x", "y")),
+    ("hub", {"ctx": "She", "endings": ["runs", "sings"], "label": "1"}, "She", "sings", ("runs", "sings")),
+    ("hub", {"goal": "Open", "sol1": "pull", "sol2": "push", "label": 0}, "Open", "pull", ("pull", "push")),
+    ("hub", {"sentence": "_ ran", "option1": "Ann", "option2": "Bob", "answer": "2"}, "_ ran", "Bob", ("Ann", "Bob")),
+    ("hub", {"context": "C", "question": "Q?", "answers": {"text": ["a", "b", "a"], "answer_start": [1, 2, 1]}}, "C\n\nQ?", ["a", "b"], ()),
+    ("hub", {"passage": "P", "question": "q", "answer": True}, "P\n\nq", True, ()),
+    ("hub", {"instruction": "Add", "input": "2, 2", "output": "4"}, "Add\n\n2, 2", "4", ()),
+    ("hub", {"instruction": "Add", "input": "", "output": "4"}, "Add", "4", ()),
+    ("hub", {"problem": "P", "solution": "so $\\boxed{\\frac{1}{2}}$", "level": "1"}, "P", "\\frac{1}{2}", ()),
+    ("hub", {"question": "Q?", "answer": {"value": "UK", "aliases": ["GB", "UK"]}}, "Q?", ["UK", "GB"], ()),
+    ("hub", {"question": "Q?", "answer_matching_behavior": " Yes", "answer_not_matching_behavior": " No"}, "Q?", "Yes", ()),
+    ("hub", {"prompt": "P", "chosen": "good", "rejected": "bad"}, "P", "good", ()),
+]  # fmt: skip
+
+
+def written(folder: Path, row: dict[str, Any]) -> Path:
+    path = folder / "d.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("name", "row", "asked", "target", "choices"), TAKEN)
+def test_a_row_is_recognised_and_named_our_way(
+    name: str, row: dict[str, Any], asked: Any, target: Any, choices: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert layout_of(row).name == name
+    (sample,) = samples_in(written(tmp_path, row))
+    assert (sample.input, sample.target, sample.choices) == (asked, target, choices)
+
+
+@pytest.mark.parametrize("row", [row for _, row, *_ in TAKEN])
+def test_what_is_converted_reads_back_as_the_same_sample(row: dict[str, Any], tmp_path: Path) -> None:
+    before = list(samples_in(path := written(tmp_path, row)))
+    own = tmp_path / "own.jsonl"
+    own.write_bytes(b"".join(converted(path, None)))
+    assert list(samples_in(own)) == before
+    assert layout_of(json.loads(own.read_text())).name == "plain"
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"custom_id": "r", "url": "/v1/embeddings", "body": {"input": "x"}}, "url: a batch request to /v1/embeddings"),
+        ({"custom_id": "r", "method": "GET", "body": {"messages": [USER]}}, "method: expected POST"),
+        ({"custom_id": "r", "body": {}}, "body: expected a request with a list of messages"),
+        ({"input1": "a", "input2": "b"}, "a battle of two prompts"),
+        ({"id": "s", "ground_truth": []}, "answers of BFCL, not its questions"),
+        ({"id": "s", "question": [[USER], [USER]], "function": []}, "a BFCL question of 2 turns"),
+        ({"question_id": 1, "turns": ["a", "b"]}, "turns: an MT-Bench question of 2 turns"),
+        ({"question_id": 1, "answer_id": "x", "choices": []}, "answers to MT-Bench questions"),
+        ({"task_id": "t", "completion": "x"}, "HumanEval completions, not its problems"),
+        ({"doc": {}, "resps": [], "doc_id": 1}, "a log of lm-evaluation-harness"),
+        (
+            {"body": "x", "__expected": "javascript: output > 1"},
+            "__expected: a check in code (javascript:), which is never executed",
+        ),
+        ({"body": "x", "__expected1": "python: 1"}, "__expected1: a check in code (python:)"),
+        ({"body": "x", "__expected": "llm-rubric: is polite"}, "a check 'llm-rubric', which is not supported"),
+        ({"input": "Q", "target": "A", "sandbox": "docker"}, "an Inspect sample that runs in a sandbox"),
+        ({"messages": [FOUR]}, "nothing is asked before the assistant's message"),
+        ({"conversations": [{"from": "robot", "value": "x"}]}, "conversations[0]: expected one of human"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_name(row: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        list(samples_in(written(tmp_path, row)))
+    assert problem in str(raised.value)
+    assert "d.jsonl:1" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("promptfooconfig.yaml", b"prompts:\n  - x\n", "a promptfoo suite in YAML, not rows"),
+        ("d.yml", b"a: 1\n", "a YAML file, not rows"),
+        ("log.eval", b"PK\x03\x04", "a log of Inspect"),
+        ("log.json", b'{\n "version": 2,\n "status": "success",\n "eval": {}\n}', "a log of Inspect"),
+        ("out.json", b'{"evalId": "x", "results": []}', "results of promptfoo"),
+        ("d.jsonl", b'{\n  "input": "x"\n}\n', "an object that goes on over several lines"),
+        ("d.jsonl", b'{"input": "' + b"x" * (2**26 + 10) + b'"}', "a line of more than 64 MiB"),
+    ],
+)
+def test_a_file_that_is_something_else_is_refused_by_name(
+    name: str, content: bytes, problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as raised:
+        list(samples_in(tmp_path / name))
+    assert problem in str(raised.value)
+
+
+def test_a_row_after_the_first_that_is_another_endpoints_is_named_by_its_line(tmp_path: Path) -> None:
+    rows = [
+        {"custom_id": str(n), "url": url, "body": {"messages": [USER]}}
+        for n, url in enumerate(("/v1/chat/completions", "/v1/score"))
+    ]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"d\.jsonl:2: url"):
+        list(samples_in(tmp_path / "d.jsonl"))
+
+
+def test_bfcl_finds_its_answers_beside_it_and_speaks_the_apis_json_schema(tmp_path: Path) -> None:
+    (tmp_path / "possible_answer").mkdir()
+    (tmp_path / "possible_answer" / "d.jsonl").write_text(
+        json.dumps({"id": "s", "ground_truth": [{"math.add": {"a": [2]}}]})
+    )
+    (sample,) = samples_in(written(tmp_path, {"id": "s", "question": [[USER]], "function": [ADD]}))
+    assert sample.target == [{"math.add": {"a": [2]}}]
+    function = sample.tools[0]["function"]
+    assert function["name"] == "math_add"
+    properties = {"a": {"type": "number"}, "b": {"type": "array", "items": {}}}
+    assert function["parameters"] == {"type": "object", "properties": properties}
+
+
+def test_the_right_option_does_not_stand_where_the_file_has_it(tmp_path: Path) -> None:
+    rows = [{"question": f"Q{n}?", "mc1_targets": {"right": 1, "one": 0, "two": 0, "three": 0}} for n in range(200)]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first = list(samples_in(tmp_path / "d.jsonl"))
+    places = [sample.choices.index("right") for sample in first]
+    assert all(30 < places.count(place) < 70 for place in range(4))
+    assert first == list(samples_in(tmp_path / "d.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "value"),
+    [
+        ("Bonjour", "Bonjour", 1), ("Bonjour", "Bonjour!", 0), ("equals: Bonjour", "Bonjour", 1), ("contains:jour", "Bonjour", 1),
+        ("contains:JOUR", "Bonjour", 0), ("icontains:JOUR", "Bonjour", 1), ("not-contains:x", "Bonjour", 1), ("not-icontains:B", "b", 0),
+        ("contains-any:x, jour", "Bonjour", 1), ("contains-all:Bon,jour", "Bonjour", 1), ("contains-all:Bon,x", "Bonjour", 0.5),
+        ("icontains-any:X,JOUR", "Bonjour", 1), ("starts-with:Bon", "Bonjour", 1), ("starts-with:jour", "Bonjour", 0),
+        ("regex:B(o)n", "Bonjour", 1), ("is-json", '{"a": 1}', 1), ("is-json", 'So {"a": 1}', 0), ("contains-json", 'So {"a": 1}', 1),
+        ("Note: this", "Note: this", 1),
+    ],
+)  # fmt: skip
+def test_what_promptfoo_expects_is_checked(expected: str, answer: str, value: float, tmp_path: Path) -> None:
+    (sample,) = samples_in(written(tmp_path, {"body": "x", "__expected": expected, "__description": "d"}))
+    assert score(BySample(), Given(answer), sample).value == value
+    assert sample.metadata["description"] == "d"
+
+
+def test_several_expectations_make_several_checks(tmp_path: Path) -> None:
+    (sample,) = samples_in(written(tmp_path, {"body": "x", "__expected1": "contains:a", "__expected2": "contains:b"}))
+    assert score(BySample(), Given("a"), sample).value == 0.5
+
+
+def identities(folder: Path, path: str) -> list[tuple[Sample, str, str]]:
+    job = parse_job(f'models = ["m"]\n[dataset]\npath = "{path}"\n', folder / "job.toml")
+    prompt, found = Prompt(job.prompt, job.where), []
+    for sample in selected_samples(job):
+        body = json.dumps(prompt.messages(sample)).encode()
+        found.append((sample, sample_key(sample), request_key("local", body, 1, 0)))
+    return found
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"question": f"Q{n}, “{n}”?\nAnd?", "answer": f"{n} + 1\n#### {n + 1}"} for n in range(3)],
+        [{"Question": "Q?", "Best Answer": "Yes", "Incorrect Answers": "No; Never"}],
+        [{"instruction": "Add", "input": "", "output": "4"}],
+        [{"id": "a", "input": "x", "target": "y", "note": "n"}],
+    ],
+)
+def test_one_dataset_is_the_same_in_every_format(rows: list[dict[str, str]], tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    (tmp_path / "d.csv").write_bytes(table.getvalue().encode())
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "d.parquet")
+    assert identities(tmp_path, "d.jsonl") == identities(tmp_path, "d.csv") == identities(tmp_path, "d.parquet")
+
+
+def test_a_job_may_say_what_its_rows_are_and_its_columns_go_first(tmp_path: Path) -> None:
+    written(tmp_path, {"question": "Q?", "answer": "so\n#### 4"})
+    text = 'models = ["m"]\n[dataset]\npath = "d.jsonl"\n'
+
+    def target(more: str) -> Any:
+        return next(selected_samples(parse_job(text + more, tmp_path / "job.toml"))).target
+
+    assert target("") == "4"
+    assert target('layout = "hub"') == "so\n#### 4"
+    assert target('layout = "plain"') is None
+    assert target('fields = { input = "question", target = "answer" }') == "so\n#### 4"
+    with pytest.raises(InputError, match=r"there is no layout 'gms8k'; did you mean 'gsm8k'\?"):
+        target('layout = "gms8k"')
+
+
+def test_names_of_layouts_are_all_different() -> None:
+    assert len({layout.name for layout in LAYOUTS}) == len(LAYOUTS)

@@ -1,0 +1,126 @@
+"""What a file of samples holds, and the same in our own form."""
+
+import os
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from workbench.dataset.files import format_of
+from workbench.dataset.layouts.known import layout_of
+from workbench.dataset.layouts.layout import Layout
+from workbench.dataset.samples import rows_of, samples_in
+from workbench.errors import Fault, InputError
+from workbench.records import Sample
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """A file of samples at a glance."""
+
+    format: str
+    layout: str
+    title: str
+    note: str
+    samples: int
+    with_target: int
+    with_choices: int
+    with_tools: int
+    is_chat: int
+    """How many are lists of messages."""
+    equal: int
+    """Samples that are there before, with the same input, choices and target."""
+    repeated_ids: int
+    shortest_chars: int
+    median_chars: float
+    longest_chars: int
+    metadata: list[str]
+    """Columns beside those with a meaning."""
+    first: list[Sample]
+
+
+def overview(path: Path, layout: Layout | None, most: int) -> Overview:
+    """Read a file through, and say what it is taken for.
+
+    Args:
+        path: The file.
+        layout: By default the one that its first row has.
+        most: How many samples are shown.
+
+    Raises:
+        InputError: It is broken, or holds what cannot be asked.
+    """
+    taken = layout or layout_of(_first_row(path))
+    first: list[Sample] = []
+    counts = dict.fromkeys(("with_target", "with_choices", "with_tools", "is_chat", "equal", "repeated_ids"), 0)
+    lengths, ids, contents, metadata = array("q"), set[int](), set[int](), dict[str, None]()
+    for sample in samples_in(path, taken):
+        first += [sample] if len(first) < most else []
+        text = sample.input.encode() if isinstance(sample.input, str) else _ENCODER.encode(sample.input)
+        lengths.append(len(text.decode()))
+        content = hash((text, _ENCODER.encode([sample.choices, sample.target])))
+        seen = {
+            "with_target": sample.target is not None, "with_choices": bool(sample.choices), "with_tools": bool(sample.tools),
+            "is_chat": sample.is_chat, "equal": content in contents, "repeated_ids": hash(sample.id) in ids,
+        }  # fmt: skip
+        counts = {name: counts[name] + value for name, value in seen.items()}
+        ids.add(hash(sample.id))
+        contents.add(content)
+        metadata |= dict.fromkeys(sample.metadata)
+    return Overview(
+        format=format_of(path), layout=taken.name, title=taken.title, note=taken.note, samples=len(lengths), **counts,
+        shortest_chars=min(lengths), median_chars=median(lengths), longest_chars=max(lengths), metadata=list(metadata),
+        first=first,
+    )  # fmt: skip
+
+
+def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
+    """A file's samples as lines of JSON in our own form, which read back as the same samples.
+
+    Args:
+        path: The file.
+        layout: By default the one that its first row has.
+    """
+    for sample in samples_in(path, layout or layout_of(_first_row(path))):
+        yield _ENCODER.encode(_own_row(sample)) + b"\n"
+
+
+def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
+    """Write a file's samples in our own form, whole or not at all, and return how many they are.
+
+    Raises:
+        InputError: The target already exists, or the file is broken.
+    """
+    if target.exists():
+        raise InputError(Fault(str(target), "already exists", "name a new file"))
+    part, count = target.with_name(f"{target.name}.part"), 0
+    try:
+        with part.open("xb") as stream:
+            for line in converted(path, layout):
+                stream.write(line)
+                count += 1
+        os.link(part, target)  # unlike a rename, it never takes the place of a file that came meanwhile
+    except FileExistsError as error:
+        raise InputError(Fault(str(error.filename2 or error.filename), "already exists", "name a new file")) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _own_row(sample: Sample) -> dict[str, Any]:
+    stands_for_itself = sample.input == sample.metadata
+    own: dict[str, Any] = {"id": sample.id} if stands_for_itself else {"id": sample.id, "input": sample.input}
+    own["target"] = sample.target
+    own |= {"choices": sample.choices} if sample.choices else {}
+    own |= {"tools": sample.tools} if sample.tools else {}
+    return own | {name: value for name, value in sample.metadata.items() if name not in own}
+
+
+def _first_row(path: Path) -> dict[str, Any]:
+    for _, row in rows_of(path):
+        return row
+    raise InputError(Fault(str(path), "the dataset has no rows"))
