@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ThreadedServer, Workbench
+from tests.conftest import Workbench
+from workbench.local_platform.server import ThreadedServer
 
 ROWS = [{"question": f"What is {n} + 1?", "answer": f"{n} + 1\n#### {n + 1}"} for n in (1, 2, 2)]
 
