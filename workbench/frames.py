@@ -2,9 +2,12 @@
 
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
+from workbench.evaluation.comparison import Wanted, compared
+from workbench.evaluation.comparison_words import difference_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
@@ -13,6 +16,17 @@ from workbench.session import Where, ledger_to_read
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+
+class How(TypedDict, total=False):
+    """What `Frames.compare` may be told."""
+
+    models: Sequence[str]
+    baseline: str | None
+    scorer: str | None
+    cluster: str
+    on_fallback: Literal["exclude", "accept"]
+
 
 Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
 _ALL_RUNS = 2**62
@@ -73,6 +87,21 @@ class Frames:
     def tags(self, run: str | None = None) -> "pandas.DataFrame":
         """One row per run and tag, to join with the others on `run_id`."""
         return self._pandas("tags", run)
+
+    def compare(self, *runs: str, **how: Unpack[How]) -> "pandas.DataFrame":
+        """One row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
+
+        Args:
+            runs: The first of them is the baseline; none is the newest run, whose models are compared.
+            how: `models`, `baseline`, `scorer`, `cluster` and `on_fallback`, as options of that command.
+
+        Raises:
+            InputError: There is no such run, model or scorer, or nothing to compare.
+        """
+        import pandas
+
+        with reading(self._ledger) as reader:
+            return pandas.DataFrame(difference_rows(compared(reader, Wanted(runs, **how))))
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.

@@ -3,7 +3,8 @@ import random
 import pytest
 from scipy import stats
 
-from workbench.stats.paired import LEVEL, holm, paired, sign_test
+from workbench.stats.paired import LEVEL, holm, paired
+from workbench.stats.proportions import sign_test
 
 
 @pytest.mark.parametrize(("better", "worse"), [(12, 0), (0, 12), (9, 3), (5, 5), (1, 0), (0, 0), (40, 61)])

@@ -22,6 +22,7 @@ _COMMANDS = {
     "ask": ("ask", "Send one prompt to a model, and record the call."),
     "runs": ("runs", "List the runs of a ledger."),
     "show": ("runs", "Show one run, or its calls."),
+    "compare": ("compare", "Compare models of a run, or runs, by paired tests."),
     "score": ("runs", "Score a run again, from the ledger; nothing is sent."),
     "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
@@ -37,7 +38,6 @@ _COMMANDS = {
 }
 _NOT_BUILT_YET = (
     "probe",
-    "compare",
     "allowance",
     "routes",
     "export",

@@ -1,67 +1,119 @@
-"""Tests of a difference between two models on the samples that both answered."""
+"""Two models on the samples that both answered: their difference, its test, its interval, and what it could have shown."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import msgspec
 
+from workbench.stats import proportions
+
 LEVEL = 0.05
 """A difference is shown where its p-value, adjusted for all pairs that were looked at, is below this."""
+POWER = 0.8
+FEW_CLUSTERS = 10
 
 
 class Paired(msgspec.Struct, frozen=True):
     """How the scores of one model differ from another's, sample by sample."""
 
+    n: int
     better: int
     worse: int
-    same: int
     difference: float
     """Of the means."""
     p_value: float
     """Two-sided, of this pair alone."""
     method: str
+    error: float | None = None
+    """The difference's standard error, where a t test decides."""
+    freedom: int = 0
+    """Its degrees of freedom."""
+
+    @property
+    def same(self) -> int:
+        """Samples on which they score alike."""
+        return self.n - self.better - self.worse
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
+        """The difference's interval at confidence 1 - level: it holds 0 exactly where `p_value` is not below the level.
+
+        None where nothing is known of the spread.
+        """
+        if self.method.startswith("McNemar"):
+            return proportions.interval(self.better, self.worse, self.n, level)
+        if self.error is None:
+            return None
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self.freedom, 1 - level / 2)) * self.error
+        return self.difference - half, self.difference + half
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that this test shows with a probability of `POWER` at `LEVEL`; None where it cannot say."""
+        if self.method.startswith("McNemar"):
+            return proportions.detectable(self.better, self.worse, self.n, LEVEL, POWER)
+        if self.error is None:
+            return None
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.freedom, 1 - LEVEL / 2)) + float(stdtrit(self.freedom, POWER))
+        return reach * self.error
 
 
-def paired(one: Sequence[float], other: Sequence[float]) -> Paired:
+def paired(one: Sequence[float], other: Sequence[float], clusters: Sequence[Hashable] | None = None) -> Paired:
     """Compare the scores of two models.
 
-    Right and wrong are compared by the exact test of McNemar; other scores by the t test of their differences, and where
-    these are all alike by the sign test, as they have no spread.
+    Right and wrong are compared by McNemar's test, exact where few samples differ; other scores by the t test of their
+    differences, and where these are all alike by the sign test, as they have no spread. Where samples belong to clusters
+    (questions about one text), by the t test with a standard error that lets those vary together.
 
     Args:
-        one: A score for each sample.
+        one: A score for each sample, at least one.
         other: Scores of the same samples, in the same order.
+        clusters: What each sample belongs to.
     """
     differences = [left - right for left, right in zip(one, other, strict=True)]
-    better, worse = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
-    mean = math.fsum(differences) / len(differences)
+    n, mean = len(differences), math.fsum(differences) / len(differences)
+    # as floats 0.4 - 0.3 and 0.3 - 0.2 are not equal
+    better, worse = sum(value > 1e-9 for value in differences), sum(value < -1e-9 for value in differences)
+    if clusters is not None and len(set(clusters)) < n:
+        return _clustered(differences, clusters, better, worse)
     if all(value in (0.0, 1.0) for values in (one, other) for value in values):
-        p_value, method = sign_test(better, worse), "McNemar's exact test"
-    elif len({round(value, 9) for value in differences}) == 1:  # as floats 0.4 - 0.3 and 0.3 - 0.2 are not equal
-        p_value, method = sign_test(better, worse), "sign test"
-    else:
-        p_value, method = _t_test(differences, mean), "paired t test"
-    return Paired(better, worse, len(differences) - better - worse, mean, p_value, method)
+        exact = better + worse < proportions.FEW
+        method = "McNemar's exact test" if exact else "McNemar's score test"
+        return Paired(n, better, worse, mean, proportions.p_value(better, worse), method)
+    if len({round(value, 9) for value in differences}) == 1:
+        return Paired(n, better, worse, mean, proportions.sign_test(better, worse), "sign test")
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1))
+    error = deviation / math.sqrt(n)
+    return Paired(n, better, worse, mean, _t_test(mean, error, n - 1), "paired t test", error, n - 1)
 
 
-def sign_test(better: int, worse: int) -> float:
-    """The exact two-sided p-value of so many differences for and against; of McNemar's test where scores are 0 and 1.
+def _clustered(differences: Sequence[float], clusters: Sequence[Hashable], better: int, worse: int) -> Paired:
+    """The t test of a mean whose samples vary together within clusters.
 
-    Source: McNemar, Q. (1947), Note on the sampling error of the difference between correlated proportions or
-    percentages, Psychometrika 12, 153-157: twice the smaller tail of a binomial with p = 1/2, at most 1.
+    Source: Liang, K.-Y., Zeger, S. (1986), Longitudinal data analysis using generalized linear models, Biometrika 73,
+    13-22: the sums of the residuals of each cluster; with the factor G / (G - 1) and G - 1 degrees of freedom.
     """
-    from scipy.special import bdtr
+    n, mean = len(differences), math.fsum(differences) / len(differences)
+    residuals: dict[Hashable, float] = {}
+    for value, cluster in zip(differences, clusters, strict=True):
+        residuals[cluster] = residuals.get(cluster, 0.0) + value - mean
+    groups = len(residuals)
+    method = f"t test over {groups} clusters"
+    spread = math.fsum(value**2 for value in residuals.values())
+    if groups < 2 or spread < 1e-18:
+        return Paired(n, better, worse, mean, 1.0, method)
+    error = math.sqrt(groups / (groups - 1) * spread) / n
+    return Paired(n, better, worse, mean, _t_test(mean, error, groups - 1), method, error, groups - 1)
 
-    return min(1.0, 2 * float(bdtr(min(better, worse), better + worse, 0.5)))
 
-
-def _t_test(differences: Sequence[float], mean: float) -> float:
-    """Student's two-sided test of a mean difference of 0: t = m / (s / √n), with n - 1 degrees of freedom."""
+def _t_test(mean: float, error: float, freedom: int) -> float:
+    """Student's two-sided test of a mean difference of 0."""
     from scipy.special import stdtr
 
-    n = len(differences)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1))
-    return 2 * float(stdtr(n - 1, -abs(mean) / (deviation / math.sqrt(n))))
+    return 2 * float(stdtr(freedom, -abs(mean) / error))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -75,3 +127,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
         least = max(least, min(1.0, (len(p_values) - place) * p_values[number]))
         adjusted[number] = least
     return adjusted
+
+
+def level_shown(p_value: float, adjusted: float) -> float:
+    """The level at which an interval says the same as the adjusted decision: it holds 0 where that is not below `LEVEL`."""
+    return LEVEL if adjusted <= 0 else LEVEL * p_value / adjusted

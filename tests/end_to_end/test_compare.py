@@ -1,0 +1,193 @@
+"""`workbench compare`: models and runs on the samples that both sides answered, by paired tests."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conftest import Workbench
+from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
+from workbench.frames import Frames
+from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entry
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.store import Ledger
+from workbench.records import Score
+
+Values = Sequence[float | None]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    return Workbench(tmp_path, None)
+
+
+def record(
+    bench: Workbench,
+    run_id: str,
+    values: Mapping[str, Values],
+    *,
+    served: Mapping[str, str] | None = None,
+    listed: Mapping[str, str] | None = None,
+    config: str = "{}",
+    **more: Any,
+) -> None:
+    """Record a run whose models score so on samples 0, 1, 2 and so on; None is a sample without a score.
+
+    `served` names who answered for a model, and `listed` the base of a preset.
+    """
+    clusters: Sequence[str] = more.pop("clusters", ())
+    writer = JournalWriter(Ledger(bench.folder / "ledger.duckdb").journal_folder)
+    at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
+    writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
+    for model in {**values, **(listed or {})}:
+        base = (listed or {}).get(model)
+        raw = msgspec.json.encode({"id": model, "info": {"base_model_id": base}} if base else {"id": model}).decode()
+        writer.append(ModelSeen(run_id, at, model, base is not None, raw))
+    for place, (model, scores) in enumerate(values.items()):
+        for sample, value in enumerate(scores):
+            number = 1 + place * 1000 + sample
+            metadata = {"cluster": clusters[sample]} if clusters else {}
+            content = msgspec.json.encode({"input": f"q{sample}", "metadata": metadata}).decode()
+            key = f"sample{sample}"
+            asked = msgspec.structs.replace(intent(run_id, number), model=model, sample_id=str(sample), sample_key=key)
+            writer.append(SampleSeen(key, content))
+            writer.append(asked)
+            writer.append(
+                answer(run_id, number, model=model, sample_key=key, served_model=(served or {}).get(model, model),
+                       completion_tokens=10 * (place + 1), latency_ms=100.0 * (place + 1))
+            )  # fmt: skip
+            writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, Score(value, "r")))
+    writer.append(RunEnded(run_id, at + timedelta(minutes=1), "complete", 0, 60.0))
+    writer.close()
+
+
+def difference(bench: Workbench, *options: str) -> dict[str, Any]:
+    (found,) = bench.json("compare", *options)["differences"]
+    return dict(found)
+
+
+def test_a_difference_is_shown_by_a_paired_test_though_the_intervals_overlap(bench: Workbench) -> None:
+    record(bench, "r1", {"large": [1.0] * 20 + [0.0] * 29, "mini": [0.0] * 12 + [1.0] * 8 + [0.0] * 29})
+    found = bench.json("compare")
+    (beside,) = found["differences"]
+    assert (beside["verdict"], len(beside["better"]), len(beside["worse"])) == ("worse", 0, 12)
+    assert beside["says"] == (
+        "mini − large = −24.5 points [−38.1, −11.5]: worse; 0 better, 12 worse, 37 same; 100 % more tokens an answer."
+    )
+    first, second = (side["interval"] for side in found["sides"])
+    assert first["low"] < second["high"], "as two intervals they overlap"
+    said = bench("compare").stdout
+    assert beside["says"] in said
+    assert "0:12:37" in said
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict", "words"),
+    [
+        ([1, 1, 1, 0, 0] * 10, [1, 1, 0, 1, 0] * 10, "none shown", "no difference shown (10:10, could have shown ±"),
+        ([1] * 30 + [0] * 2, [1] * 28 + [0, 0, 1, 0], "too few", "too few samples differ to tell (1:2)"),
+        ([0.5, 0.4, 0.9, 0.8], [0.1, 0.2, 0.4, 0.5], "worse", "worse"),
+        ([2.0, 4.0, 6.0, 5.0], [1.0, 3.5, 4.0, 4.2], "worse", "worse"),
+    ],
+)
+def test_the_words_follow_from_the_test(bench: Workbench, one: Values, other: Values, verdict: str, words: str) -> None:
+    record(bench, "r1", {"a": [float(v or 0) for v in one], "b": [float(v or 0) for v in other]})
+    found = difference(bench)
+    assert found["verdict"] == verdict
+    assert words in found["says"]
+    assert ("points" in found["says"]) == all(0 <= (value or 0) <= 1 for value in (*one, *other))
+    assert (found["low"] <= 0 <= found["high"]) == (verdict in ("none shown", "too few"))
+
+
+def test_only_samples_that_both_were_scored_on_are_compared_and_the_rest_is_counted(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0, 1.0, None, 1.0], "b": [0.0, None, 1.0, 0.0]})
+    found = bench.json("compare")
+    (beside,) = found["differences"]
+    assert (beside["shared"], beside["only_side"], beside["only_baseline"]) == (2, 1, 1)
+    assert [side["mean_of_asked"] for side in found["sides"]] == [0.75, 0.25]
+    assert "b: compared on 2 samples; 1 scored here alone, 1 only in the baseline." in found["notes"]
+
+
+def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(bench: Workbench) -> None:
+    values: dict[str, Values] = {"large": [1.0] * 12, "classic": [0.0] * 12, "mini": [0.0] * 12, "tutor": [1.0] * 12}
+    record(
+        bench, "r1", values, served={"classic": "mini", "tutor": "large", "mini": "mini-2"}, listed={"tutor": "large"}
+    )
+    found = bench.json("compare")
+    sides = {side["model"]: (side["fallbacks"], side["unknown"], side["scored"]) for side in found["sides"]}
+    assert sides == {"large": (0, 0, 12), "classic": (12, 0, 0), "mini": (0, 12, 12), "tutor": (0, 0, 12)}
+    verdicts = {row["side"]["model"]: row["verdict"] for row in found["differences"]}
+    assert verdicts == {"classic": "not comparable", "mini": "worse", "tutor": "too few"}
+    assert "classic: 12 of 12 answers are of another model (mini) and are left out." in found["notes"]
+    accepted = bench.json("compare", "--on-fallback", "accept")
+    assert [row["verdict"] for row in accepted["differences"]] == ["worse", "worse", "too few"]
+    assert "count all the same" in " ".join(accepted["notes"])
+
+
+def test_runs_are_compared_model_by_model_with_the_first(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0] * 20, "b": [0.0] * 20})
+    record(bench, "r2", {"a": [0.0] * 20, "b": [0.0] * 20}, dataset_hash="other", config='{"ignore_case": true}')
+    found = bench.json("compare", "r1", "r2")
+    assert [(row["side"]["model"], row["baseline"]["run_id"], row["verdict"]) for row in found["differences"]] == [
+        ("a", "r1", "worse"), ("b", "r1", "too few"),
+    ]  # fmt: skip
+    assert found == bench.json("compare", "r2", "r1", "--baseline", "r1") == bench.json("compare", "--job", "j")
+    assert any("dataset is not the same" in note for note in found["notes"])
+    assert any("settings of “exact” are not the same" in note for note in found["notes"])
+    assert [row["side"]["model"] for row in bench.json("compare", "r1", "r2", "--model", "b")["differences"]] == ["b"]
+
+
+def test_p_values_are_adjusted_for_all_differences(bench: Workbench) -> None:
+    base = [1.0] * 40
+    record(bench, "r1", {"a": base} | {f"m{n}": [0.0] * 6 + [1.0] * 34 for n in range(5)})
+    for row in bench.json("compare")["differences"]:
+        assert row["found"]["p_value"] == pytest.approx(2 * 0.5**6)
+        assert row["adjusted_p"] == pytest.approx(5 * 2 * 0.5**6)
+        assert row["verdict"] == "too few"
+        assert row["low"] <= 0 <= row["high"]
+
+
+def test_samples_of_clusters_are_tested_as_such(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0] * 12, "b": [0.0] * 6 + [1.0] * 6}, clusters=["x"] * 6 + ["y"] * 6)
+    found = bench.json("compare")
+    assert found["differences"][0]["found"]["method"] == "t test over 2 clusters"
+    assert "b: 2 clusters are few; the test may claim too much." in found["notes"]
+    assert difference(bench, "--cluster", "none")["found"]["method"] == "McNemar's exact test"
+
+
+def test_a_frame_says_the_same(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0] * 12, "b": [0.0] * 12, "c": [1.0] * 12})
+    found = bench.json("compare", "--baseline", "b")["differences"]
+    frame = Frames(folder=bench.folder).compare("r1", baseline="b")
+    assert list(frame["says"]) == [row["says"] for row in found]
+    assert list(frame["adjusted_p_value"]) == [row["adjusted_p"] for row in found]
+    assert list(frame["better"]) == [12, 12]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--scorer", "exakt"), "no score is by 'exakt' (did you mean 'exact'?)"),
+        (("--model", "aa"), "no answer is of 'aa'"),
+        (("--baseline", "c"), "no answer is of 'c'"),
+        (("--job", "k"), "no run of 'k' has ended"),
+        (("--job", "j"), "'j' has one run"),
+        (("--model", "a"), "the run has one model, 'a'"),
+        (("r9",), "there is no run 'r9'"),
+        (("r1", "--job", "j"), "give either runs or --job"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(bench: Workbench, options: tuple[str, ...], problem: str) -> None:
+    record(bench, "r1", {"a": [1.0], "b": [0.0]})
+    assert problem in bench("compare", *options, code=2).stderr
+
+
+def test_runs_without_scores_or_shared_models_are_said(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0], "b": [0.0]})
+    record(bench, "r2", {"c": [1.0]})
+    assert "the runs share no model" in bench("compare", "r1", "r2", code=2).stderr
+    record(bench, "r3", {"a": [None], "b": [None]})
+    assert "nothing is scored" in bench("compare", "r3", code=2).stderr

@@ -1,0 +1,117 @@
+"""`workbench compare`: models of a run, or runs, beside a baseline."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from workbench.cli import options
+from workbench.cli.output import echo, print_json, print_table, say
+from workbench.display import milliseconds, significant
+from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.comparison import Comparison, Difference, Side, Wanted, compared
+from workbench.evaluation.comparison_words import headline, interval_text, outcome, side_name, warnings
+from workbench.ledger.queries import Reader, reading
+from workbench.session import ledger_to_read
+
+_MOST_LINES = 2  # more differences are a table's
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=options.complete_runs)
+@options.ledger
+@click.option("--job", metavar="NAME", help="The two newest runs of this job, the older as the baseline.")
+@click.option("--model", metavar="ID", multiple=True, help="Only this model; may be repeated.")
+@click.option(
+    "--baseline", metavar="NAME", help="The model, or of several runs the run, to compare with [default: the first]."
+)
+@click.option("--scorer", metavar="NAME", help="Compare by this scorer [default: the first].")
+@click.option("--cluster", metavar="COLUMN", default="cluster", show_default=True,
+              help="The metadata column that says which samples belong together.")  # fmt: skip
+@click.option("--on-fallback", type=click.Choice(["exclude", "accept"]), default="exclude", show_default=True,
+              help="Leave out answers that another model gave, or count them.")  # fmt: skip
+@options.as_json
+def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any) -> None:
+    """Compare the models of RUN, or several RUNs with the first, on the samples that both sides were scored on.
+
+    Without RUN it is the newest. A difference is called better or worse only where a paired test shows it, adjusted for
+    all differences that are listed.
+    """
+    if job is not None and runs:
+        raise click.UsageError("give either runs or --job")
+    with reading(ledger_to_read(options.where(given))) as reader:
+        named = _newest(reader, job) if job is not None else runs
+        found = compared(
+            reader,
+            Wanted(named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"]),
+        )
+    if as_json:
+        print_json(as_objects(found))
+        return
+    for difference in found.differences if len(found.differences) <= _MOST_LINES else ():
+        echo(headline(difference, found) + "\n")
+    _print_sides(found)
+    for warning in warnings(found):
+        say(f"note: {warning}")
+
+
+def as_objects(found: Comparison) -> dict[str, Any]:
+    """A comparison as plain values."""
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
+    for row, difference in zip(plain["differences"], found.differences, strict=True):
+        row |= {"says": headline(difference, found)}
+    return plain | {"notes": warnings(found)}
+
+
+def _newest(reader: Reader, job: str) -> list[str]:
+    """The two newest runs of a job, the older first."""
+    found = [row["run_id"] for row in reader.rows("newest_of_job", job=job)]
+    if not found:
+        known = {row["job"] for row in reader.rows("jobs")}
+        raise InputError(
+            Fault("--job", f"no run of {job!r} has ended", nearest(job, known) or f"jobs: {', '.join(sorted(known))}")
+        )
+    if len(found) < 2:
+        raise InputError(Fault("--job", f"{job!r} has one run", "a second one is needed to compare"))
+    return [found[1], found[0]]
+
+
+def _print_sides(found: Comparison) -> None:
+    beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
+    rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
+    columns = {
+        "side": "model", "score": f"{found.scorer} (95 %)", "asked": "of all asked", "difference": "difference", "test": "shown",
+        "wins": "won:lost:same", "scored": "scored", "tokens": "tokens an answer", "p50": "median", "failed": "failed",
+        "fallbacks": "fallback",
+    }  # fmt: skip
+    print_table(rows, columns, whole="side", spare=("fallbacks", "failed", "asked", "p50", "tokens"))
+
+
+def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[str, Any]:
+    interval = side.interval
+    score = "–" if interval is None else f"{interval.mean:.3f}"
+    if interval is not None and interval.low is not None and interval.high is not None:
+        score += f" [{interval.low:.3f}, {interval.high:.3f}]"
+    pair = difference.found if difference is not None else None
+    return {
+        "side": side_name(side, found),
+        "score": score,
+        "asked": "–" if side.mean_of_asked is None else f"{side.mean_of_asked:.3f}",
+        "difference": "baseline" if difference is None else _difference(difference, found),
+        "test": "" if difference is None else outcome(difference, found),
+        "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
+        "scored": f"{side.scored} of {side.samples}",
+        "tokens": significant(side.completion_tokens),
+        "p50": milliseconds(side.p50_ms),
+        "failed": side.asked - side.answered,
+        "fallbacks": side.fallbacks,
+    }
+
+
+def _difference(difference: Difference, found: Comparison) -> str:
+    if difference.found is None:
+        return "–"
+    value = difference.found.difference
+    size = (f"{100 * value:+.1f}" if found.are_shares else f"{value:+.3g}").replace("-", "−")
+    return f"{size} {interval_text(difference, found)}"
