@@ -12,7 +12,9 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.comparison import Comparison, Difference, Side, Wanted, compared
 from workbench.evaluation.comparison_words import headline, interval_text, outcome, side_name, warnings
 from workbench.ledger.queries import Reader, reading
-from workbench.session import ledger_to_read
+from workbench.report.compare_page import write_compare_page
+from workbench.report.ledger_pages import PAGES
+from workbench.session import ledger_to_read, pages_folder
 
 _MOST_LINES = 2  # more differences are a table's
 
@@ -30,6 +32,8 @@ _MOST_LINES = 2  # more differences are a table's
               help="The metadata column that says which samples belong together.")  # fmt: skip
 @click.option("--on-fallback", type=click.Choice(["exclude", "accept"]), default="exclude", show_default=True,
               help="Leave out answers that another model gave, or count them.")  # fmt: skip
+@options.reports
+@options.no_report
 @options.as_json
 def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any) -> None:
     """Compare the models of RUN, or several RUNs with the first, on the samples that both sides were scored on.
@@ -39,20 +43,27 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     """
     if job is not None and runs:
         raise click.UsageError("give either runs or --job")
-    with reading(ledger_to_read(options.where(given))) as reader:
+    where = options.where(given)
+    ledger = ledger_to_read(where)
+    with reading(ledger) as reader:
         named = _newest(reader, job) if job is not None else runs
-        found = compared(
-            reader,
-            Wanted(named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"]),
-        )
+    wanted = Wanted(named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"])
+    page = None
+    if given["no_report"]:
+        with reading(ledger) as reader:
+            found = compared(reader, wanted)
+    else:
+        found, page = write_compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
     if as_json:
-        print_json(as_objects(found))
+        print_json(as_objects(found) | {"report": None if page is None else str(page)})
         return
     for difference in found.differences if len(found.differences) <= _MOST_LINES else ():
         echo(headline(difference, found) + "\n")
     _print_sides(found)
     for warning in warnings(found):
         say(f"note: {warning}")
+    if page is not None:
+        say(f"page: {page}")
 
 
 def as_objects(found: Comparison) -> dict[str, Any]:

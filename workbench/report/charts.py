@@ -50,6 +50,50 @@ def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
     return _sized(alt.layer(rule, dot, label), len(models))
 
 
+def difference_chart(rows: Sequence[dict[str, Any]], unit: str, colours: Colours) -> AnyChart:
+    """Differences from a baseline with their intervals, a line each, and no difference as an upright line.
+
+    Args:
+        rows: Each with model, of (whose colour), difference, low, high and told.
+        unit: Of the differences.
+        colours: Of the ledger.
+    """
+    names = [row["model"] for row in rows]
+    scale = alt.Scale(domain=names, range=[colours.of(row["of"]) for row in rows])
+    base = _over(rows).encode(y=_models(names), color=alt.Color("model:N", scale=scale, legend=None))
+    x = alt.X("low:Q", title=f"difference, {unit}")
+    rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
+    tips = [
+        _tip("model", "N"),
+        _tip("difference", format="+.1f"),
+        _tip("low", format="+.1f"),
+        _tip("high", format="+.1f"),
+    ]
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x="difference:Q", tooltip=tips)
+    zero = _over([{"at": 0}]).mark_rule(strokeDash=[4, 4], color="var(--soft)").encode(x="at:Q")
+    return _sized(alt.layer(zero, rule, dot), len(names))
+
+
+def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
+    """Scores with their intervals over the tokens of an answer, a point a model.
+
+    Args:
+        rows: Each with model, of (whose colour), mean, low, high and tokens.
+        colours: Of the ledger.
+    """
+    names = [row["model"] for row in rows]
+    scale = alt.Scale(domain=names, range=[colours.of(row["of"]) for row in rows])
+    wide = max(row["tokens"] for row in rows) > _WIDE * min(row["tokens"] for row in rows)
+    axis = alt.X(
+        "tokens:Q", title="completion tokens an answer", scale=alt.Scale(type="log") if wide else alt.Scale(zero=True)
+    )
+    base = _over(rows).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
+    rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
+    tips = [_tip("model", "N"), _tip("mean"), _tip("low"), _tip("high"), _tip("tokens", format=",.1f")]
+    dot = base.mark_point(filled=True, size=90, opacity=1).encode(y="mean:Q", tooltip=tips)
+    return alt.layer(rule, dot).properties(width=WIDTH, height=240)
+
+
 def outcome_chart(rows: Sequence[Row]) -> AnyChart:
     """Calls of each model by kind of outcome, stacked: `run_outcomes` or `route_outcomes` rows."""
     names = list(OUTCOME_KINDS)

@@ -1,0 +1,57 @@
+"""Runs whose models score as a test says."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from tests.conftest import Workbench
+from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
+from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entry
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.store import Ledger
+from workbench.records import Score
+
+Values = Sequence[float | None]
+
+
+def record(
+    bench: Workbench,
+    run_id: str,
+    values: Mapping[str, Values],
+    *,
+    served: Mapping[str, str] | None = None,
+    listed: Mapping[str, str] | None = None,
+    config: str = "{}",
+    **more: Any,
+) -> None:
+    """Record a run whose models score so on samples 0, 1, 2 and so on; None is a sample without a score.
+
+    `served` names who answered for a model, and `listed` the base of a preset.
+    """
+    clusters: Sequence[str] = more.pop("clusters", ())
+    said: str = more.pop("said", "answer {1} of {0}")
+    writer = JournalWriter(Ledger(bench.folder / "ledger.duckdb").journal_folder)
+    at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
+    writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
+    for model in {**values, **(listed or {})}:
+        base = (listed or {}).get(model)
+        raw = msgspec.json.encode({"id": model, "info": {"base_model_id": base}} if base else {"id": model}).decode()
+        writer.append(ModelSeen(run_id, at, model, base is not None, raw))
+    for place, (model, scores) in enumerate(values.items()):
+        for sample, value in enumerate(scores):
+            number = 1 + place * 10_000 + sample
+            metadata = {"cluster": clusters[sample]} if clusters else {}
+            content = msgspec.json.encode({"input": f"q{sample}", "metadata": metadata}).decode()
+            key = f"sample{sample}"
+            asked = msgspec.structs.replace(intent(run_id, number), model=model, sample_id=str(sample), sample_key=key)
+            writer.append(SampleSeen(key, content))
+            writer.append(asked)
+            writer.append(
+                answer(run_id, number, model=model, sample_key=key, served_model=(served or {}).get(model, model),
+                       completion_tokens=10 * (place + 1), latency_ms=100.0 * (place + 1), answer=said.format(model, sample))
+            )  # fmt: skip
+            writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, Score(value, "r")))
+    writer.append(RunEnded(run_id, at + timedelta(minutes=1), "complete", 0, 60.0))
+    writer.close()
