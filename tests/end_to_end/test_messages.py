@@ -8,11 +8,15 @@ import socket
 import sqlite3
 from collections.abc import Iterator
 from importlib import resources
+from typing import Any
 
 import duckdb
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from tests import messages
+from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_wrong_input import CASES as WRONG_INPUT
 from tests.end_to_end.test_wrong_input import Change, data, job_with, request, tool
@@ -63,6 +67,18 @@ def without(*variables: str) -> Change:
     def change(bench: Workbench) -> None:
         for name in variables:
             del bench.environment[name]
+
+    return change
+
+
+def scored(bench: Workbench) -> None:
+    """A run whose two models are scored."""
+    record(bench, "r1", {"a": [1.0], "b": [0.0]})
+
+
+def parquet(row: dict[str, Any]) -> Change:
+    def change(bench: Workbench) -> None:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), bench.folder / "d.parquet", compression="zstd")
 
     return change
 
@@ -327,6 +343,28 @@ CASES: list[tuple[str, str, Change]] = [
     ("more than all", "platform serve --ephemeral", platform('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ share = 0.6 }, { share = 0.6 }]')),
     ("field of a preset", "platform serve --ephemeral", platform("temperature = 0.2", 'model = "x"')),
     ("status of no failure", "platform serve --ephemeral", platform("[silent]", "[silent]\ncooldown_after = [999]")),
+    ("runs and a job", "compare r1 --job j", scored),
+    ("job without runs", "compare --job k", scored),
+    ("job with one run", "compare --job j", scored),
+    ("score by another", "compare --scorer exakt", scored),
+    ("answer of another", "compare --model c", scored),
+    ("baseline that did not answer", "compare --baseline c", scored),
+    ("one model", "compare --model a", scored),
+    ("no model in common", "compare r1 r2", then(scored, lambda bench: record(bench, "r2", {"c": [1.0]}))),
+    ("nothing scored", "compare", lambda bench: record(bench, "r1", {"a": [None], "b": [None]})),
+    ("layout of no project", "datasets show sums.jsonl --layout gms8k", nothing),
+    ("converted onto a file", "datasets convert sums.jsonl sums.jsonl", nothing),
+    ("suite in YAML", "datasets show suite.yaml", files(suite_yaml="prompts:\n  - x\n")),
+    ("log of Inspect", "datasets show log.eval", lambda bench: (bench.folder / "log.eval").write_bytes(b"PK\x03\x04")),
+    ("results of promptfoo", "datasets show out.json", files(out_json='{"evalId": "x", "results": []}')),
+    ("another endpoint", "datasets show batch.jsonl", files(batch_jsonl='{"custom_id": "r", "url": "/v1/embeddings", "body": {}}')),
+    ("check in code", "datasets show tests.csv", files(tests_csv="body,__expected\nHello,javascript: 1\n")),
+    ("line without an end", "datasets show long.jsonl", lambda bench: bench.write("long.jsonl", '{"input": "' + "x" * 2**26)),
+    ("bytes that are not text", "datasets show d.parquet", parquet({"input": "x", "image": b"\xff"})),
+    ("value of many megabytes", "datasets show d.parquet", parquet({"input": "x" * (2**26 + 2**20)})),
+    ("null in a prompt", "plan job.toml", then(
+        files(d_jsonl='{"note": null, "text": "x"}\n'),
+        job_with('path = "sums.jsonl"', 'path = "d.jsonl"\n[prompt]\ntemplate = "{{ text }} {{ note }}"'))),
 ]  # fmt: skip
 
 
