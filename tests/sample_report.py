@@ -35,10 +35,10 @@ def main() -> None:
         subprocess.run(command, cwd=work, check=True)
     with duckdb.connect(str(work / "local.duckdb")) as db:
         db.execute(_SAID_GENERALLY)
-    done = subprocess.run(
-        [COMMAND, "report", "--reports", SAMPLE], cwd=work, check=True, capture_output=True, text=True
-    )
-    page = Path(done.stdout.strip())
+    subprocess.run([COMMAND, "report", "--all", "--reports", SAMPLE], cwd=work, check=True)
+    page = max(SAMPLE.glob("*-*.html"))  # the newest run's: their names begin with their times
+    subprocess.run([COMMAND, "compare", "last", "--reports", SAMPLE], cwd=work, check=True)
+    next(SAMPLE.glob("*.compare.html")).rename(SAMPLE / "compare.html")
     draw(page, SAMPLE / "run.png")
     shutil.rmtree(work)
     print(page)

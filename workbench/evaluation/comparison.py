@@ -149,7 +149,8 @@ def _check_models(models: Sequence[str], sides: Sequence[Side]) -> None:
     there = {side.model for side in sides}
     for model in models:
         if model not in there:
-            raise InputError(Fault("--model", f"no answer is of {model!r}", nearest(model, there)))
+            hint = nearest(model, there) or f"there are: {', '.join(sorted(there))}"
+            raise InputError(Fault("--model", f"no answer is of {model!r}", hint))
 
 
 def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
@@ -175,10 +176,10 @@ def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
 def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str | None) -> list[tuple[Side, Side]]:
     """Each side with what it is compared with."""
     if len(run_ids) == 1:
-        if baseline is not None and baseline not in {side.model for side in sides}:
-            raise InputError(
-                Fault("--baseline", f"no answer is of {baseline!r}", nearest(baseline, [s.model for s in sides]))
-            )
+        known = [side.model for side in sides]
+        if baseline is not None and baseline not in known:
+            hint = nearest(baseline, known) or f"there are: {', '.join(known)}"
+            raise InputError(Fault("--baseline", f"no answer is of {baseline!r}", hint))
         base = next((side for side in sides if side.model == baseline), sides[0])
         pairs = [(side, base) for side in sides if side is not base]
         if not pairs:
