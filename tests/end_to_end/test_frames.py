@@ -70,15 +70,18 @@ def test_without_a_ledger_the_message_is_the_command_lines(tmp_path: Path) -> No
         Frames(folder=tmp_path)
 
 
-def test_the_notebook_runs_a_job_where_nothing_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "answers"), [("explore", 20), ("compare", 60)])
+def test_a_notebook_runs_a_job_where_nothing_is_recorded(
+    name: str, answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "above" / "empty"
     folder.mkdir(parents=True)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(NOTEBOOK.with_stem(name), as_version=4)  # type: ignore[no-untyped-call]
     client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}})
     client.execute()
     assert list(Frames(folder=folder).runs()["status"]) == ["complete"]
-    assert len(Frames(folder=folder).answers()) == 20
+    assert len(Frames(folder=folder).answers()) == answers
 
 
 def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def outcome(difference: Difference, comparison: Comparison) -> str:
     match difference.verdict:
         case "better" | "worse":
             return difference.verdict
+        case "too few" if found is not None and not found.better + found.worse:
+            return "the same on every sample"
         case "too few":
             return f"too few samples differ to tell ({counts})"
         case "none shown":
