@@ -1,6 +1,7 @@
 """Scorers that follow the conventions of others: SQuAD, the Berkeley Function-Calling Leaderboard, JSON Schema."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,13 @@ def judged(scorer: Scorer, answer: str | Given, target: Any = None, choices: tup
         (Match(at="any"), "Comparison", "paris", 0),
         (Match(ignore_case=False), "paris", "Paris", 0),
         (Match(), "x", "...", None),
+        (Match(), "The answer is -5", "5", 0),
+        (Match(), "The answer is 1.5", "15", 0),
+        (Match(), "The answer is -5.", "-5", 1),
+        (Match(at="begin"), "Yes—it is", "yes", 1),
+        (Match(at="begin"), "Yes,it is", "yes", 1),
+        (Match(at="any"), "Paris/London", "paris", 1),
+        (Match(), "“Paris”", "paris", 1),
         (AnswerLine(), "Some words.\n\nANSWER: Paris.", "paris", 1),
         (AnswerLine(), "**Answer:** Paris\nand more", "Paris", 1),
         (AnswerLine(), "ANSWER: London\nANSWER: Paris", "Paris", 1),
@@ -68,6 +76,9 @@ def test_texts(scorer: Scorer, answer: str, target: Any, value: float | None) ->
         ("\\boxed{A, C}", ["A", "C"], 1), ("A, C", [0, 2], 1), ("(A), (B), and (C)", ["A", "B", "C"], 1), ("#### A,C", ["A", "C"], 1),
         ("Answer: A", ["A", "C"], 0), ("Answer: A, B, C", ["A", "C"], 0), ("<answer>A, C</answer>", ["A", "C"], 1),
         ("First A, then C.\n\nFinal answer: B", ["A", "C"], 0), ("I cannot say.", ["A"], 0), ("B", ["B"], 1), ("B", ["Z"], None),
+        ("Answer: A, C\n\nThe rest is wrong.", ["A", "C"], 1), ("**Answer:** A, C", ["A", "C"], 1), ("Both A and C are correct.", ["A", "C"], 1),
+        ("Answer:\nA) Paris\nC) Rome", ["A", "C"], 1), ("Answer: A. Paris, C. Rome", ["A"], 0), ('{"answer": ["A", "C"]}', ["A", "C"], 1),
+        ("Answer: A", ["A", "F"], None),
     ],
 )  # fmt: skip
 def test_several_choices(answer: str, target: Any, value: float | None) -> None:
@@ -85,7 +96,7 @@ SCHEMA = {"type": "object", "properties": {"age": {"type": "integer", "minimum":
     ("answer", "value"),
     [
         ('{"age": 3}', 1), ('Here: ```json\n{"age": 3}\n```', 1), ('{"age": -1}', 0), ('{"age": "3"}', 0), ("{}", 0), ("[1]", 0), ("no", 0),
-        ("{'age': 3}", 0), ('{"age": None}', 0),
+        ("{'age': 3}", 0), ('Draft {"age": "x"}, final {"age": 3}', 1), ('{"age": None}', 0),
     ],
 )  # fmt: skip
 def test_a_schema_accepts_or_refuses(answer: str, value: float) -> None:
@@ -104,6 +115,21 @@ def test_a_schema_is_checked_before_anything_is_sent_and_fetches_nothing() -> No
     ]
     assert judged(JsonSchema(), "{}", "text").value is None
     assert judged(JsonSchema(), "{}", {"type": "objekt"}).value is None
+
+
+def test_json_is_found_in_a_fence_and_through_a_reference() -> None:
+    assert (
+        judged(JsonSchema(schema={"type": "array", "items": {"type": "integer"}}), "So:\n```json\n[1, 2]\n```").value
+        == 1
+    )
+    referring = {"$ref": "#/$defs/M", "$defs": {"M": SCHEMA}}
+    assert judged(JsonSchema(schema=referring), 'Draft {"age": "x"}, final {"age": 3}').value == 1
+
+
+@pytest.mark.parametrize("schema", [{"properties": {"a": {"$ref": "#/$defs/Typo"}}}, {"$ref": "#"}])
+def test_a_reference_that_leads_nowhere_is_found_before_anything_is_sent(schema: dict[str, Any]) -> None:
+    assert list(JsonSchema(schema=schema).faults())
+    assert judged(JsonSchema(), "{}", schema).value is None
 
 
 def test_a_schemas_pattern_is_given_up_in_time() -> None:
@@ -168,6 +194,12 @@ def test_a_call_that_differs_is_refused_with_its_reason(name: str, change: dict[
 
 def test_a_missing_parameter_is_refused() -> None:
     assert called(("geo_distance", {k: v for k, v in RIGHT.items() if k != "n"})).reason == "missing parameter n"
+
+
+def test_an_empty_text_is_a_value_where_arguments_are_given_plainly() -> None:
+    target = [{"name": "f", "arguments": {"x": ""}}]
+    assert called(("f", {}), target=target).reason == "missing parameter x"
+    assert called(("f", {"x": ""}), target=target).value == 1
 
 
 def test_parallel_calls_count_in_any_order_and_each_once() -> None:
@@ -245,6 +277,15 @@ def test_a_function_of_ones_own(name: str, expected: Score, tmp_path: Path) -> N
     assert judged(Custom(f"mine.py:{name}").in_folder(tmp_path), "ab", 4) == expected
 
 
+def test_a_function_that_changed_is_loaded_again_and_may_use_dataclasses(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\n"
+    for moment, value in ((1, 0.25), (2, 0.75)):
+        path.write_text(f"{head}def f(answer, sample): return {value}\n")
+        os.utime(path, (moment, moment))
+        assert judged(Custom("mine.py:f").in_folder(tmp_path), "x").value == value
+
+
 def job_with(scorer: str) -> str:
     return f'models = ["m"]\n[dataset]\npath = "d.jsonl"\n[[scorers]]\n{scorer}\n'
 
@@ -298,6 +339,8 @@ def test_files_of_scorers_are_beside_the_job(tmp_path: Path) -> None:
         ({"scorer": {"name": "custom", "function": "os:getcwd"}}, "5", None),
         ({"scorer": "includes", "traget": "x"}, "5", None),
         ([], "5", None),
+        ('[{"scorer": "includes", "target": "Paris"}]', "It is Paris", 1),
+        ({"scorer": {"name": "json_schema", "schema_path": "x.json"}}, "{}", None),
         ("Paris", "Paris", None),
         (None, "Paris", None),
     ],

@@ -1,5 +1,6 @@
 """`by_sample`: each sample says itself how it is scored."""
 
+import contextlib
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -9,7 +10,6 @@ from workbench.scoring.custom import Custom
 from workbench.scoring.given import Given
 from workbench.scoring.kinds import Kind
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.structure import as_object
 
 _SHOWN_CHARS = 200
 _EXPECTED = 'expected {"scorer": "includes", "target": …} or a list of such checks'
@@ -44,7 +44,10 @@ class BySample(Scorer, frozen=True, tag="by_sample"):
 
     def target_of(self, sample: Sample) -> list[Judging]:
         """The sample's checks, each with what is right by it."""
-        target = as_object(sample.target) or sample.target
+        target = sample.target
+        if isinstance(target, str) and target.lstrip()[:1] in ("[", "{"):  # as tables hold it
+            with contextlib.suppress(msgspec.DecodeError, RecursionError):
+                target = msgspec.json.decode(target)
         entries = target if isinstance(target, list) else [target]
         if target is None or not entries:
             raise CannotJudgeError("the sample has no target")
@@ -77,6 +80,8 @@ def _judging(entry: Any, sample: Sample) -> Judging:
         raise CannotJudgeError(f"the target is not a check: {error}; {_EXPECTED}") from error
     if isinstance(scorer, Custom):
         raise CannotJudgeError("a dataset cannot bring a function of its own; a job's [[scorers]] can")
+    if getattr(scorer, "schema_path", None) is not None:
+        raise CannotJudgeError("a dataset cannot name a file; give the schema itself")
     for option, problem in scorer.faults():
         raise CannotJudgeError(f"the scorer {scorer.kind} of the target: {option}: {problem}")
     return Judging(scorer, scorer.target_of(msgspec.structs.replace(sample, target=check.target)), check.negated)

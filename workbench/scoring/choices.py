@@ -5,14 +5,17 @@ import re
 from workbench.records import Sample, Score
 from workbench.scoring.choice import LETTERS, right_letters
 from workbench.scoring.given import Given
-from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.targets import as_text, short
 
 _LINE_CHARS = 1_000
 _OPEN, _CLOSE = r"[*_\"'`$(\[{]{0,9}", r"[*_\"'`$)\]}]{0,9}"
 _ONE = rf"{_OPEN}([A-Za-z])(?![\w'’]){_CLOSE}"
 _SEPARATOR = r"\s{0,9}(?:,|;|/|\+|&|\band\b)\s{0,9}(?:(?:and|&)\s{1,9})?"
 _LIST = rf"(?<![\w'’]){_ONE}(?:{_SEPARATOR}{_ONE}){{0,25}}"
-_MARK = r"(?i)\b(?:answers?|choices?|options?|letters?)\b[*_]{0,3}\s{0,9}(?:is|are|:|=)?|\\boxed\{(?:\\text\{)?|####|<answer>"
+_WITH_TEXT = r"(?:^|\n|[,;]\s{1,9})[\s\-*_(]{0,9}([A-Z])[).:](?=\s)"
+_NOUN = r"(?:answers?|choices?|options?|letters?)"
+_MARK = rf"(?i)\bboth\b|\b{_NOUN}\b[*_]{{0,3}}\s{{0,9}}(?:is|are|:|=)?|\\boxed\{{(?:\\text\{{)?|####|<answer>"
 _MOST_MARKS = 20
 
 
@@ -24,7 +27,10 @@ class Choices(Scorer, frozen=True, tag="choices"):
         target = sample.target
         if isinstance(target, str) and re.fullmatch(r"[A-Za-z](?:\s*[,;]\s*[A-Za-z])+", target.strip()):
             target = re.findall(r"[A-Za-z]", target)
-        return frozenset(right_letters(Sample(sample.id, sample.input, target, sample.choices)))
+        letters = right_letters(Sample(sample.id, sample.input, target, sample.choices))
+        if isinstance(target, list | tuple) and len(letters) < len(target):
+            raise CannotJudgeError(f"the target names something that is not an option: {short(as_text(target))}")
+        return frozenset(letters)
 
     def score(self, answer: Given, right: frozenset[str]) -> Score:
         """1 where all right letters are chosen, and no other."""
@@ -40,8 +46,8 @@ class Choices(Scorer, frozen=True, tag="choices"):
 def chosen_letters(text: str) -> frozenset[str]:
     """The options that an answer settles on: those after its last mark of an answer, or else those of its last line."""
     for mark in list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]:
-        if listed := re.match(rf"[\s:]{{0,99}}{_LIST}", text[mark.end() :][:_LINE_CHARS]):
-            return _letters(listed.group())
+        if listed := re.match(rf"[\s:*_\"']{{0,99}}{_LIST}", after := text[mark.end() :][:_LINE_CHARS]):
+            return _letters(listed.group()) | frozenset(re.findall(_WITH_TEXT, after))
     line = next((line for line in reversed(text.splitlines()) if line.strip()), "")[-_LINE_CHARS:].strip().rstrip(".")
     return _letters(line) if re.fullmatch(_LIST, line) else frozenset()
 

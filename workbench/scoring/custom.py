@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -60,19 +61,26 @@ class Custom(Scorer, frozen=True, tag="custom"):
         place, _, name = self.function.rpartition(":")
         if not place:
             raise ValueError('expected "file.py:name" or "package.module:name"')
-        found = getattr(_loaded(place) if place.endswith(".py") else importlib.import_module(place), name, None)
+        found = getattr(
+            _loaded(place, _changed_at(place)) if place.endswith(".py") else importlib.import_module(place), name, None
+        )
         if not callable(found):
             raise ValueError(f"it has no function {name!r}")
         return found  # type: ignore[no-any-return]  # what it returns is looked at
 
 
+def _changed_at(path: str) -> int:
+    return Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
+
+
 @cache
-def _loaded(path: str) -> ModuleType:
-    """A file as a module of its own, run once."""
-    spec = importlib.util.spec_from_file_location(f"_custom_scorer_{Path(path).stem}", path)
+def _loaded(path: str, changed_at: int) -> ModuleType:
+    """A file as a module of its own, run once, and again where it changed."""
+    name = f"_custom_scorer_{Path(path).stem}_{changed_at}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 

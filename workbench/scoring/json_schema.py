@@ -13,7 +13,7 @@ from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.structure import as_object, object_in
 
 _SHOWN_CHARS, _LONGEST_SEARCH_S = 200, 0.5
-_MOST_CHARS = 200_000
+_MOST_CHARS, _MOST_FENCES = 200_000, 20
 
 
 class JsonSchema(Scorer, frozen=True, tag="json_schema"):
@@ -74,12 +74,15 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
 
 
 def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] | None:
-    """The whole text as JSON, or the object in it."""
-    try:
-        return (json.loads(text),)
-    except (ValueError, RecursionError):
-        found = None if alone else object_in(text[:_MOST_CHARS], schema.get("properties", ()))
-        return None if found is None else (found,)
+    """The whole text as JSON, that of its last fence, or the object in it."""
+    fenced = () if alone else text.split("```")[1::2][: -_MOST_FENCES - 1 : -1]
+    for part in (text, *fenced):
+        try:
+            return (json.loads(part.removeprefix("json")),)
+        except (ValueError, RecursionError):
+            continue
+    found = None if alone else object_in(text[:_MOST_CHARS], schema.get("properties"))
+    return None if found is None else (found,)
 
 
 def _validator(schema: dict[str, Any]) -> Any:
@@ -103,13 +106,31 @@ def _validator(schema: dict[str, Any]) -> Any:
 def _problem(schema: dict[str, Any]) -> str | None:
     """Why a schema cannot be used."""
     from jsonschema import Draft202012Validator, SchemaError
+    from referencing import Registry
     from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
 
     try:
         Draft202012Validator.check_schema(schema)
+        resolver = Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver()
+        for reference in _references(schema):
+            resolver.lookup(reference)
         next(iter(_validator(schema).iter_errors(None)), None)
     except SchemaError as error:
         return str(error.message)
     except Unresolvable as error:
         return f"{error.ref} is not in it"
+    except RecursionError:
+        return "it refers to itself without an end"
     return None
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        for value in schema.values():
+            yield from _references(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _references(value)

@@ -15,8 +15,10 @@ _VERB = (
     r"(?:choos(?:e|ing)|chose|pick(?:ed|ing)?|select(?:ed|ing)?|settled?\s{1,9}on|go(?:ing)?\s{1,9}with|opt(?:ed)?\s{1,9}for"
     r"|go(?:ing)?\s{1,9}for|vote\s{1,9}for)"
 )
-_SAID = rf"(?i:{_NOUN}\s{{0,9}}(?:(?:is|was|would\s{{1,9}}be|must\s{{1,9}}be|:|=)\s{{0,9}}){{0,4}}|{_VERB}\s{{1,9}})"
+_IS = r"(?:(?:is|was|would\s{1,9}be|must\s{1,9}be|:|=)\s{0,9})"
+_SAID = rf"(?i:answer\s{{0,9}}{_IS}{{0,4}}|(?:choice|option|letter)\s{{0,9}}{_IS}{{1,4}}|{_VERB}\s{{1,9}})"
 _SAID += rf"(?i:(?:{_NOUN}|therefore|thus)\s{{0,9}}:?\s{{0,9}})?"
+_OPTION = r"(?i:(?:choice|option|letter)\s{1,9})"  # which may also be one that is ruled out
 _CONCLUDED = r"(?i:\b(?:therefore|thus|hence|so|finally|conclusion|overall)\b\s{0,9}[,:]?\s{0,9}"
 _CONCLUDED += r"(?:it\s{1,9}(?:is|must\s{1,9}be)\s{1,9})?)"
 _PATTERNS = (
@@ -29,6 +31,8 @@ _PATTERNS = (
     (rf"{_SAID}{_CAPITAL}",),
     (rf"(?m){_SAID}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m){_CONCLUDED}{_CAPITAL}{_ENDS}",),
+    (rf"{_OPTION}{_CAPITAL}",),
+    (rf"(?m){_OPTION}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([A-Z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
     (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([a-z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
     (r"[*_(\[`$]([A-Z])[*_)\]`$]",),

@@ -1,5 +1,6 @@
 """`match`: the answer begins or ends with a target."""
 
+import re
 from typing import Literal
 
 from workbench.records import Sample, Score
@@ -9,6 +10,7 @@ from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import text_targets, verdict
 
 _SHOWN_CHARS = 80
+_WORD = r"(?<!\w)[-+]?\d+(?:[.,]\d+)*|\w+(?:['’]\w+)*"  # a sign and a decimal point belong to their number
 
 
 class Match(Scorer, frozen=True, tag="match"):
@@ -36,4 +38,4 @@ class Match(Scorer, frozen=True, tag="match"):
         return verdict(any(map(found, wanted)), shown and shown.strip(), how, targets)
 
     def _fold(self, text: str) -> str:
-        return folded(text, ignore_case=self.ignore_case, ignore_punctuation=True)
+        return " ".join(re.findall(_WORD, folded(text, ignore_case=self.ignore_case)))

@@ -14,7 +14,8 @@ _MOST_DIGITS = 5_000
 _GAP = r"[ \u2009\u202f\u00a0]"
 _CURRENCY_CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|KRW|SGD|HKD|ZAR|TRY|ILS|THB"
 _DIGITS = (
-    r"(?:\d{1,3}(?:\.\d{3})+,\d+"  # 1.234,56
+    r"(?:\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"  # 1.234,56
+    r"|\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?"  # 12,34,567
     rf"|\d{{1,3}}(?:{_GAP}\d{{3}})+,\d{{1,2}}(?![\d,])"  # 1 234,56
     rf"|\d{{1,3}}(?:(?:,\d{{3}})+|(?:{_GAP}\d{{3}})+|(?:['’]\d{{3}})+)(?!\d)(?:\.\d+)?"  # 1,234.5
     r"|(?<!\d,)(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+)(?![\d,])"  # 3,14
@@ -22,7 +23,7 @@ _DIGITS = (
 )
 _POWER = r"10(?:\^|\*\*)([-+]?\d{1,4})(?!\d)"
 _NUMBER = (
-    rf"(?:(?<![\w.])|(?<=\b(?:{_CURRENCY_CODES})))([-+]?)(?:[$€£¥₹]\s?)?"
+    rf"(?:(?<![\w.^])(?<!\w\*\*)|(?<=\b(?:{_CURRENCY_CODES})))([-+]?)(?:[$€£¥₹]\s?)?"
     rf"(?:{_POWER}|({_DIGITS})"
     r"(?:[eE]([-+]?\d{1,4})(?!\w)"  # 1e8
     rf"|\s?[×x*·⋅]\s?{_POWER}"  # 3 × 10^8
@@ -30,19 +31,19 @@ _NUMBER = (
     r"|\s(\d{1,6})\s?/\s?(\d{1,6})(?![\d/]))?)"  # 2 1/2
 )
 _BEFORE_SIGN = (
-    r"(?i)(?:(?:[=:(\[{,|]|\b(?:is|are|was|be|equals?|to|answer|about|exactly|approximately)\b)\s{0,9}[$*]{0,3}"
-    r"(?:-\s{1,3}|minus\s{1,9})|(?:^|[\n.;])\s{0,9}minus\s{1,9}|\bnegative\s{1,9})[$€£¥₹*]{0,3}\Z"
+    r"(?i)(?:(?:[=:(\[{,|]|\b(?:is|are|was|be|equals?|to|answer|about|exactly|approximately)\b)[^\S\n]{0,9}[$*]{0,3}"
+    r"(?:-[^\S\n]{1,3}|minus\s{1,9})|(?:^|[\n.;])\s{0,9}minus\s{1,9}|\bnegative\s{1,9})[$€£¥₹*]{0,3}\Z"
 )
 _ROUNDING = Decimal("1e-9")
 _NEAR_CHARS, _SENTENCE_CHARS, _MOST_MARKS = 40, 1_000, 20
-_MARK = r"(?i)####|\\boxed\{|\b(?:final\s{1,9}answer|answer)\b"
+_MARK = r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b"
 _BEFORE_MARK = r"(?i)\b(?:is|was|are|=)\s{1,9}(?:the|my|our|your)?\s{0,9}(?:final|correct|right)?\s{0,9}\Z"
 _VERB = r"(?:is|are|was|were|be|equals?|becomes?|of|(?:comes?|amounts?|up|equal)\s{1,9}to)"
-_IS = rf"(?:(?<!which )(?<!that )(?<!there )\b{_VERB}\b|[:=≈])"
+_IS = rf"(?:(?<!which )(?<!that )\b{_VERB}\b|[:≈]|(?<!\b[A-Za-z])(?<!\b[A-Za-z] )=)"
 _ABOUT = (
     r"(?:[^\w\n]{0,9}\b(?:about|approximately|around|exactly|roughly|only|equal to|just|a total of))?[^\w\n.+-]{0,9}"
 )
-_CALCULATES = r"\s{0,3}(?:[-+*/×÷·^=]|x\s)"
+_CALCULATES = r"\s{0,3}(?:[A-Za-z°²³]{1,20}\s{0,3}){0,2}(?:[-+*](?=\s{0,3}[$\d(])|[/×÷·^=≈]|x\s|%\s{0,3}of\s)"
 
 
 def stated_number(text: str) -> Decimal | None:
@@ -54,28 +55,30 @@ def stated_number(text: str) -> Decimal | None:
     if (whole := as_number(text)) is not None:
         return whole
     text = _plain(text)
-    for mark in list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]:
+    marks = list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]
+    sentences = [re.split(r"\n|\.\s", text[mark.end() :][:_SENTENCE_CHARS].lstrip(), maxsplit=1)[0] for mark in marks]
+    for mark, sentence in zip(marks, sentences, strict=True):
+        if (number := _introduced(sentence)) is not None:
+            return number
         before = text[max(mark.start() - _NEAR_CHARS, 0) : mark.start()]
         if match := re.search(_BEFORE_MARK, before):  # "so 12 is the answer"
             if (number := _last(re.split(r"\n|\.\s", before[: match.start()])[-1])) is not None:
                 return number
-        elif (number := _introduced(text[mark.end() :][:_SENTENCE_CHARS])) is not None:
-            return number
-    return _last(text)
+    found = (number for sentence in sentences if (number := _last(sentence)) is not None)
+    return next(found, _last(text))
 
 
-def _introduced(after: str) -> Decimal | None:
-    """The number that the sentence after a mark states."""
-    sentence = re.split(r"\n|\.\s", after.lstrip(), maxsplit=1)[0]
+def _introduced(sentence: str) -> Decimal | None:
+    """The number to which the sentence after a mark leads."""
     pattern = re.compile(_NUMBER)
     for lead in re.finditer(rf"(?i)(?:\A|{_IS}){_ABOUT}", sentence):
         direct = pattern.match(sentence, lead.end())
         if direct and (number := _signed(direct)) is not None:
             if not re.match(_CALCULATES, sentence[direct.end() :]):
                 return number
-            if "=" in sentence and (results := _values(sentence.rpartition("=")[2])):
+            if len(sides := re.split("[=≈]", sentence)) > 1 and (results := _values(sides[-1])):
                 return results[0]
-    return _last(sentence)
+    return None
 
 
 def as_number(text: str) -> Decimal | None:
@@ -157,6 +160,8 @@ def _value(match: re.Match[str]) -> Decimal | None:
 def _point_only(digits: str) -> str:
     """Digits without marks between thousands and with a decimal point."""
     digits = re.sub(rf"{_GAP}|['’]", "", digits)
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", digits):
+        return digits.replace(".", "")
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d{1,2}|\d{4,})|0,\d+", digits):
         return digits.replace(".", "").replace(",", ".")
     return digits.replace(",", "")
@@ -167,9 +172,13 @@ def _plain(text: str) -> str:
     text = re.sub("[−–]", "-", text)
     if "\\" in text or "{" in text:
         text = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\!", "")
-        text = re.sub(r"\\(?:times|cdot)\b\s?", "×", text)
+        text = re.sub(r"\\(?:times|cdot)(?![A-Za-z])\s?", "×", text)
         text = re.sub(r"\\([$%])", r"\1", text)
-        text = re.sub(r"(\d?)\s?\\[dt]?frac\s?(?:\{([\d.,]{1,40})\}\s?\{([\d.,]{1,40})\}|(\d)(\d))", _as_fraction, text)
+        text = re.sub(
+            r"(\d?)\s?\\[cdt]?frac\s?(?:\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?([\d.,]{1,40})\s?\}|(\d)(\d))",
+            _as_fraction,
+            text,
+        )
         text = re.sub(r"\^\{([-+]?\d{1,4})\}", r"^\1", text)
     if text.isascii():
         return text

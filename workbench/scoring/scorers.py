@@ -31,6 +31,6 @@ def judges(scorer: Scorer, sample: Sample) -> bool:
     """Whether a sample has the kind of target that a scorer needs, so that an answer to it can be judged at all."""
     try:
         scorer.target_of(sample)
-    except CannotJudgeError:
+    except Exception:  # whatever is wrong with a target, its answers will be unscored, and are counted as such
         return False
     return True

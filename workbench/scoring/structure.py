@@ -38,12 +38,12 @@ class ValueRules(Scorer, frozen=True):
         yield from finite(tolerance=self.tolerance, relative_tolerance=self.relative_tolerance)
 
 
-def object_in(text: str, wanted: Container[str]) -> dict[str, Any] | None:
+def object_in(text: str, wanted: Container[str] | None) -> dict[str, Any] | None:
     """The last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the first of all.
 
     Args:
         text: An answer.
-        wanted: The names of the fields.
+        wanted: The names of the fields; None takes any object for the wanted one.
     """
     decoder, found, start = json.JSONDecoder(), None, text.find("{")
     for _ in range(_MOST_TRIES):
@@ -54,7 +54,7 @@ def object_in(text: str, wanted: Container[str]) -> dict[str, Any] | None:
         except (ValueError, RecursionError):
             end = _closing(text, start)  # what is within a broken object is not the answer's object
         else:
-            if found is None or any(name in wanted for name in here):
+            if found is None or wanted is None or any(name in wanted for name in here):
                 found = here
         start = text.find("{", end)
     return found

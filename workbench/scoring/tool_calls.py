@@ -104,10 +104,14 @@ def _wanted(entry: Any, tools: Sequence[Mapping[str, Any]]) -> Wanted | None:
 
 def _declared(name: str, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for tool in tools:
-        function = tool.get("function", {})
+        function = tool.get("function") or {}
         if _plain_name(str(function.get("name"))) == _plain_name(name):
             properties = (function.get("parameters") or {}).get("properties") or {}
-            return {key: about["type"] for key, about in properties.items() if isinstance(about.get("type"), str)}
+            return {
+                key: about["type"]
+                for key, about in properties.items()
+                if isinstance(about, dict) and isinstance(about.get("type"), str)
+            }
     return {}
 
 
@@ -135,7 +139,8 @@ def _faults(call: ToolCall, wanted: Wanted) -> list[str]:
     faults = [f"unexpected parameter {name}" for name in given if name not in wanted.accepted]
     for name, accepted in wanted.accepted.items():
         if name not in given:
-            faults += [] if _OMITTABLE in accepted else [f"missing parameter {name}"]
+            may_be_missing = wanted.nested_lists_are_alternatives and _OMITTABLE in accepted
+            faults += [] if may_be_missing else [f"missing parameter {name}"]
         elif wanted.declared.get(name) == "integer" and isinstance(given[name], float):
             faults.append(f"wrong type of {name}: a number that is not whole")
         elif not any(_same(given[name], value, wanted) for value in accepted):
