@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class How(TypedDict, total=False):
+class CompareOptions(TypedDict, total=False):
     """What `Frames.compare` may be told."""
 
     models: Sequence[str]
@@ -88,7 +88,7 @@ class Frames:
         """One row per run and tag, to join with the others on `run_id`."""
         return self._pandas("tags", run)
 
-    def compare(self, *runs: str, **how: Unpack[How]) -> "pandas.DataFrame":
+    def compare(self, *runs: str, **how: Unpack[CompareOptions]) -> "pandas.DataFrame":
         """One row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
 
         Args:

@@ -48,9 +48,9 @@ def test_a_comparison_of_many_answers_is_there_in_a_moment(tmp_path: Path, reade
     bench("compare", "--no-report")
     began = time.monotonic()
     found = bench.json("compare")
-    assert time.monotonic() - began < 10  # s; half of it where nothing else runs
+    assert time.monotonic() - began < 20  # s; a quarter of it where nothing else runs
     assert Path(found["report"]).stat().st_size < 3 * 2**20
     assert [side["scored"] for side in found["sides"]] == [2_000] * 5
     began = time.monotonic()
     expect(reader.open(found["report"]).locator("#sides")).to_be_visible()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5  # s; with the browser's own start

@@ -134,7 +134,6 @@ def test_what_cannot_be_asked_is_refused_by_name(row: dict[str, Any], problem: s
         ("log.json", b'{\n "version": 2,\n "status": "success",\n "eval": {}\n}', "a log of Inspect"),
         ("out.json", b'{"evalId": "x", "results": []}', "results of promptfoo"),
         ("d.jsonl", b'{\n  "input": "x"\n}\n', "an object that goes on over several lines"),
-        ("d.jsonl", b'{"input": "' + b"x" * (2**26 + 10) + b'"}', "a line of more than 64 MiB"),
     ],
 )
 def test_a_file_that_is_something_else_is_refused_by_name(
@@ -144,6 +143,12 @@ def test_a_file_that_is_something_else_is_refused_by_name(
     with pytest.raises(InputError) as raised:
         list(samples_in(tmp_path / name))
     assert problem in str(raised.value)
+
+
+def test_a_line_that_is_far_too_long_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_bytes(b'{"input": "' + b"x" * (2**26 + 10) + b'"}')
+    with pytest.raises(InputError, match=r"d\.jsonl:1: a line of more than 64 MiB"):
+        list(samples_in(tmp_path / "d.jsonl"))
 
 
 def test_a_row_after_the_first_that_is_another_endpoints_is_named_by_its_line(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ _KINDS = {
 }
 
 
-class Wanted(NamedTuple):
+class AcceptedCall(NamedTuple):
     """One call that is wanted."""
 
     name: str
@@ -52,7 +52,7 @@ class CalledTools(Scorer, frozen=True, tag="tool_calls"):
 
     needs_text: ClassVar[bool] = False
 
-    def target_of(self, sample: Sample) -> list[Wanted]:
+    def target_of(self, sample: Sample) -> list[AcceptedCall]:
         """The wanted calls."""
         target = sample.target
         if isinstance(target, str) and target.lstrip()[:1] in ("[", "{"):
@@ -68,7 +68,7 @@ class CalledTools(Scorer, frozen=True, tag="tool_calls"):
             )
         return [call for call in wanted if call is not None]
 
-    def score(self, answer: Given, wanted: list[Wanted]) -> Score:
+    def score(self, answer: Given, wanted: list[AcceptedCall]) -> Score:
         """1 where each wanted call is matched by a call of its own."""
         shown = msgspec.json.encode(
             [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
@@ -87,7 +87,7 @@ class CalledTools(Scorer, frozen=True, tag="tool_calls"):
         return Score(0.0, "; ".join(nearest[:_SHOWN]), shown)
 
 
-def _wanted(entry: Any, tools: Sequence[Mapping[str, Any]]) -> Wanted | None:
+def _wanted(entry: Any, tools: Sequence[Mapping[str, Any]]) -> AcceptedCall | None:
     if not isinstance(entry, dict) or not entry:
         return None
     if isinstance(entry.get("name"), str):
@@ -95,11 +95,13 @@ def _wanted(entry: Any, tools: Sequence[Mapping[str, Any]]) -> Wanted | None:
         if not isinstance(arguments, dict) or entry.keys() - {"name", "arguments"}:
             return None
         accepted = {name: [value] for name, value in arguments.items()}
-        return Wanted(entry["name"], accepted, _declared(entry["name"], tools), nested_lists_are_alternatives=False)
+        return AcceptedCall(
+            entry["name"], accepted, _declared(entry["name"], tools), nested_lists_are_alternatives=False
+        )
     name, accepted = next(iter(entry.items()))
     if len(entry) > 1 or not isinstance(accepted, dict) or not all(isinstance(v, list) for v in accepted.values()):
         return None
-    return Wanted(name, accepted, _declared(name, tools), nested_lists_are_alternatives=True)
+    return AcceptedCall(name, accepted, _declared(name, tools), nested_lists_are_alternatives=True)
 
 
 def _declared(name: str, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -126,7 +128,7 @@ def _why_no_call(text: str) -> str:
     return "malformed call: it stands in the text of the answer" if written else "no call, but prose"
 
 
-def _faults(call: ToolCall, wanted: Wanted) -> list[str]:
+def _faults(call: ToolCall, wanted: AcceptedCall) -> list[str]:
     """Why a call is not the wanted one; nothing where it is."""
     if _plain_name(call.name) != _plain_name(wanted.name):
         return [f"wrong name: {call.name} instead of {wanted.name}", *wanted.accepted]
@@ -154,7 +156,7 @@ def _wrong_value(name: str, given: Any, accepted: list[Any]) -> str:
     return f"wrong value of {name}" if kind in kinds or not kinds else f"wrong type of {name}: {kind}"
 
 
-def _same(given: Any, wanted: Any, call: Wanted) -> bool:
+def _same(given: Any, wanted: Any, call: AcceptedCall) -> bool:
     if isinstance(wanted, bool) or isinstance(given, bool) or wanted is None:
         return given is wanted
     if isinstance(wanted, int | float):
@@ -171,7 +173,7 @@ def _same(given: Any, wanted: Any, call: Wanted) -> bool:
     )  # fmt: skip
 
 
-def _same_field(given: dict[str, Any], name: str, wanted: Any, call: Wanted) -> bool:
+def _same_field(given: dict[str, Any], name: str, wanted: Any, call: AcceptedCall) -> bool:
     accepted = wanted if call.nested_lists_are_alternatives and isinstance(wanted, list) else [wanted]
     if name not in given:
         return call.nested_lists_are_alternatives and _OMITTABLE in accepted
