@@ -28,10 +28,11 @@ def record(
 ) -> None:
     """Record a run whose models score so on samples 0, 1, 2 and so on; None is a sample without a score.
 
-    `served` names who answered for a model, and `listed` the base of a preset.
+    `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset.
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     said: str = more.pop("said", "answer {1} of {0}")
+    apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     writer = JournalWriter(Ledger(bench.folder / "ledger.duckdb").journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
@@ -49,7 +50,7 @@ def record(
             writer.append(SampleSeen(key, content))
             writer.append(asked)
             writer.append(
-                answer(run_id, number, model=model, sample_key=key, served_model=(served or {}).get(model, model),
+                answer(run_id, number, model=model, sample_key=key, served_model=apart.get((model, sample), (served or {}).get(model, model)),
                        completion_tokens=10 * (place + 1), latency_ms=100.0 * (place + 1), answer=said.format(model, sample))
             )  # fmt: skip
             writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, Score(value, "r")))

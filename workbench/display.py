@@ -68,6 +68,15 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def unconfirmed(model: str, served: str, answers: int) -> str:
+    """What to do about a served name that may be the model itself."""
+    key = f'[routes."{model}"] served_as = "{served}"'
+    return (
+        f"Whether {served}, the name on {plural(answers, 'answer')} of {model}, is that model: the model list does not have "
+        f"it. Where it is, confirm it in workbench.toml: {key}"
+    )
+
+
 def words(items: Sequence[str]) -> str:
     """A list as a sentence has it: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))

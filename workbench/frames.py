@@ -25,7 +25,7 @@ class CompareOptions(TypedDict, total=False):
     baseline: str | None
     scorer: str | None
     cluster: str
-    on_fallback: Literal["exclude", "accept"]
+    on_fallback: Literal["exclude", "accept"] | None
 
 
 Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]

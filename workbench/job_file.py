@@ -134,8 +134,8 @@ class RunTable(TomlTable, frozen=True):
     """Requests in flight, over all models; a run adapts within it."""
     reuse: Literal["always", "occasion"] = "always"
     """Which earlier answers count: any, or only those of the same occasion (`workbench run --occasion`)."""
-    on_fallback: Literal["accept"] | None = None
-    """What to do with the answer of another route than asked: "accept" counts and marks it, the only choice so far."""
+    on_fallback: Literal["accept", "exclude", "fail"] = "exclude"
+    """What to do with an answer of another model than the one asked: "accept" counts it, "exclude" leaves it out of scores."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
     """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""
     passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2

@@ -21,7 +21,7 @@ from workbench.ledger.store import Ledger
 from workbench.records import LOCAL, Model
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
-from workbench.settings import FILE_NAME, Settings, load_settings
+from workbench.settings import FILE_NAME, Settings, load_settings, served_as
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
@@ -146,10 +146,8 @@ def settings_files(where: Where) -> tuple[str, ...]:
 
 def ledger_to_write(where: Where) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
-    zone = load_settings(where.folder).account.time_zone
-    if where.ledger is not None:
-        return Ledger(where.ledger, zone)
-    return Ledger(where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER), zone)
+    default = where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER)
+    return _ledger(where, default if where.ledger is None else where.ledger)
 
 
 def ledger_to_read(where: Where) -> Ledger:
@@ -158,17 +156,13 @@ def ledger_to_read(where: Where) -> Ledger:
     Raises:
         InputError: There is none.
     """
-    zone = load_settings(where.folder).account.time_zone
     if where.ledger is not None:
-        ledger = Ledger(where.ledger, zone)
+        ledger = _ledger(where, where.ledger)
         if not ledger.exists:
             raise InputError(Fault("--ledger", f"there is no ledger at {ledger.path}"))
         return ledger
-    if where.local:
-        found = [Ledger(where.folder / LOCAL_LEDGER, zone)]
-    else:
-        found = [Ledger(where.folder / name, zone) for name in (DEFAULT_LEDGER, LOCAL_LEDGER)]
-    found = [ledger for ledger in found if ledger.exists]
+    names = (LOCAL_LEDGER,) if where.local else (DEFAULT_LEDGER, LOCAL_LEDGER)
+    found = [ledger for name in names if (ledger := _ledger(where, where.folder / name)).exists]
     if not found:
         raise InputError(
             Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` creates one")
@@ -176,6 +170,12 @@ def ledger_to_read(where: Where) -> Ledger:
     if len(found) > 1:
         _note(f"reading {DEFAULT_LEDGER}; --local reads {LOCAL_LEDGER}")
     return found[0]
+
+
+def _ledger(where: Where, address: str | Path) -> Ledger:
+    """A ledger, read as the account's settings say."""
+    settings = load_settings(where.folder)
+    return Ledger(address, settings.account.time_zone, served_as(settings))
 
 
 @contextmanager

@@ -15,6 +15,9 @@ time_zone = "Europe/Berlin"                # whose days usage is summed up by; b
 
 [allowance]
 signature = "allowance .* used up"         # regular expression: what an exhausted allowance says
+
+[routes."Qwen3 Coder [fast]"]
+served_as = "qwen3-coder-30b"              # this name is the model itself; answers under any other are a fallback's
 """
 
 from pathlib import Path
@@ -45,6 +48,13 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     signature: str | None = None
 
 
+class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of one model."""
+
+    served_as: str | list[str] = []
+    """Names under which it answers itself, besides its own: any other is a fallback then."""
+
+
 class AccountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What holds for everything of this account."""
 
@@ -59,8 +69,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_profile: str | None = None
     account: AccountSettings = AccountSettings()
     allowance: AllowanceSettings = AllowanceSettings()
+    routes: dict[str, RouteSettings] = {}
+    """By model id."""
     slots_folder: str | None = None
     """Where the slots of all users of this machine are kept; by default each user's own are in the state folder."""
+
+
+def served_as(settings: Settings) -> dict[str, list[str]]:
+    """Model -> the names that the settings confirm for it."""
+    return {
+        model: [route.served_as] if isinstance(route.served_as, str) else route.served_as
+        for model, route in settings.routes.items()
+        if route.served_as
+    }
 
 
 def load_settings(folder: Path) -> Settings:

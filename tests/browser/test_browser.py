@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Reader
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
+from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
@@ -77,7 +77,17 @@ def test_a_page_is_quiet_fits_and_draws(reader: Reader, pages: dict[str, Path], 
 @pytest.mark.parametrize("reader", LOOKS, indirect=True)
 def test_text_has_enough_contrast(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
-    for selector in (".verdict", ".soft", ".figures dt", "header a", "th", ".ribbon", "details summary"):
+    for selector in (
+        ".verdict",
+        ".strip",
+        ".soft",
+        "header a",
+        "th",
+        ".ribbon",
+        "details summary",
+        ".mark.ok",
+        ".mark.failed",
+    ):
         assert contrast(page, selector) >= 4.5, selector
 
 
@@ -106,42 +116,68 @@ def test_no_label_of_a_drawing_is_cut_at_its_left(reader: Reader, pages: dict[st
 
 def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
-    status = page.locator("#browser [role=status]")
-    expect(status).to_contain_text("of 120")
+    status, rows = page.locator("#browser [role=status]"), page.locator(".matrix tbody > tr:not(.opened)")
+    expect(status).to_contain_text("1 to 20 of 20")
+    expect(rows.first).to_contain_text("s19")  # on which the models differ
+    expect(rows.first.locator(".cell")).to_have_count(len(MODELS))
+    page.get_by_text("models differ 1", exact=True).click()
+    expect(status).to_contain_text("1 to 1 of 1 (20 in all)")
+    page.get_by_text("all 20", exact=True).click()
     page.locator("[name=model]").select_option("Abacus Mini [fast]")
-    expect(status).to_contain_text("1 to 20 of 20 (120 in all)")
+    expect(rows.first.locator(".cell")).to_have_count(1)
     page.locator("[name=q]").fill("what is 13 +")
-    expect(page.locator(".samples > li")).to_have_count(1)
-    page.locator(".samples .line").click()
+    expect(rows).to_have_count(1)
+    page.locator(".cell").click()
     expect(page.locator(".exchange")).to_contain_text("What is 13 + 6?")
     page.reload()
-    expect(page.locator(".samples > li")).to_have_count(1)
+    expect(rows).to_have_count(1)
     expect(page.locator(".exchange")).to_contain_text("What is 13 + 6?")
     page.get_by_text("Raw request and response").click()
     expect(page.locator(".exchange")).to_contain_text('"prompt_tokens"')
-    page.get_by_text("All answers to this sample").click()
-    expect(page.locator(".samples > li")).to_have_count(len(MODELS))
+    page.get_by_text("Messages as sent").click()
+    expect(page.locator(".exchange h4", has_text="user")).to_have_count(1)
     page.get_by_role("button", name="Clear").click()
-    expect(status).to_contain_text("1 to 25 of 120")
-    page.get_by_role("button", name="Next", exact=True).click()
-    expect(status).to_contain_text("26 to 50 of 120")
-    page.locator("[name=outcome]").select_option("bad request")
-    expect(status).to_contain_text("of 20 (120 in all)")
-    page.locator("[name=outcome]").select_option("")
-    page.locator("[name=disagree]").check()
-    expect(status).to_contain_text(f"of {len(MODELS)} (120 in all)")
-    expect(page.locator(".samples .line").first).to_contain_text("s19")
+    expect(rows.first.locator(".cell")).to_have_count(len(MODELS))
+    page.get_by_text("not answered 20", exact=True).click()  # a route of them refuses every request
+    expect(status).to_contain_text("1 to 20 of 20")
+    page.reload()
+    expect(page.locator("[name=show]:checked")).to_have_value("failed")
+    assert not reader.faults
+
+
+def test_a_request_that_was_sent_again_shows_every_attempt(reader: Reader, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 1))
+    writer.append(intent("r1", 1))
+    failed = {"outcome": "route_down", "accepted": False, "rerun": True, "scorable": False, "http_status": 502}
+    writer.append(answer("r1", 1, **failed, error_text="<b>no route</b>", answer=None, raw=None))
+    writer.append(msgspec.structs.replace(intent("r1", 1), call_no=2, attempt=2))
+    writer.append(msgspec.structs.replace(answer("r1", 2), request_key=key(1)))
+    writer.close()
+    page = reader.open(write_pages(ledger, ["r1"], tmp_path / "reports")[0])
+    page.locator(".cell").click()
+    expect(page.locator(".exchange ol > li")).to_have_count(2)
+    expect(page.locator(".exchange ol > li").first).to_contain_text("route down · HTTP 502")
+    expect(page.locator(".exchange ol > li").first).to_contain_text("<b>no route</b>")
     assert not reader.faults
 
 
 def test_the_keyboard_is_enough(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
-    line = page.locator(".samples .line").first
-    line.focus()
+    cell = page.locator(".cell").first
+    cell.focus()
     page.keyboard.press("Enter")
-    expect(line).to_have_attribute("aria-expanded", "true")
+    expect(cell).to_have_attribute("aria-expanded", "true")
+    expect(page.locator(".exchange")).to_contain_text("s19")
+    page.keyboard.press("j")
+    expect(cell).to_have_attribute("aria-expanded", "false")
+    expect(page.locator(".cell[aria-expanded=true]")).to_be_focused()
+    page.keyboard.press("k")
+    expect(cell).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("Enter")
-    expect(line).to_have_attribute("aria-expanded", "false")
+    expect(cell).to_have_attribute("aria-expanded", "false")
+    expect(page.locator(".exchange")).to_have_count(0)
 
 
 def test_tables_sort_and_remember(reader: Reader, pages: dict[str, Path]) -> None:
@@ -204,7 +240,7 @@ def test_hostile_content_is_inert_and_legible(reader: Reader, tmp_path: Path) ->
         assert page.locator("img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page = reader.open(path)
-    lines = page.locator(".samples .line")
+    lines = page.locator(".cell")
     lines.nth(0).click()
     page.get_by_text("Raw request and response").click()
     page.get_by_text("Reasoning", exact=True).click()
@@ -212,11 +248,9 @@ def test_hostile_content_is_inert_and_legible(reader: Reader, tmp_path: Path) ->
     expect(opened).to_contain_text("<script>alert(1)</script>")
     expect(opened).to_contain_text("␛[31mred {{ 7*7 }}")
     expect(opened).to_contain_text("⟨U+202E⟩gnp.exe")
-    lines.nth(0).click()
     lines.nth(1).click()
     said = page.locator(".exchange pre", has_text=rtl)
     assert said.evaluate("pre => getComputedStyle(pre).direction") == "rtl"
-    lines.nth(1).click()
     lines.nth(2).click()
     long = page.locator(".exchange pre.clamped")
     before = long.bounding_box()
@@ -236,14 +270,14 @@ def test_texts_too_large_for_the_page_lie_beside_it(reader: Reader, tmp_path: Pa
     assert path.stat().st_size < 2_000_000
     assert len(list((path.parent / "r1.samples").iterdir())) > 5
     page = reader.open(path)
-    page.locator(".samples .line").nth(20).click()
+    page.locator(".cell").nth(20).click()
     expect(page.locator(".exchange")).to_contain_text("needle20 ")
     page.locator("[name=q]").fill("needle7 ")
-    expect(page.locator(".samples > li")).to_have_count(1)
+    expect(page.locator(".cell")).to_have_count(1)
     assert all("r1.samples/" in fault for fault in reader.faults), reader.faults
     (path.parent / "r1.samples").rename(path.parent / "gone")
     page = reader.open(path)
-    page.locator(".samples .line").first.click()
+    page.locator(".cell").first.click()
     expect(page.locator(".exchange")).to_contain_text("not found; was this page rendered again?")
 
 
@@ -261,7 +295,7 @@ def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     (tmp_path / "one").mkdir()
     page = reader.open(record(tmp_path / "one", [{}]))
-    expect(page.locator(".samples > li")).to_have_count(1)
+    expect(page.locator(".cell")).to_have_count(1)
     assert not reader.faults
 
 
@@ -270,6 +304,7 @@ def test_where_the_numbers_come_from_fits_whatever_its_names(reader: Reader, tmp
     names = {"job_path": f"jobs/{'j' * 120}.toml", "host": "h" * 120, "limits": {"x" * 123: 8}}
     page = reader.open(record(tmp_path, [{}], **names))
     facts = page.locator(".facts")
+    page.get_by_text("ledger, job, dataset, machine and packages").click()
     assert facts.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
     assert facts.locator("th", has_text="packages").evaluate("head => head.clientHeight < 50")
 
@@ -280,7 +315,9 @@ def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> Non
     writer.append(started("r1", 5))
     writer.close()
     path = write_pages(ledger, ["r1"], tmp_path / "reports")[0]
-    expect(reader.open(path).locator(".verdict")).to_contain_text("No requests yet. Nothing was sent.")
+    expect(reader.open(path).locator(".verdict")).to_contain_text(
+        "5 of 5 requests have no answer yet: never sent, or cut off."
+    )
     for name, said in (
         ("index", "1 run of 1 job. The newest run of j is not complete."),
         ("allowance", "No calls are recorded yet."),
@@ -335,21 +372,21 @@ def test_names_that_break_programs_break_no_page(reader: Reader, tmp_path: Path)
     page = reader.open(path)
     # Opened and closed again before its texts have been unpacked. Two clicks of the mouse may land on
     # two lines on a busy machine, where the first line's texts arrive between them.
-    page.locator(".samples .line").first.evaluate("line => { line.click(); line.click(); }")
-    page.locator(".samples .line").nth(1).click()
+    page.locator(".cell").first.evaluate("cell => { cell.click(); cell.click(); }")
+    page.locator(".cell").nth(1).click()
     expect(page.locator(".exchange")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not reader.faults
 
 
 def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages: dict[str, Path]) -> None:
-    page = reader.open(pages["run"], "#page=x&model=gone&t.run_latency.sort=gone:asc&sample=s7")
+    page = reader.open(pages["run"], "#page=x&model=gone&show=gone&t.run_latency.sort=gone:asc&sample=s7")
     status = page.locator("#browser [role=status]")
-    expect(status).to_contain_text(f"1 to {len(MODELS)} of {len(MODELS)} (120 in all)")
+    expect(status).to_contain_text("1 to 1 of 1 (20 in all)")
     page.get_by_role("button", name="Remove filter: sample s7").click()
-    expect(status).to_contain_text("1 to 25 of 120")
+    expect(status).to_contain_text("1 to 20 of 20")
     page.evaluate("location.hash = 'model=sim/flaky'")
-    expect(status).to_contain_text("of 20 (120 in all)")
+    expect(page.locator(".matrix thead")).not_to_contain_text("Abacus")
     assert page.locator("[name=model]").input_value() == "sim/flaky"
     page.goto(pages["index"].as_uri() + "#t.runs.page=x&t.runs.sort=answered:asc")
     expect(page.locator("#runs th[aria-sort]")).to_have_text("answered")
@@ -364,19 +401,19 @@ def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict
     expect(page.locator("#browser [role=status]")).to_contain_text("Remove filter: sample")
     page.evaluate("scrollTo(0, 0)")
     page.reload()
-    expect(page.locator(".samples .line")).to_have_count(len(MODELS))
+    expect(page.locator(".cell")).to_have_count(len(MODELS))
     assert page.evaluate("scrollY") == 0
     page.evaluate("location.hash = 'sample=s7'")
     expect(heading).to_be_in_viewport()
     for fragment in ("", "#t.run_latency.sort=median:asc", "#model=gone&page=x"):
         page = reader.open(pages["run"], fragment)
-        expect(page.locator("#browser [role=status]")).to_contain_text("of 120")
+        expect(page.locator("#browser [role=status]")).to_contain_text("of 20")
         page.wait_for_timeout(100)
         assert page.evaluate("scrollY") == 0, fragment
 
 
-def test_turning_pages_keeps_the_focus(reader: Reader, pages: dict[str, Path]) -> None:
-    page = reader.open(pages["run"])
+def test_turning_pages_keeps_the_focus(reader: Reader, tmp_path: Path) -> None:
+    page = reader.open(record(tmp_path, [{} for _ in range(120)]))
     page.locator(".pager button", has_text="Next").focus()
     for _ in range(2):
         page.keyboard.press("Enter")
@@ -390,12 +427,12 @@ def test_a_page_left_open_says_that_its_texts_are_gone(reader: Reader, tmp_path:
     (tmp_path / "first").mkdir()
     path = record(tmp_path / "first", [{"answer": f"first{text}"} for text in texts[:30]])
     page = reader.open(path)
-    expect(page.locator(".samples > li")).to_have_count(25)
+    expect(page.locator(".cell")).to_have_count(25)
     (tmp_path / "second").mkdir()
     again = record(tmp_path / "second", [{"answer": f"second{text}"} for text in texts])
     shutil.copytree(again.parent, path.parent, dirs_exist_ok=True)
     write_pages(Ledger(tmp_path / "second" / "ledger.duckdb"), ["r1"], path.parent)
-    page.locator(".samples .line").nth(3).click()
+    page.locator(".cell").nth(3).click()
     expect(page.locator(".exchange")).to_contain_text("was this page rendered again? Reload it")
     assert len(list((path.parent / "r1.samples").iterdir())) == len(list((again.parent / "r1.samples").iterdir()))
 

@@ -49,7 +49,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     calls = bench.lines("show", result["run_id"], "--calls")
     assert len(calls) == 120
     assert set(calls[0]) == {
-        "request_key", "sample_id", "epoch", "requested_model", "served_model", "outcome", "http_status", "attempts",
+        "request_key", "sample_id", "epoch", "requested_model", "served_model", "identity", "identity_evidence", "outcome", "http_status", "attempts",
         "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "finish_reason", "answer", "reasoning",
         "tool_calls", "evidence", "error_text", "scores",
     }  # fmt: skip

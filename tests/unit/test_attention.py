@@ -1,6 +1,6 @@
 from typing import Any
 
-from workbench.evaluation.attention import NEWEST_CALLS, routes_that_need_attention, told_apart
+from workbench.evaluation.attention import NEWEST_CALLS, fallbacks, routes_that_need_attention, unconfirmed
 
 RECENT: dict[str, Any] = {
     "model": "m", "newest_calls": 50, "newest_failed": 0, "newest_failure": None, "newest_answers": 50, "earlier_answers": 100,
@@ -15,8 +15,8 @@ ROUTE: dict[str, Any] = {
 }
 
 
-def served(requested: str, name: str | None, answers: int = 10, *, preset: bool = False) -> dict[str, Any]:
-    return {"requested_model": requested, "served_model": name, "answers": answers, "preset": preset}
+def served(requested: str, name: str | None, answers: int = 10, identity: str = "as_requested") -> dict[str, Any]:
+    return {"requested_model": requested, "served_model": name, "answers": answers, "identity": identity}
 
 
 def kinds(
@@ -47,22 +47,17 @@ def test_thresholds() -> None:
 
 def test_the_worst_comes_first() -> None:
     found = kinds(
-        {"calls_without_usage": 50}, {"newest_failed": NEWEST_CALLS, "newest_failure": "x"}, [served("m", "n")]
+        {"calls_without_usage": 50},
+        {"newest_failed": NEWEST_CALLS, "newest_failure": "x"},
+        [served("m", "n", identity="unknown")],
     )
-    assert found == ["failing", "no usage"]  # one name for all is this platform's way
-    assert kinds(matrix=[served("m", "m"), served("m", "n", 1)]) == ["other name"]
+    assert found == ["failing", "no usage"]  # a name that the list does not have may be the model's own
+    assert kinds(matrix=[served("m", "m"), served("m", "n", 1, "fallback")]) == ["fallback"]
 
 
-def test_how_a_platform_names_its_routes_is_told_from_a_fallback() -> None:
-    assert told_apart([served("a", "lab/a"), served("b", "lab/b")]) == []
-    assert told_apart([served("a", "lab/a"), served("b", "lab/b"), served("b", "lab/a", 2)]) == [
-        served("b", "lab/a", 2)
-    ]
-    assert told_apart([served("a", "a"), served("b", "lab/b")]) == [served("b", "lab/b")]
-    assert told_apart([served("a", "b"), served("b", "lab/b")]) == [served("a", "b")]
-    assert told_apart([served("a", None)]) == []
-
-
-def test_a_preset_answers_as_the_model_it_is_made_of() -> None:
-    rows = [served("a", "a"), served("tutor", "a", preset=True), served("tutor", "b", 1, preset=True)]
-    assert told_apart(rows) == rows[2:]
+def test_only_identities_tell_a_fallback_however_frequent_a_name_is() -> None:
+    other, alias = served("b", "lab/a", 90, "fallback"), served("tutor", "a", 5, "known_alias")
+    odd, silent = served("a", "lab/a", 70, "unknown"), served("a", None, 3, "unknown")
+    rows = [served("a", "a"), odd, silent, alias, other]
+    assert fallbacks(rows) == [other]
+    assert unconfirmed(rows) == [odd]

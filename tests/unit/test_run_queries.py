@@ -10,13 +10,13 @@ import pytest
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
+from workbench.evaluation.run_words import verdict
 from workbench.ledger.entries import RunEnded, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.records import Score
 from workbench.report.allowance_page import verdict as spent
-from workbench.report.run_page import verdict
 from workbench.scoring.exact import Exact
 
 
@@ -57,7 +57,7 @@ def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
     for number in (1, 2, 3):
         writer.append(intent("r1", number))
     writer.close()
-    assert "3 calls sent, no outcome recorded." in said(ledger, "r1")
+    assert said(ledger, "r1") == "3 of 3 requests have no answer yet: never sent, or cut off."
     with reading(ledger) as reader:
         total, unknown = reader.row("spend"), reader.rows("unknown_draw")
         summary, (run,) = reader.row("run_summary", run_id="r1"), reader.rows("runs", most=1, run_ids=None)
@@ -72,7 +72,7 @@ def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
         writer.append(intent("r1", number))
         writer.append(answer("r1", number))
     writer.close()
-    assert said(ledger, "r1").startswith("3 of 10 requests to 1 model are answered; 7 are pending.")
+    assert said(ledger, "r1") == "7 of 10 requests have no answer yet: never sent, or cut off."
 
 
 def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> None:
@@ -128,14 +128,15 @@ def scored(ledger: Ledger, values: dict[str, dict[str, float]]) -> str:
 def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None:
     easy, hard = {"a": 1.0, "b": 1.0, "c": 0.0}, {"d": 0.0, "e": 0.0}
     verdict = scored(ledger, {"flaky": easy, "steady": easy | hard, "worse": easy | hard | {"a": 0.0}})
-    shared = "on the 3 samples that all 3 scored models share (of 3 to 5 each): 0.667; no difference from the other is shown (better on 1 sample, worse on none)."
-    assert f"flaky and steady score best by “exact”, {shared}" in verdict
-    rows = asked(ledger, "run_shared_scores", run_id="r1")
-    assert [(row["model"], row["samples"], round(row["mean"], 3)) for row in rows] == [
-        ("flaky", 3, 0.667),
-        ("steady", 3, 0.667),
-        ("worse", 3, 0.333),
-    ]
+    shared = "0.667 on the 3 samples that the ranked models share. worse is not shown to be worse."
+    assert verdict == f"flaky and steady tie for best by “exact”: {shared} All 13 requests are answered."
+
+
+def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(ledger: Ledger) -> None:
+    verdict = scored(ledger, {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "few": {"a": 1.0}})
+    assert verdict.startswith(
+        "m scores best by “exact”, 1.000 on 24 samples; it beats n, but is not shown to beat few."
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,29 +144,29 @@ def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None
     [
         (
             {"m": {"a": 1.0}, "n": {"a": 0.0}},
-            "m scores best by “exact”: 1.000 (n 1); no difference from the other is shown (better on 1 sample, worse on none).",
+            "m scores higher than n by “exact”, 1.000 and 0.000, but too few samples differ to tell (1–0 on 1 sample).",
         ),
         (
             {"m": ALL_RIGHT, "n": ALL_RIGHT | dict.fromkeys("abcdefghijkl", 0.0)},
-            "m scores best by “exact”: 1.000 (n 24); clearly better than the other (on 12 samples, worse on none).",
+            "m beats n by “exact” by 50.0 points [23.5, 68.6], 12–0 on 24 samples.",
         ),
         (
             {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "o": ALL_RIGHT | {"a": 0.0}},
-            "m scores best by “exact”: 1.000 (n 24); 1 of the 2 others is not shown to be worse.",
+            "m scores best by “exact”, 1.000 on 24 samples; it beats n, but is not shown to beat o.",
         ),
         (
             {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "o": dict.fromkeys(ALL_RIGHT, 0.0)},
-            "m scores best by “exact”: 1.000 (n 24); clearly better than the 2 others.",
+            "m beats both others by “exact”; the nearest, n, by 100.0 points [61.4, 100.0], 24–0 on 24 samples.",
         ),
-        ({"m": {"a": 1.0}, "n": {"a": 1.0}}, "m and n score the same by “exact”: 1.000 (n 1)."),
-        ({"m": {"a": 1.0, "b": 0.0}}, "m scores by “exact”: 0.500 (n 2)."),
+        ({"m": {"a": 1.0}, "n": {"a": 1.0}}, "m and n tie for best by “exact”: 1.000 on 1 sample."),
+        ({"m": {"a": 1.0, "b": 0.0}}, "m scores 0.500 [0.09, 0.91] by “exact” on 2 samples."),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
-            "“exact” scored no sample for all 2 models (n: m 1 and n 2), so they are not ranked.",
+            "m and n share no sample that “exact” scored, so they are not ranked.",
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "“exact” scored no sample for all 4 models (n: 1 to 2 each), so they are not ranked.",
+            "m, n, o and 1 more share no sample that “exact” scored, so they are not ranked.",
         ),
     ],
 )

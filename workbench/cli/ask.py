@@ -10,8 +10,8 @@ from workbench.api import question
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger
 from workbench.pipeline import RunOptions, run_job
+from workbench.session import ledger_to_write
 
 
 @click.command()
@@ -31,7 +31,7 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
         raise click.UsageError("standard input is empty" if text == "-" else "TEXT is empty")
     job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)
     end = anyio.run(run_job, options.where(given), job, RunOptions(fresh=True))
-    with reading(Ledger(end.summary.ledger)) as reader:
+    with reading(ledger_to_write(options.where(given))) as reader:
         answers = reader.rows("answers", run_id=end.summary.run_id)
     call = answers[0] if answers else {}
     for note in end.notes:

@@ -9,8 +9,10 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.comparison import Comparison, Difference, Side, Wanted, compared
-from workbench.evaluation.comparison_words import headline, interval_text, outcome, side_name, warnings
+from workbench.evaluation.comparison import Comparison, Wanted, compared
+from workbench.evaluation.comparison_words import headline, side_name, warnings
+from workbench.evaluation.difference_words import interval_text, outcome, signed
+from workbench.evaluation.sides import Difference, Side
 from workbench.ledger.queries import Reader, reading
 from workbench.report.compare_page import write_compare_page
 from workbench.report.ledger_pages import PAGES
@@ -30,8 +32,8 @@ _MOST_LINES = 2  # more differences are a table's
 @click.option("--scorer", metavar="NAME", help="Compare by this scorer [default: the first].")
 @click.option("--cluster", metavar="COLUMN", default="cluster", show_default=True,
               help="The metadata column that says which samples belong together.")  # fmt: skip
-@click.option("--on-fallback", type=click.Choice(["exclude", "accept"]), default="exclude", show_default=True,
-              help="Leave out answers that another model gave, or count them.")  # fmt: skip
+@click.option("--on-fallback", type=click.Choice(["exclude", "accept"]),
+              help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @options.reports
 @options.no_report
 @options.as_json
@@ -110,7 +112,7 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
         "score": score,
         "asked": "–" if side.mean_of_asked is None else f"{side.mean_of_asked:.3f}",
         "difference": "baseline" if difference is None else _difference(difference, found),
-        "test": "" if difference is None else outcome(difference, found),
+        "test": "" if difference is None else outcome(difference, are_shares=found.are_shares),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
         "tokens": significant(side.completion_tokens),
@@ -123,6 +125,5 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
 def _difference(difference: Difference, found: Comparison) -> str:
     if difference.found is None:
         return "–"
-    value = difference.found.difference
-    size = (f"{100 * value:+.1f}" if found.are_shares else f"{value:+.3g}").replace("-", "−")
-    return f"{size} {interval_text(difference, found)}"
+    value = signed(difference.found.difference, are_shares=found.are_shares)
+    return f"{value} {interval_text(difference, are_shares=found.are_shares)}"

@@ -216,11 +216,11 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.words(where)]
-    _print_end(end, continuation(path, words, chosen.occasion, resume))
+    _print_end(end, continuation(path, words, chosen.occasion, resume), ledger_to_write(where))
     return end
 
 
-def _print_end(end: RunEnd, resumes: str) -> None:
+def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
     run = end.summary
     tokens = run.usage.total_tokens
     cost = "tokens not reported" if tokens is None else f"{tokens} tokens"
@@ -233,17 +233,17 @@ def _print_end(end: RunEnd, resumes: str) -> None:
     )
     if len(end.failed_routes) > MOST_NAMED:
         print_table([msgspec.to_builtins(route) for route in end.failed_routes], _FAILED_ROUTES)
-    _print_found(run)
+    _print_found(run, ledger)
     if end.exit_code:
         echo(f"continue with: {resumes}")
     if run.report:
         echo(f"report: {run.report}")
 
 
-def _print_found(run: RunSummary) -> None:
+def _print_found(run: RunSummary, ledger: Ledger) -> None:
     """Print what the run found; a ledger that cannot be read now changes nothing of how it ended."""
     try:
-        with reading(Ledger(run.ledger), frugal=True) as reader:
+        with reading(ledger, frugal=True) as reader:
             print_findings(run_findings(reader, run.run_id))
     except (WorkbenchError, OSError) as error:
         say(f"note: the scores cannot be shown now ({error}); `workbench show {run.run_id}` shows them")

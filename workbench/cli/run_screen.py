@@ -3,7 +3,7 @@
 from collections import Counter
 
 from workbench.cli.output import echo, print_table
-from workbench.evaluation.attention import told_apart
+from workbench.evaluation.attention import fallbacks
 from workbench.evaluation.run_figures import RunFindings
 from workbench.policy import POLICIES
 from workbench.records import Outcome
@@ -43,7 +43,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _print_substitutes(found: RunFindings) -> None:
-    others = told_apart(found.tables["run_served"])
+    others = fallbacks(found.tables["run_served"])
     for row in others[:_MOST_SHOWN]:
         echo(f"{row['requested_model']} was answered by {row['served_model']}: {row['answers']} answers")
     if len(others) > _MOST_SHOWN:

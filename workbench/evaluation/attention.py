@@ -14,7 +14,7 @@ SLOWER = 1.5
 """Times the earlier median latency."""
 LEAST_ANSWERS = 10
 """Fewer answers than this say nothing about a change."""
-KINDS = ("failing", "other name", "slower", "no tool call", "no usage")
+KINDS = ("failing", "fallback", "slower", "no tool call", "no usage")
 
 
 class Attention(msgspec.Struct, frozen=True):
@@ -39,31 +39,26 @@ def routes_that_need_attention(routes: Sequence[Row], recent: Sequence[Row], mat
         recent: `route_recent` rows over `NEWEST_CALLS`.
         matrix: `route_matrix` rows.
     """
-    found = [*_failing(recent), *_renamed(matrix), *_slower(recent), *_lacking(routes)]
+    found = [*_failing(recent), *_substituted(matrix), *_slower(recent), *_lacking(routes)]
     return sorted(found, key=lambda attention: KINDS.index(attention.kind))
 
 
-def told_apart(matrix: Sequence[Row]) -> list[Row]:
-    """The rows whose served name tells something: it is not the one asked for, nor simply how this platform names routes.
-
-    A preset's most frequent name is taken for the model it is made of. Where no model at all answers under its own
-    name, the most frequent name of each is taken for the platform's way of naming it, unless it is another of the
-    models asked.
+def fallbacks(matrix: Sequence[Row]) -> list[Row]:
+    """The rows that another model answered, the most answers first.
 
     Args:
-        matrix: Rows with requested_model, served_model, preset and answers.
+        matrix: `run_served` or `route_matrix` rows.
     """
-    asked = {row["requested_model"] for row in matrix}
-    named = [row for row in matrix if row["served_model"] is not None]
-    own_ways = all(row["served_model"] != row["requested_model"] for row in named)
-    usual = {row["requested_model"]: row["served_model"] for row in sorted(named, key=lambda row: int(row["answers"]))}
+    return _of_identity(matrix, "fallback")
 
-    def is_usual(row: Row) -> bool:
-        if usual[row["requested_model"]] != row["served_model"]:
-            return False
-        return bool(row["preset"]) or (own_ways and row["served_model"] not in asked)
 
-    return [row for row in named if row["served_model"] != row["requested_model"] and not is_usual(row)]
+def unconfirmed(matrix: Sequence[Row]) -> list[Row]:
+    """The rows with a served name that the model list does not have: perhaps another name of the same model."""
+    return [row for row in _of_identity(matrix, "unknown") if row["served_model"] is not None]
+
+
+def _of_identity(matrix: Sequence[Row], identity: str) -> list[Row]:
+    return sorted((row for row in matrix if row["identity"] == identity), key=lambda row: -int(row["answers"]))
 
 
 def _failing(recent: Sequence[Row]) -> Iterator[Attention]:
@@ -73,13 +68,13 @@ def _failing(recent: Sequence[Row]) -> Iterator[Attention]:
             yield Attention(row["model"], "failing", failed, calls, str(row["newest_failure"]))
 
 
-def _renamed(matrix: Sequence[Row]) -> Iterator[Attention]:
+def _substituted(matrix: Sequence[Row]) -> Iterator[Attention]:
     answers: dict[str, int] = {}
     for row in matrix:
         answers[row["requested_model"]] = answers.get(row["requested_model"], 0) + row["answers"]
-    for row in told_apart(matrix):
+    for row in fallbacks(matrix):
         model = row["requested_model"]
-        yield Attention(model, "other name", row["answers"], answers[model], row["served_model"])
+        yield Attention(model, "fallback", row["answers"], answers[model], row["served_model"])
 
 
 def _slower(recent: Sequence[Row]) -> Iterator[Attention]:

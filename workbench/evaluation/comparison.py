@@ -6,64 +6,10 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import LAST, find_run
+from workbench.evaluation.sides import Difference, Side, differences, sides_of
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance
-from workbench.stats.intervals import Interval, mean_interval
-from workbench.stats.paired import FEW_CLUSTERS, LEVEL, Paired, holm, level_shown, paired
-
-FEW_DIFFER = 10
-"""Where fewer samples differ and no difference is shown, there were too few to say anything."""
-
-
-class Side(msgspec.Struct, frozen=True):
-    """One model of one run, with what it took."""
-
-    run_id: str
-    model: str
-    asked: int
-    """Requests: samples times epochs."""
-    answered: int
-    samples: int
-    scored: int
-    """Samples with a score."""
-    interval: Interval | None
-    """Of the mean over what is scored; None where nothing is."""
-    mean_of_asked: float | None
-    """The same with every sample that is not scored taken for wrong; None where scores are not shares."""
-    completion_tokens: float | None
-    p50_ms: float | None
-    p90_ms: float | None
-    fallbacks: int
-    """Answers of another model of the platform's list, which is not the base of the one that was asked."""
-    fallback_name: str | None
-    """Who gave most of them."""
-    unknown: int
-    """Answers whose model is not in the list."""
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """A side beside its baseline."""
-
-    side: Side
-    baseline: Side
-    shared: int
-    """Samples scored on both sides."""
-    only_side: int
-    only_baseline: int
-    """Samples scored on one side alone."""
-    found: Paired | None
-    """None where no sample is shared."""
-    adjusted_p: float | None
-    """For all differences of the comparison."""
-    low: float | None
-    high: float | None
-    """At the confidence that makes the interval say the same as the adjusted decision."""
-    detectable: float | None
-    verdict: str
-    """One of better, worse, none shown, too few, not comparable."""
-    better: list[str] = []
-    worse: list[str] = []
-    """Sample keys."""
+from workbench.stats.paired import FEW_CLUSTERS
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -91,11 +37,11 @@ class Wanted(msgspec.Struct, frozen=True):
     baseline: str | None = None
     """The model, of a single run, or of several runs the run, that others are compared with; by default the first."""
     scorer: str | None = None
-    """By default the first in the order of their names."""
+    """By default the first of the first run's job."""
     cluster: str = "cluster"
     """The metadata column that says which samples belong together, where the dataset has it."""
-    on_fallback: str = "exclude"
-    """`exclude` leaves out the answers that another model gave, `accept` counts them."""
+    on_fallback: str | None = None
+    """`exclude` leaves out the answers that another model gave, `accept` counts them; by default as the first run's job says."""
 
 
 def compared(reader: Reader, wanted: Wanted) -> Comparison:
@@ -109,29 +55,15 @@ def compared(reader: Reader, wanted: Wanted) -> Comparison:
         first = find_run(reader, wanted.baseline)
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
     runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
-    settings = reader.rows("run_scorers", run_ids=run_ids)
+    settings = sorted(reader.rows("run_scorers", run_ids=run_ids), key=lambda row: run_ids.index(row["run_id"]))
     chosen = _scorer(wanted.scorer, settings)
-    rows: dict[tuple[str, str], list[Row]] = {}
-    asked = {
-        "run_ids": run_ids,
-        "scorer": chosen,
-        "cluster": wanted.cluster,
-        "without_fallbacks": wanted.on_fallback == "exclude",
-    }
-    for row in reader.rows("side_samples", **asked):
-        rows.setdefault((row["run_id"], row["model"]), []).append(row)
-    values = [row["value"] for samples in rows.values() for row in samples if row["value"] is not None]
-    are_shares = all(0 <= value <= 1 for value in values)
-    sides = [
-        _side(figures, rows[figures["run_id"], figures["model"]], are_shares)
-        for figures in reader.rows("side_figures", run_ids=run_ids)
-        if not wanted.models or figures["model"] in wanted.models
-    ]
+    on_fallback = wanted.on_fallback or ("accept" if runs[0].on_fallback == "accept" else "exclude")
+    there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
+    sides = [side for side in there.sides if not wanted.models or side.model in wanted.models]
     _check_models(wanted.models, sides)
     sides.sort(key=lambda side: run_ids.index(side.run_id))
-    pairs = _pairs(sides, run_ids, wanted.baseline)
-    differences = _differences([(one, other, _joined(one, other, rows)) for one, other in pairs])
-    return Comparison(chosen, runs, sides, differences, _notes(runs, settings, chosen), are_shares, wanted.on_fallback)
+    found = differences(_pairs(sides, run_ids, wanted.baseline), there.samples)
+    return Comparison(chosen, runs, sides, found, _notes(runs, settings, chosen), there.are_shares, on_fallback)
 
 
 def _scorer(wanted: str | None, settings: Sequence[Row]) -> str:
@@ -151,26 +83,6 @@ def _check_models(models: Sequence[str], sides: Sequence[Side]) -> None:
         if model not in there:
             hint = nearest(model, there) or f"there are: {', '.join(sorted(there))}"
             raise InputError(Fault("--model", f"no answer is of {model!r}", hint))
-
-
-def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
-    values = [row["value"] for row in samples if row["value"] is not None]
-    return Side(
-        run_id=figures["run_id"],
-        model=figures["model"],
-        asked=figures["asked"],
-        answered=figures["answered"],
-        samples=len(samples),
-        scored=len(values),
-        interval=mean_interval(values) if values else None,
-        mean_of_asked=sum(values) / len(samples) if values and are_shares else None,
-        completion_tokens=figures["completion_tokens"],
-        p50_ms=figures["p50_ms"],
-        p90_ms=figures["p90_ms"],
-        fallbacks=figures["fallbacks"],
-        fallback_name=figures["fallback_name"],
-        unknown=figures["unknown"],
-    )
 
 
 def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str | None) -> list[tuple[Side, Side]]:
@@ -195,59 +107,6 @@ def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str | None) 
         hint = "name one model of each with --model"
         raise InputError(Fault("", "the runs share no model, and the first has several", hint))
     return pairs
-
-
-Joined = list[tuple[Row, Row]]
-
-
-def _joined(one: Side, other: Side, rows: dict[tuple[str, str], list[Row]]) -> Joined:
-    """The samples that both sides were scored on."""
-    there = {row["sample_key"]: row for row in rows[other.run_id, other.model] if row["value"] is not None}
-    own = (row for row in rows[one.run_id, one.model] if row["value"] is not None)
-    return [(row, there[row["sample_key"]]) for row in own if row["sample_key"] in there]
-
-
-def _differences(pairs: Sequence[tuple[Side, Side, Joined]]) -> list[Difference]:
-    found = [_paired(joined) if joined else None for _, _, joined in pairs]
-    adjusted = iter(holm([pair.p_value for pair in found if pair is not None]))
-    return [
-        _difference(side, base, joined, pair, next(adjusted) if pair is not None else None)
-        for (side, base, joined), pair in zip(pairs, found, strict=True)
-    ]
-
-
-def _paired(joined: Joined) -> Paired:
-    clusters = [row["cluster"] for row, _ in joined]
-    known = clusters if all(cluster is not None for cluster in clusters) else None
-    return paired([row["value"] for row, _ in joined], [row["value"] for _, row in joined], known)
-
-
-def _difference(side: Side, base: Side, joined: Joined, pair: Paired | None, adjusted: float | None) -> Difference:
-    apart = [(row["sample_key"], row["value"] - other["value"]) for row, other in joined]
-    bounds = pair.interval(level_shown(pair.p_value, adjusted)) if pair is not None and adjusted is not None else None
-    return Difference(
-        side=side,
-        baseline=base,
-        shared=len(joined),
-        only_side=side.scored - len(joined),
-        only_baseline=base.scored - len(joined),
-        found=pair,
-        adjusted_p=adjusted,
-        low=bounds[0] if bounds else None,
-        high=bounds[1] if bounds else None,
-        detectable=pair.detectable if pair is not None else None,
-        verdict=_verdict(pair, adjusted),
-        better=[key for key, difference in apart if difference > 1e-9],
-        worse=[key for key, difference in apart if difference < -1e-9],
-    )
-
-
-def _verdict(pair: Paired | None, adjusted: float | None) -> str:
-    if pair is None or adjusted is None:
-        return "not comparable"
-    if adjusted < LEVEL:
-        return "better" if pair.difference > 0 else "worse"
-    return "too few" if pair.better + pair.worse < FEW_DIFFER else "none shown"
 
 
 def _notes(runs: Sequence[Provenance], settings: Sequence[Row], scorer: str) -> list[str]:

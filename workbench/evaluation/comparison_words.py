@@ -3,7 +3,9 @@
 from typing import Any
 
 from workbench.display import percent, plural, significant
-from workbench.evaluation.comparison import Comparison, Difference, Side, few_clusters
+from workbench.evaluation.comparison import Comparison, few_clusters
+from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
+from workbench.evaluation.sides import Difference, Side
 
 
 def side_name(side: Side, comparison: Comparison) -> str:
@@ -17,44 +19,16 @@ def headline(difference: Difference, comparison: Comparison) -> str:
     found = difference.found
     if found is None:
         return f"{name} and {base} share no scored sample."
-    unit = " points" if comparison.are_shares else ""
-    bounds = f" {interval_text(difference, comparison)}" if difference.low is not None else ""
-    size = _number(found.difference, comparison)
+    shares = comparison.are_shares
+    bounds = f" {interval_text(difference, are_shares=shares)}" if difference.low is not None else ""
+    value = f"{signed(found.difference, are_shares=shares)}{unit(are_shares=shares)}{bounds}"
     parts = [
-        f"{name} − {base} = {size}{unit}{bounds}: {outcome(difference, comparison)}",
+        f"{name} − {base} = {value}: {outcome(difference, are_shares=shares)}",
         f"{found.better} better, {found.worse} worse, {found.same} same",
     ]
     if (tokens := _tokens(difference)) is not None:
         parts.append(tokens)
     return "; ".join(parts) + "."
-
-
-def outcome(difference: Difference, comparison: Comparison) -> str:
-    """What the test shows."""
-    found = difference.found
-    counts = "" if found is None else f"{found.better}:{found.worse}"
-    match difference.verdict:
-        case "better" | "worse":
-            return difference.verdict
-        case "too few" if found is not None and not found.better + found.worse:
-            return "the same on every sample"
-        case "too few":
-            return f"too few samples differ to tell ({counts})"
-        case "none shown":
-            if difference.detectable is None:
-                return f"no difference shown ({counts})"
-            reach = _size(difference.detectable, comparison)
-            unit = " points" if comparison.are_shares else ""
-            return f"no difference shown ({counts}, could have shown ±{reach}{unit})"
-        case _:
-            return "not comparable"
-
-
-def interval_text(difference: Difference, comparison: Comparison) -> str:
-    """The interval of a difference."""
-    if difference.low is None or difference.high is None:
-        return "not available"
-    return f"[{_number(difference.low, comparison)}, {_number(difference.high, comparison)}]"
 
 
 def difference_rows(comparison: Comparison) -> list[dict[str, Any]]:
@@ -106,11 +80,3 @@ def _tokens(difference: Difference) -> str | None:
     if abs(change) < 0.005:
         return "as many tokens an answer"
     return f"{percent(abs(change))} {'more' if change > 0 else 'fewer'} tokens an answer"
-
-
-def _number(value: float, comparison: Comparison) -> str:
-    return ("+" if value > 0 else "−" if value < 0 else "") + _size(abs(value), comparison)
-
-
-def _size(value: float, comparison: Comparison) -> str:
-    return f"{100 * value:.1f}" if comparison.are_shares else significant(value)

@@ -6,6 +6,7 @@ import msgspec
 
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.standing import Standing, standing
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance, RunId, RunNumbers, SampleMean
 from workbench.ledger.store import Ledger
@@ -14,7 +15,7 @@ from workbench.stats.intervals import Interval, mean_interval
 LAST = "last"
 """The newest run, where the id of one is asked for."""
 FINDING_FIGURES = ("run_outcomes", "run_served")
-ROUTE_FIGURES = (*FINDING_FIGURES, "run_items_by_model", "run_tokens", "run_latency")
+ROUTE_FIGURES = (*FINDING_FIGURES, "run_items_by_model", "run_item_outcomes", "run_tokens", "run_latency")
 
 
 class RunFindings(msgspec.Struct, frozen=True):
@@ -31,8 +32,8 @@ class RunFigures(RunFindings, frozen=True):
     """Everything that a page or a command shows about a run, query by query; its `tables` are all of `ROUTE_FIGURES`."""
 
     numbers: RunNumbers
-    shared_scores: list[tuple[Row, Interval]]
-    """`run_shared_scores` rows with the interval of the mean: only these means compare."""
+    standing: Standing
+    """How its models stand beside each other by its first scorer."""
 
 
 def find_run(reader: Reader, named: str | None) -> str:
@@ -92,8 +93,8 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         InputError: There is no such run.
     """
     found = run_findings(reader, run_id, ROUTE_FIGURES)
-    shared = [(row, mean_interval(row["values"])) for row in reader.rows("run_shared_scores", run_id=run_id)]
-    return RunFigures(found.provenance, found.tables, found.scores, reader.only(RunNumbers, run_id=run_id), shared)
+    numbers = reader.only(RunNumbers, run_id=run_id)
+    return RunFigures(found.provenance, found.tables, found.scores, numbers, standing(reader, run_id))
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:

@@ -13,6 +13,8 @@ _TEXTS = ("answer", "reasoning", "raw", "error_text", "tool_calls", "body")
 def run_samples(reader: Reader, run_id: str, most: int) -> Iterator[Row]:
     """`run_samples` rows with the texts of `call_texts`, `sample_texts` and `body_texts`, in the order of the run.
 
+    `attempted` has the `run_attempts` of those that were sent more than once.
+
     Args:
         reader: Of the ledger.
         run_id: Whose.
@@ -38,6 +40,10 @@ def _whole(reader: Reader, window: list[Row]) -> Iterator[Row]:
 
 
 def _with_texts(reader: Reader, window: list[Row]) -> list[Row]:
+    several = [row["request_key"] for row in window if row["attempts"] > 1]
+    attempts: dict[str, list[Row]] = {}
+    for row in reader.rows("run_attempts", run_id=window[0]["run_id"], request_keys=several) if several else ():
+        attempts.setdefault(row["request_key"], []).append(row)
     calls: dict[str, list[int]] = {}
     for row in window:
         calls.setdefault(row["answer_run_id"], []).append(row["answer_call_no"])
@@ -52,7 +58,8 @@ def _with_texts(reader: Reader, window: list[Row]) -> list[Row]:
     for row in window:
         texts: dict[str, Any] = said[row["answer_run_id"], row["answer_call_no"]]
         whole = texts | {"body": bodies.get(texts["body_key"])}
-        found.append(row | {name: whole[name] for name in _TEXTS} | {"sample": samples.get(row["sample_key"])})
+        more = {"sample": samples.get(row["sample_key"]), "attempted": attempts.get(row["request_key"], [])}
+        found.append(row | {name: whole[name] for name in _TEXTS} | more)
     return found
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from workbench.evaluation.comparison import Comparison, Difference, Side
+from workbench.evaluation.comparison import Comparison
+from workbench.evaluation.sides import Difference, Side
 from workbench.ledger.queries import Reader, Row
 
 MOST_CHARS = 4_000

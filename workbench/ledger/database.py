@@ -26,8 +26,10 @@ _VIEWS = 0  # the "version" under which the digest of a file's views is kept, be
 _VIEW_NAMES = (
     "run_overview",
     "item_outcomes",
+    "call_identities",
     "item_identities",
     "latest_scores",
+    "counted_scores",
     "pass_rates",
     "usage_by_day",
     "route_behaviour",

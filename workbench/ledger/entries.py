@@ -48,6 +48,8 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     resumed_run: str | None = None
     narrowed: str | None = None
     occasion: str | None = None
+    on_fallback: str | None = None
+    scorers: list[str] | None = None
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):
@@ -255,7 +257,8 @@ def _duckdb_type(hint: Any) -> str:
     if origin is dict:
         return "MAP(VARCHAR, VARCHAR)"
     if origin is list:
-        return "STRUCT(name VARCHAR, arguments VARCHAR, id VARCHAR)[]"
+        texts = typing.get_args(hint) == (str,)
+        return "VARCHAR[]" if texts else "STRUCT(name VARCHAR, arguments VARCHAR, id VARCHAR)[]"
     if origin is Literal:
         return "VARCHAR"
     return {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime: "TIMESTAMP"}[hint]

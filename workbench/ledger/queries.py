@@ -51,8 +51,8 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, engine: Engine, most_memory_mib: int, zone: str) -> None:
-        self._zone = zone
+    def __init__(self, engine: Engine, most_memory_mib: int, variables: dict[str, Any]) -> None:
+        self._variables = variables
         self._engine = engine
         self._most_memory_mib = most_memory_mib
 
@@ -111,8 +111,8 @@ class Reader:
     def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
         given = ", ".join(f"{name} := {literal(value)}" for name, value in parameters.items())
         cursor = self._engine.started().cursor()
-        if self._zone != "UTC":  # a variable is one of its cursor's
-            cursor.execute(f"SET VARIABLE day_zone = {literal(self._zone)}")
+        for name, value in self._variables.items():  # a variable is one of its cursor's
+            cursor.execute(f"SET VARIABLE {name} = {literal(value)}")
         cursor.execute(f"PREPARE query AS {sql('queries', query)}")
         while True:
             try:
@@ -171,12 +171,18 @@ def reading(
                     _unite(ledger, db, scratch.path)
                 except duckdb.Error as error:  # a file from elsewhere, with views in place of tables
                     raise InputError(Fault("--ledger", f"{ledger.path} cannot be read as a ledger: {error}")) from error
-                yield Reader(engine, memory_mib, ledger.zone)
+                yield Reader(engine, memory_mib, _variables(ledger))
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date
     with reading(ledger, patience_s=patience_s, frugal=frugal, memory_mib=memory_mib) as reader:
         yield reader
+
+
+def _variables(ledger: Ledger) -> dict[str, Any]:
+    """What the account's settings say, for the views that ask."""
+    zone = {} if ledger.zone == "UTC" else {"day_zone": ledger.zone}
+    return zone | ({"served_as": dict(ledger.served_as)} if ledger.served_as else {})
 
 
 def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection, scratch: Path) -> None:

@@ -73,6 +73,8 @@ class Provenance(QueryRow, frozen=True):
     fresh: bool | None
     resumed_run: str | None
     narrowed: str | None
+    on_fallback: str | None
+    scorers: list[str] | None
     started_at: datetime
     ended_at: datetime | None
     status: str | None
@@ -91,6 +93,8 @@ class RunNumbers(QueryRow, frozen=True):
     completed: int
     failed: int
     retryable: int
+    retried: int
+    answered: int
     pending: int
     calls: int
     prompt_tokens: int | None

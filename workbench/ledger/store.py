@@ -11,9 +11,10 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.ledger.recovery import SUFFIX
@@ -34,13 +35,17 @@ class Ledger:
     Args:
         address: The path.
         zone: Whose days usage is summed up by (IANA time zone).
+        served_as: Model -> the names under which it is confirmed to answer.
 
     Raises:
         InputError: The address names a scheme that is not built yet, or a folder that does not exist.
     """
 
-    def __init__(self, address: str | Path, zone: str = "UTC") -> None:
+    def __init__(
+        self, address: str | Path, zone: str = "UTC", served_as: Mapping[str, list[str]] = MappingProxyType({})
+    ) -> None:
         self.zone = zone
+        self.served_as = served_as
         text = str(address)
         if not text:
             raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))

@@ -20,7 +20,7 @@ from workbench.report.drawing import Colours
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
 _SCRIPTS = ("page.js", "tables.js", "charts.js")
-_SCRIPTS_OF = {"run": ("samples.js",)}
+_SCRIPTS_OF = {"run": ("exchange.js", "samples.js")}
 
 
 class PageHead(msgspec.Struct, frozen=True):

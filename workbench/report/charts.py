@@ -10,7 +10,6 @@ from workbench.ledger.queries import Row
 from workbench.report.drawing import AnyChart, Colours
 
 WIDTH, ROW = 640, 28
-OUTCOME_KINDS = {"ok": "ok", "wasted: paid for, but unusable": "wasted", "failed": "failed"}
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 
@@ -94,23 +93,28 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
     return alt.layer(rule, dot).properties(width=WIDTH, height=240)
 
 
-def outcome_chart(rows: Sequence[Row]) -> AnyChart:
-    """Calls of each model by kind of outcome, stacked: `run_outcomes` or `route_outcomes` rows."""
-    names = list(OUTCOME_KINDS)
-    data = [
-        {"model": row["model"], "calls": row["calls"], "outcome": row["outcome"].replace("_", " "),
-         "kind": names[0] if row["outcome"] == "ok" else names[1] if row["accepted"] else names[2],
-         "order": 0 if row["outcome"] == "ok" else 1 if row["accepted"] else 2}
-        for row in rows
-    ]  # fmt: skip
-    models = list(dict.fromkeys(row["model"] for row in data))
-    scale = alt.Scale(domain=names, range=[f"var(--{kind})" for kind in OUTCOME_KINDS.values()])
+_TROUBLES = {
+    "route": "var(--failed)", "platform or network": "var(--m4)", "our request": "var(--m0)", "account": "var(--m3)",
+    "cut off by its limit": "var(--wasted)", "unknown": "var(--m5)", "never sent, or no end known": "var(--m8)",
+}  # fmt: skip
+
+
+def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyChart:
+    """Requests without an answer of use, by model and by whose fault it is.
+
+    Args:
+        rows: Each with model, group, requests, and planned, of that model.
+        models: All of them, in order.
+    """
+    there = [group for group in _TROUBLES if any(row["group"] == group for row in rows)]
+    scale = alt.Scale(domain=there, range=[_TROUBLES[group] for group in there])
+    data = [row | {"order": there.index(row["group"])} for row in rows]
     chart = _over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
-        x=alt.X("calls:Q", title="calls"),
-        y=_models(models),
-        color=alt.Color("kind:N", scale=scale, title=None),
+        x=alt.X("requests:Q", title="requests", axis=alt.Axis(tickMinStep=1, format="~s")),
+        y=alt.Y("model:N", sort=list(models), title=None, scale=alt.Scale(domain=list(models))),
+        color=alt.Color("group:N", scale=scale, title=None),
         order="order:Q",
-        tooltip=[_tip("model", "N"), _tip("outcome", "N"), _tip("calls", format=",")],
+        tooltip=[_tip("model", "N"), _tip("group", "N"), _tip("requests", format=","), _tip("planned", format=",")],
     )  # fmt: skip
     return _sized(chart, len(models))
 
@@ -297,17 +301,18 @@ def two_lines(colour: str, names: Sequence[str]) -> alt.Scale:
 def matrix_chart(rows: Sequence[Row]) -> AnyChart:
     """Requested by served model as a matrix of shares: `route_matrix` rows."""
     asked: dict[str, int] = {}
+    answers: dict[tuple[str, str], int] = {}
     for row in rows:
         asked[row["requested_model"]] = asked.get(row["requested_model"], 0) + row["answers"]
+        cell = row["requested_model"], row["served_model"] or "(not named)"  # of one name, there may be two identities
+        answers[cell] = answers.get(cell, 0) + row["answers"]
     data = [
-        {"requested": row["requested_model"], "served": row["served_model"] or "(not named)", "answers": row["answers"],
-         "share": row["answers"] / asked[row["requested_model"]],
-         "same": row["served_model"] == row["requested_model"]}
-        for row in rows
-    ]  # fmt: skip
+        {"requested": model, "served": name, "answers": number, "share": number / asked[model]}
+        for (model, name), number in answers.items()
+    ]
     requested = list(asked)
-    served = sorted(
-        {row["served"] for row in data},
+    served: list[str] = sorted(
+        {name for _, name in answers},
         key=lambda name: (requested.index(name) if name in requested else math.inf, name),
     )
     base = _over(data).encode(

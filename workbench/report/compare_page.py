@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.evaluation.comparison import Comparison, Difference, Wanted, compared
-from workbench.evaluation.comparison_words import headline, interval_text, outcome, side_name, warnings
+from workbench.evaluation.comparison import Comparison, Wanted, compared
+from workbench.evaluation.comparison_words import headline, side_name, warnings
+from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.side_by_side import side_by_side
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
@@ -76,18 +77,12 @@ def _rows(found: Comparison) -> list[dict[str, Any]]:
         rows.append(
             {
                 "side": side, "name": side_name(side, found), "difference": one,
-                "value": None if one is None or one.found is None else _value(one, found),
-                "interval": "" if one is None else interval_text(one, found),
-                "shown": "" if one is None else outcome(one, found),
+                "value": None if one is None or one.found is None else signed(one.found.difference, are_shares=found.are_shares),
+                "interval": "" if one is None else interval_text(one, are_shares=found.are_shares),
+                "shown": "" if one is None else outcome(one, are_shares=found.are_shares),
             }
         )  # fmt: skip
     return rows
-
-
-def _value(one: Difference, found: Comparison) -> str:
-    assert one.found is not None
-    value = one.found.difference
-    return (f"{100 * value:+.1f}" if found.are_shares else f"{value:+.3g}").replace("-", "−")
 
 
 def _charts(found: Comparison, colours: Colours) -> list[Chart]:
@@ -95,7 +90,7 @@ def _charts(found: Comparison, colours: Colours) -> list[Chart]:
     forest = [
         {
             "model": side_name(one.side, found), "of": one.side.model, "difference": factor * one.found.difference,
-            "low": factor * one.low, "high": factor * one.high, "told": outcome(one, found),
+            "low": factor * one.low, "high": factor * one.high, "told": outcome(one, are_shares=found.are_shares),
         }
         for one in found.differences
         if one.found is not None and one.low is not None and one.high is not None

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.attention import KINDS, NEWEST_CALLS, Attention, routes_that_need_attention, told_apart
+from workbench.evaluation.attention import (
+    KINDS,
+    NEWEST_CALLS,
+    Attention,
+    fallbacks,
+    routes_that_need_attention,
+    unconfirmed,
+)
 from workbench.ledger.queries import Row
 from workbench.report import charts
 from workbench.report.build import Asked, result
@@ -63,6 +70,7 @@ def _content(answers: Answers, colours: Colours) -> dict[str, Any]:
         "routes": answers.routes,
         "outcomes": answers.outcomes,
         "matrix": _matrix_table(answers.matrix),
+        "unconfirmed": unconfirmed(answers.matrix.rows),
         "charts": _charts(answers),
     }
 
@@ -73,9 +81,9 @@ def verdict(routes: Sequence[Row], matrix: Sequence[Row], attention: Sequence[At
         return "No calls yet."
     answers = sum(row["answers"] for row in matrix)
     said = f"{people.plural(len(routes), 'model')} asked, {people.plural(answers, 'answer')}"
-    several = sum(row["answers"] for row in told_apart(matrix))
+    several = sum(row["answers"] for row in fallbacks(matrix))
     if several:
-        said += f", {people.count(several)} of them under the name of another model"
+        said += f", {people.count(several)} of them by another model"
     looked = list(dict.fromkeys(item.model for item in attention))
     if not looked:
         return said + ". No route needs attention."
@@ -89,8 +97,8 @@ def told(item: Attention) -> str:
     match item.kind:
         case "failing":
             return f"{part} of its newest {whole} calls failed, most often {item.detail.replace('_', ' ')}"
-        case "other name":
-            return f"{part} of its {whole} answers name {item.detail}"
+        case "fallback":
+            return f"{part} of its {whole} answers are of {item.detail}"
         case "slower":
             return f"its newest {whole} answers took {people.significant(item.part)} times as long as those before (medians)"
         case "no tool call":
@@ -150,10 +158,8 @@ def _card_chart(number: int, model: str, course: Result, colours: Colours) -> Ch
 
 
 def _matrix_table(matrix: Result) -> Table:
-    apart = told_apart(matrix.rows)
-    shown = Result(matrix.query, matrix.parameters, [row | {"apart": row in apart} for row in matrix.rows])
     return Table(
-        "route_matrix", shown, ("requested_model", "served_model"),
+        "route_matrix", matrix, ("requested_model", "served_model", "identity"),
         (Column("requested_model", "requested model", "text"), Column("served_model", "served model", "served"),
          Column("answers", "answers"), Column("first_at", "first", "moment"), Column("last_at", "newest", "moment")),
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """A run's samples for the page's browser: a short line each, and their texts apart, in parts that the page opens on demand."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,14 @@ FIRST_SAMPLES = 30
 EMBEDDED_MOST_BYTES = 3_000_000
 """Above this the texts go into files next to the page."""
 _PART_CHARS = 400_000
-_SNIPPET_CHARS = 140
+_SNIPPET_CHARS = 100
 
 
 class SampleBrowser(msgspec.Struct, frozen=True):
     """What the page holds of a run's samples."""
 
     index: str
-    """Packed: columns of all samples, and which part holds each one's texts."""
+    """Packed: the samples, a row each, and columns of all requests, with which part holds each one's texts."""
     parts: dict[str, str]
     """Packed texts by part, where they fit into the page."""
     digests: str
@@ -37,7 +37,94 @@ class SampleBrowser(msgspec.Struct, frozen=True):
     """The first ones whole, for readers without scripts."""
 
 
-def sample_browser(rows: Iterable[Row], total: int, folder: Path, name: str) -> SampleBrowser:
+class _Index:
+    """Every request as a short line, and every sample as a row that they belong to."""
+
+    def __init__(self, models: Sequence[str], scorer: str | None) -> None:
+        self._models = {model: number for number, model in enumerate(models)}
+        self._scorer = scorer
+        self._places: dict[tuple[str, int], int] = {}
+        self.rows: list[list[Any]] = []
+        self.lines: list[list[Any]] = []
+
+    def add(self, row: Row, texts: dict[str, Any], part: int, place: int) -> None:
+        """Take a request, whose texts are at a place of a part."""
+        sample = row["sample_key"], row["epoch"]
+        number = self._places.setdefault(sample, len(self._places))
+        if number == len(self.rows):
+            self.rows.append([_shown(row["sample_id"]), row["epoch"], _short(texts["target"]), False])
+        self.rows[number][-1] = self.rows[number][-1] or row["disagree"]
+        judged = next((score for score in row["scores"] or [] if score["scorer"] == self._scorer), None)
+        said = row["answer"] or row["error_text"] or ""
+        self.lines.append(
+            [
+                number,
+                self._models.setdefault(row["requested_model"], len(self._models)),
+                mark(row, judged),
+                None if judged is None else judged["value"],
+                _short(None if judged is None else judged["extracted"]),
+                (row["outcome"] or "no answer yet").replace("_", " "),
+                row["identity"] == "fallback",
+                _shown(row["served_model"]),
+                row["reused"],
+                None if row["latency_ms"] is None else round(row["latency_ms"]),
+                row["total_tokens"],
+                _short(said[: 2 * _SNIPPET_CHARS]) or "",
+                len(row["tool_calls"] or []),
+                part,
+                place,
+            ]
+        )
+
+    def packed(self) -> str:
+        """Everything as columns."""
+
+        def columns(names: tuple[str, ...], lines: list[list[Any]]) -> dict[str, list[Any]]:
+            return dict(zip(names, map(list, zip(*lines, strict=True)), strict=True)) if lines else {}
+
+        models = [people.visible(model) for model in self._models]
+        return packed_json(
+            {
+                "models": models,
+                "scorer": self._scorer,
+                "rows": columns(_ROW, self.rows),
+                "lines": columns(_LINE, self.lines),
+            }
+        )
+
+
+_ROW = ("sample", "epoch", "target", "disagree")
+_LINE = (
+    "row", "model", "mark", "value", "extracted", "outcome", "fallback", "served", "reused", "latency_ms", "total_tokens",
+    "snippet", "tools", "part", "place",
+)  # fmt: skip
+
+
+def mark(row: Row, judged: dict[str, Any] | None) -> str:
+    """How a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off, failed.
+
+    Args:
+        row: Of `run_samples`.
+        judged: Its score by the first scorer of the run.
+    """
+    if row["outcome"] is None:
+        return "no end"
+    if not row["accepted"]:
+        return "failed"
+    if outcome_kind(row["outcome"], accepted=True) == "wasted":
+        return "cut off"
+    if not row["counts"]:
+        return "left out"
+    if judged is None:
+        return "answered"
+    if judged["value"] is None:
+        return "unread"
+    return "right" if judged["value"] >= 1 else "wrong" if judged["value"] <= 0 else "partly"
+
+
+def sample_browser(
+    rows: Iterable[Row], total: int, folder: Path, name: str, *, models: Sequence[str], scorer: str | None
+) -> SampleBrowser:
     """Pack a run's samples.
 
     Args:
@@ -45,14 +132,16 @@ def sample_browser(rows: Iterable[Row], total: int, folder: Path, name: str) -> 
         total: How many samples the run has.
         folder: For pages.
         name: Of the folder for parts that do not fit into the page.
+        models: In the order of their columns.
+        scorer: The run's first.
     """
-    lines: list[list[Any]] = []
+    index = _Index(models, scorer)
     first: list[dict[str, Any]] = []
     parts: dict[str, str] = {}
     digests: dict[str, list[str]] = {"t": [], "x": []}
     outside = False
     size = 0
-    for number, group in enumerate(_groups(rows, lines, first)):
+    for number, group in enumerate(_groups(rows, index, first)):
         for kind, content in (("t", [texts for texts, _ in group]), ("x", [exchange for _, exchange in group])):
             parts[f"{kind}{number}"] = packed = packed_json(content)
             digests[kind].append(hashlib.sha256(packed.encode()).hexdigest()[:12])
@@ -61,21 +150,20 @@ def sample_browser(rows: Iterable[Row], total: int, folder: Path, name: str) -> 
             outside = True
             _put_beside(folder / name, parts, digests)
             parts.clear()
-    columns = dict(zip(_LINE, map(list, zip(*lines, strict=True)), strict=True)) if lines else {}
     told = msgspec.json.encode(digests).decode() if outside else "{}"
-    return SampleBrowser(packed_json(columns), parts, told, name if outside else "", len(lines), total, first)
+    return SampleBrowser(index.packed(), parts, told, name if outside else "", len(index.lines), total, first)
 
 
 def _groups(
-    rows: Iterable[Row], lines: list[list[Any]], first: list[dict[str, Any]]
+    rows: Iterable[Row], index: _Index, first: list[dict[str, Any]]
 ) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """The texts of samples that follow each other, as many as make a part; tells `lines` and `first` of each."""
+    """The texts of samples that follow each other, as many as make a part; tells `index` and `first` of each."""
     group: list[tuple[dict[str, Any], dict[str, Any]]] = []
     part = chars = 0
     for row in rows:
         texts = _texts(row)
         exchange = {"request": _shown(row["body"]), "response": _shown(row["raw"])}
-        lines.append(_line(row, part, len(group)))
+        index.add(row, texts, part, len(group))
         if len(first) < FIRST_SAMPLES:
             first.append(row | texts)
         group.append((texts, exchange))
@@ -87,32 +175,9 @@ def _groups(
         yield group
 
 
-_LINE = (
-    "sample", "epoch", "model", "served", "outcome", "kind", "reused", "disagree", "latency_ms", "total_tokens", "scores",
-    "snippet", "tools", "part", "place",
-)  # fmt: skip
-
-
-def _line(row: Row, part: int, place: int) -> list[Any]:
-    name = row["outcome"]
-    said = row["answer"] or row["error_text"] or ""
-    return [
-        _shown(row["sample_id"]),
-        row["epoch"],
-        _shown(row["requested_model"]),
-        _shown(row["served_model"]),
-        (name or "no answer yet").replace("_", " "),
-        outcome_kind(name, accepted=row["accepted"]),
-        row["reused"],
-        row["disagree"],
-        None if row["latency_ms"] is None else round(row["latency_ms"]),
-        row["total_tokens"],
-        {score["scorer"]: score["value"] for score in row["scores"] or []},
-        people.visible(" ".join(said[: 2 * _SNIPPET_CHARS].split())[:_SNIPPET_CHARS]),
-        len(row["tool_calls"] or []),
-        part,
-        place,
-    ]
+def _short(text: str | None) -> str | None:
+    """A text as one line that fits into a cell."""
+    return None if text is None else people.visible(" ".join(text.split())[:_SNIPPET_CHARS])
 
 
 def _texts(row: Row) -> dict[str, Any]:
@@ -133,6 +198,12 @@ def _texts(row: Row) -> dict[str, Any]:
         ],
         "error_text": _shown(row["error_text"]),
         "evidence": _shown(row["evidence"]),
+        "identity": _shown(row["identity_evidence"]),
+        "attempts": [
+            [(one["outcome"] or "").replace("_", " "), one["http_status"], round(one["latency_ms"]),
+             _shown(one["error_text"] or one["evidence"])]
+            for one in row["attempted"]
+        ],
         "usage": [row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"]],
         "finish_reason": _shown(row["finish_reason"]),
         "http_status": row["http_status"],

@@ -150,16 +150,17 @@ def status(name: str | None, reason: str | None = None) -> Markup:
 
 
 def served(row: Row) -> Markup:
-    """Who answered, beside who was asked; a mark where the name tells that it was another (`apart`)."""
+    """Who answered, beside who was asked, with the evidence of who that is."""
     name = row["served_model"]
     if name is None:
         return Markup("<i>not named</i>")
-    if name == row["requested_model"]:
+    if row["identity"] == "as_requested":
         return Markup('<span class="ok">the same</span>')
     shown = Markup("<bdi>{}</bdi>").format(people.visible(name))
-    if row["apart"]:
-        return Markup('<span class="wasted">{}</span>').format(shown)
-    return shown + Markup(' <small class="soft">base model of the preset</small>') if row["preset"] else shown
+    evidence = Markup(' <small class="soft">{}</small>').format(row["evidence"])
+    if row["identity"] == "fallback":
+        return Markup('<span class="wasted">{}</span>').format(shown) + evidence
+    return shown + evidence
 
 
 def bars(values: Sequence[dict[str, Any]] | None) -> Markup:

@@ -62,6 +62,8 @@ def run_started(
         git_commit=commit,
         git_dirty=dirty,
         narrowed=job.narrowed or None,
+        on_fallback=job.run.on_fallback,
+        scorers=[scorer.named for scorer in job.scorers],
     )
 
 

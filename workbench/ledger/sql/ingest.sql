@@ -5,7 +5,7 @@
 INSERT INTO runs BY NAME
 SELECT run_id, 'started' AS event, recorded_at, job, job_path, job_toml, job_hash, tags, generation, planned, dataset_paths,
     dataset_hash, dataset_rows, endpoint, identity, simulated, key_fingerprint, host, pid, max_in_flight, versions,
-    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run, narrowed,
+    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run, narrowed, on_fallback, scorers,
     -- a journal of an earlier version has it in the generation's name only
     coalesce(occasion, CASE WHEN starts_with(generation, job || '@') THEN substr(generation, length(job) + 2) END) AS occasion
 FROM staged WHERE kind = 'run_started';
@@ -14,7 +14,9 @@ INSERT INTO runs BY NAME
 SELECT run_id, 'ended' AS event, recorded_at, status, exit_code, duration_s, reason FROM staged WHERE kind = 'run_ended';
 
 INSERT INTO models_seen BY NAME
-SELECT run_id, recorded_at, model, owned_by, preset, raw FROM staged WHERE kind = 'model';
+SELECT run_id, recorded_at, model, owned_by, preset, raw,
+    CASE WHEN json_valid(raw) THEN json_extract_string(raw, '$.info.base_model_id') END AS base
+FROM staged WHERE kind = 'model';
 
 INSERT INTO samples BY NAME
 SELECT sample_key, any_value(sample) AS sample FROM staged

@@ -1,15 +1,28 @@
 "use strict";
-// The sample browser: short lines at once, texts when one is opened or searched. Whatever a model said is text, never markup.
+// The samples as a matrix: a row a sample, a column a model, a mark and what was read in each cell; texts when one is opened.
 (() => {
   const browser = document.getElementById("browser");
   if (!browser) return;
-  const PAGE = 25, CLAMP = 1200, NO = "(none)", FILTERS = ["model", "outcome", "served", "score", "q"];
-  const NAMING = [...FILTERS, "disagree", "sample", "open", "page"];
+  const PAGE = 25, MOST_WORDED = 8;  // columns with words; more have marks alone
   const { make, count, state, keep } = workbench;
-  const form = browser.querySelector("form"), list = browser.querySelector(".samples");
+  const form = browser.querySelector("form"), table = browser.querySelector("table");
   const told = browser.querySelector("[role=status]"), pager = browser.querySelector(".pager");
   const parts = new Map(), waiting = new Map(), digests = JSON.parse(browser.dataset.digests);
-  let lines = [], page = 1, latest = 0, only = "";
+  let lines = [], rows = [], models = [], page = 1, latest = 0, only = "", opened = null;
+
+  // mark -> [sign, class, words]; the words stand where nothing was read from the answer.
+  const MARKS = {
+    right: ["✓", "ok", "right"], wrong: ["✗", "failed", "wrong"], partly: ["◐", "wasted", "partly"], answered: ["", "", ""],
+    unread: ["?", "unknown", "unread"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
+    failed: ["✕", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
+  };
+  const KINDS = {
+    disagree: (row) => row.disagree,
+    wrong: (row) => row.cells.some((line) => line && line.mark === "wrong"),
+    failed: (row) => row.cells.some((line) => !line || ["failed", "cut off", "no end"].includes(line.mark)),
+    unread: (row) => row.cells.some((line) => line && line.mark === "unread"),
+    fallback: (row) => row.cells.some((line) => line && line.fallback),
+  };
 
   // Parts of texts: in the page, or in files beside it, which a page opened from a file may load as scripts.
   // A file's name holds its digest: a page that is rendered again has other files, and the old one says that its own are gone.
@@ -30,41 +43,28 @@
   }
   const texts = async (line) => (await part(`t${line.part}`))[line.place];
   const exchange = async (line) => (await part(`x${line.part}`))[line.place];
-
-  const scoreText = (value) => (value == null ? "unscored" : Number(value.toPrecision(3)).toString());
-  const scoreKey = (scorer, value) => `${scorer}: ${scoreText(value)}`;
   const searchable = (found) =>
     [found.input, found.target, found.answer, found.reasoning, found.error_text, ...found.tool_calls.flatMap((call) => [call.name, call.arguments])]
       .filter(Boolean).join("\n").toLowerCase();
 
-  function fill(name, values) {
-    const select = form.elements[name], counts = new Map();
-    for (const value of values) counts.set(value, (counts.get(value) || 0) + 1);
-    for (const [value, number] of [...counts].sort(([a], [b]) => String(a).localeCompare(String(b), "en", { numeric: true }))) {
-      select.append(make("option", { value }, `${value} (${count(number)})`));
-    }
-    select.parentElement.hidden = counts.size < 2;
-  }
+  // The columns: all models, or the chosen one.
+  const columns = () => (form.elements.model.value ? [models.indexOf(form.elements.model.value)] : models.map((_, number) => number));
 
   async function chosen() {
-    const wanted = Object.fromEntries(new FormData(form)), q = wanted.q.trim().toLowerCase();
-    const mine = ++latest;
-    let found = lines.filter((line) =>
-      (!only || line.sample === only) &&
-      (!wanted.model || line.model === wanted.model) &&
-      (!wanted.outcome || line.outcome === wanted.outcome) &&
-      (!wanted.served || (line.served ?? NO) === wanted.served) &&
-      (!wanted.score || Object.entries(line.scores).some(([scorer, value]) => scoreKey(scorer, value) === wanted.score)) &&
-      (!wanted.disagree || line.disagree));
-    if (q) {
-      const hits = [];
-      for (const line of found) {
-        if (line.sample.toLowerCase().includes(q) || line.snippet.toLowerCase().includes(q) || searchable(await texts(line)).includes(q)) hits.push(line);
-        if (mine !== latest) return null; // the reader kept typing
+    const kind = form.elements.show.value, q = form.elements.q.value.trim().toLowerCase(), shown = columns(), mine = ++latest;
+    const found = rows.map((row) => ({ ...row, cells: shown.map((number) => row.cells[number]) }))
+      .filter((row) => (!only || row.sample === only) && (!kind || KINDS[kind](row)));
+    if (!q) return found;
+    const hits = [];
+    for (const row of found) {
+      let hit = row.sample.toLowerCase().includes(q);
+      for (const line of row.cells) {
+        if (!hit && line) hit = line.snippet.toLowerCase().includes(q) || searchable(await texts(line)).includes(q);
       }
-      found = hits;
+      if (hit) hits.push(row);
+      if (mine !== latest) return null; // the reader kept typing
     }
-    return found;
+    return hits;
   }
 
   async function show(changed, turned) {
@@ -81,143 +81,133 @@
     page = Math.min(Math.max(1, page), pages);
     const first = (page - 1) * PAGE;
     told.textContent = found.length
-      ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < lines.length ? ` (${count(lines.length)} in all)` : ""}`
+      ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < rows.length ? ` (${count(rows.length)} in all)` : ""}`
       : "No samples match.";
-    list.replaceChildren(...found.slice(first, first + PAGE).map(item));
-    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; show(false, name); } }, name);
+    opened = null;
+    table.replaceChildren(head(), make("tbody", {}, ...found.slice(first, first + PAGE).map(row)));
+    const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; keep({ open: "" }); show(false, name); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
     if (only) told.append(" ", make("button", { type: "button", onclick: () => { only = ""; show(true); } }, `Remove filter: sample ${only}`));
-    const { disagree = "", ...others } = Object.fromEntries(new FormData(form));
-    keep({ ...others, disagree, sample: only, page: page > 1 ? String(page) : "" });
+    keep({ ...Object.fromEntries(new FormData(form)), sample: only, page: page > 1 ? String(page) : "" });
     if (turned) [...pager.querySelectorAll("button")].find((button) => button.textContent === turned && !button.disabled)?.focus();
     const open = state().get("open");
-    if (open) list.querySelector(`[data-number="${CSS.escape(open)}"] > button`)?.click();
+    if (open) table.querySelector(`[data-number="${CSS.escape(open)}"]`)?.click();
   }
 
-  function item(line) {
-    const scores = Object.values(line.scores).map(scoreText).join(" · ");
-    const named = Object.entries(line.scores).map(([scorer, value]) => scoreKey(scorer, value)).join(", ");
-    const row = make("li", { "data-number": line.number });
-    const button = make("button", { class: "line", type: "button", "aria-expanded": "false", onclick: () => toggle(row, line) },
-      make("span", { class: line.kind, title: line.outcome }, make("bdi", {}, line.sample + (line.epoch > 1 ? ` · epoch ${line.epoch}` : ""))),
-      make("bdi", { title: line.served && line.served !== line.model ? `served as ${line.served}` : line.model }, line.model),
-      make("span", {}, line.outcome),
-      make("span", { title: named }, scores),
-      make("bdi", { class: "said" }, line.tools ? `${line.tools} tool call${line.tools > 1 ? "s" : ""}  ${line.snippet}` : line.snippet),
-      make("span", { class: "cost" }, `${line.total_tokens == null ? "?" : count(line.total_tokens)} tok`));
-    row.append(button);
-    return row;
+  function head() {
+    const shown = columns(), few = shown.length <= MOST_WORDED;
+    table.className = few ? "matrix" : "matrix dense";
+    const names = shown.map((number) => make("th", { scope: "col", title: models[number] }, make("bdi", {}, models[number])));
+    return make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "sample"), make("th", { scope: "col" }, "target"), ...names));
   }
 
-  async function toggle(row, line) {
-    const button = row.firstElementChild;
-    if (button.getAttribute("aria-expanded") === "true") {
-      row.querySelector(".exchange")?.remove();
-      button.setAttribute("aria-expanded", "false");
-      keep({ open: "" });
-      return;
-    }
+  function row(found) {
+    const name = found.sample + (found.epoch > 1 ? ` · epoch ${found.epoch}` : "");
+    const label = make("th", { scope: "row" }, make("bdi", { title: name }, name), found.disagree ? make("small", { class: "soft" }, " differs") : null);
+    return make("tr", {}, label, make("td", { class: "target" }, make("bdi", { title: found.target }, found.target ?? "")), ...found.cells.map(cell));
+  }
+
+  function cell(line) {
+    const [sign, kind, words] = MARKS[line ? line.mark : "unsent"];
+    if (!line) return make("td", {}, make("span", { class: `mark ${kind}`, title: words }, sign), make("span", { class: "read soft" }, words));
+    const flag = line.fallback && line.mark !== "left out" ? "▲" : "";
+    const read = line.mark === "failed" ? line.outcome : line.extracted ?? (["right", "wrong", "partly", "answered"].includes(line.mark) ? line.snippet || (line.tools ? `${line.tools} tool call${line.tools > 1 ? "s" : ""}` : words) : words);
+    const value = line.mark === "partly" ? `${Number(line.value.toPrecision(2))} ` : "";
+    const title = [line.model, words || line.outcome, line.fallback ? `answered by ${line.served}` : "", read].filter(Boolean).join(" · ");
+    return make("td", {}, make("button", { type: "button", class: "cell", title, "aria-expanded": "false", "aria-label": title, "data-number": line.number, onclick: (event) => toggle(event.currentTarget, line) },
+      make("span", { class: `mark ${kind}` }, sign + flag), make("bdi", { class: "read" }, value + read)));
+  }
+
+  // Opens a cell below its row, and closes the one that was open.
+  async function toggle(button, line) {
+    const before = opened;
+    close();
+    if (before === button) return keep({ open: "" });
+    opened = button;
     button.setAttribute("aria-expanded", "true");
     keep({ open: String(line.number) });
-    let opened;
+    let content;
     try {
-      opened = detail(line, await texts(line));
+      content = workbench.exchange(line, await texts(line), () => exchange(line));
     } catch (error) {
-      opened = make("div", { class: "exchange" }, make("p", { class: "failed" }, error.message));
+      content = [make("p", { class: "failed" }, error.message)];
     }
-    if (button.getAttribute("aria-expanded") === "true" && row.children.length === 1) row.append(opened);
+    if (opened !== button) return; // another one was opened meanwhile
+    const step = (by, name) => make("button", { type: "button", disabled: !neighbour(by), onclick: () => neighbour(by)?.click() }, name);
+    const copyLink = (event) => navigator.clipboard.writeText(location.href).then(() => { event.target.textContent = "Copied"; });
+    const bar = make("p", { class: "pager" }, make("b", {}, make("bdi", {}, line.sample), " · ", make("bdi", {}, line.model)), step(-1, "Previous sample"), step(1, "Next sample"),
+      navigator.clipboard ? make("button", { type: "button", onclick: copyLink }, "Copy link") : null);
+    const holder = make("tr", { class: "opened" }, make("td", { colspan: table.tHead.rows[0].cells.length }, make("div", { class: "exchange" }, bar, ...content)));
+    button.closest("tr").after(holder);
   }
 
-  // A text, clamped when it is long, and opened in place.
-  function block(title, text) {
-    if (text == null || text === "") return null;
-    const pre = make("pre", { dir: "auto" }, text);
-    const part = make("div", {}, make("h4", {}, title), pre);
-    if (text.length > CLAMP) {
-      pre.classList.add("clamped");
-      const open = () => { pre.classList.remove("clamped"); more.remove(); };
-      const more = make("button", { type: "button", onclick: open }, `Show all ${count(text.length)} characters`);
-      part.append(more);
+  function close() {
+    opened?.setAttribute("aria-expanded", "false");
+    table.querySelector("tr.opened")?.remove();
+    opened = null;
+  }
+
+  // The cell of the same model in the next row that has one.
+  function neighbour(by) {
+    if (!opened) return null;
+    const cells = [...table.querySelectorAll(`td:nth-child(${opened.closest("td").cellIndex + 1}) > .cell`)];
+    return cells[cells.indexOf(opened) + by];
+  }
+
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    const by = { j: 1, k: -1 }[event.key], next = by && (opened ? neighbour(by) : by > 0 && table.querySelector(".cell"));
+    if (!next) return;
+    next.click();
+    next.focus({ preventScroll: true });
+    next.closest("tr").scrollIntoView({ block: "nearest" });
+  });
+
+  // What the page holds, as rows of cells; samples on which the models differ come first, then those with a trouble.
+  function take(index) {
+    models = index.models;
+    const rowsOf = (columns, made) => (columns.sample ?? columns.row ?? []).map((_, number) => Object.assign(made(number), ...Object.keys(columns).map((name) => ({ [name]: columns[name][number] }))));
+    rows = rowsOf(index.rows, () => ({ cells: models.map(() => null) }));
+    lines = rowsOf(index.lines, (number) => ({ number }));
+    for (const line of lines) {
+      rows[line.row].cells[line.model] = line;
+      line.sample = rows[line.row].sample;
+      line.model = models[line.model];
     }
-    return part;
+    const rank = (row) => (row.disagree ? 0 : KINDS.failed(row) || KINDS.fallback(row) ? 1 : 2);
+    rows = rows.map((row, at) => [rank(row), at, row]).sort(([a, at], [b, bt]) => a - b || at - bt).map(([, , row]) => row);
   }
 
-  function folded(title, content) {
-    const details = make("details", { class: "numbers" }, make("summary", {}, title));
-    details.addEventListener("toggle", async () => {
-      if (!details.open || details.children.length > 1) return;
-      const filled = make("div");
-      details.append(filled);
-      try {
-        filled.append(...(await content()).filter(Boolean));
-      } catch (error) {
-        filled.append(make("p", { class: "failed" }, error.message));
-      }
-    });
-    return details;
+  function fill() {
+    for (const model of models) form.elements.model.append(make("option", { value: model }, model));
+    form.elements.model.closest("label").hidden = models.length < 2;
+    for (const label of form.querySelectorAll("[name=show]")) {
+      const found = label.value ? rows.filter(KINDS[label.value]).length : rows.length;
+      label.disabled = !found;
+      label.nextSibling.textContent += ` ${count(found)}`;
+      label.parentElement.hidden = !found;
+    }
   }
 
-  function pretty(text) {
-    try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+  function recall() {
+    const kept = state();
+    form.elements.model.value = models.includes(kept.get("model")) ? kept.get("model") : "";
+    form.elements.show.value = kept.get("show") in KINDS ? kept.get("show") : "";
+    form.elements.q.value = kept.get("q") || "";
+    only = kept.get("sample") || "";
+    page = Number(kept.get("page")) || 1;
   }
 
-  function detail(line, found) {
-    const [prompt, completion, thinking] = found.usage;
-    const facts = [
-      line.served == null ? "served model not named" : line.served === line.model ? null : `served as ${line.served}`, line.reused ? "reused from an earlier run" : null,
-      line.latency_ms == null ? null : line.latency_ms < 1000 ? `${line.latency_ms} ms` : `${(line.latency_ms / 1000).toPrecision(3)} s`,
-      prompt == null && completion == null ? "usage not reported" : `${count(prompt)} prompt + ${count(completion)} completion tokens${thinking ? `, of which ${count(thinking)} reasoning` : ""}`,
-      found.finish_reason ? `finish reason ${found.finish_reason}` : null, found.http_status == null ? null : `HTTP ${found.http_status}`,
-      line.kind === "ok" ? null : found.evidence,
-    ].filter(Boolean);
-    const scores = found.scores.map((score) =>
-      make("p", {}, `${scoreKey(score.scorer, score.value)}, ${score.reason}${score.extracted == null ? "" : `, read as “${score.extracted}”`}`));
-    const others = lines.some((other) => other !== line && other.sample === line.sample)
-      ? make("button", { type: "button", onclick: () => { form.reset(); only = line.sample; keep({ open: "" }); } }, "All answers to this sample")
-      : null;
-    const parts = [
-      make("p", { class: "facts-line" }, ...facts.map((fact) => make("bdi", {}, fact))),
-      block("prompt", found.input),
-      found.choices.length ? block("choices", found.choices.join("\n")) : null,
-      block("target", found.target),
-      ...found.tool_calls.map((call) => block(`tool call: ${call.name}`, pretty(call.arguments))),
-      block("answer", found.answer),
-      ...scores,
-      block("error", found.error_text),
-      found.reasoning ? folded("Reasoning", async () => [block("reasoning", found.reasoning)]) : null,
-      folded("Raw request and response", async () => {
-        const raw = await exchange(line);
-        return [block("request", raw.request && pretty(raw.request)), block("response, verbatim", raw.response)];
-      }),
-      others,
-    ];
-    return make("div", { class: "exchange" }, ...parts);
+  // A URL that selects samples scrolls to them at once, without animation.
+  async function follow() {
+    recall();
+    await show(false);
+    if (["model", "show", "q", "sample", "open", "page"].some((name) => state().has(name))) document.getElementById("samples").scrollIntoView();
   }
 
   workbench.unpack(document.getElementById("samples-index").textContent).then((text) => {
-    const columns = JSON.parse(text), names = Object.keys(columns);
-    lines = columns.sample.map((_, number) => Object.assign({ number }, ...names.map((name) => ({ [name]: columns[name][number] }))));
-    fill("model", lines.map((line) => line.model));
-    fill("outcome", lines.map((line) => line.outcome));
-    fill("served", lines.map((line) => line.served ?? NO));
-    fill("score", lines.flatMap((line) => Object.entries(line.scores).map(([scorer, value]) => scoreKey(scorer, value))));
-    form.elements.disagree.parentElement.hidden = !lines.some((line) => line.disagree);
-    function recall() {
-      const kept = state();
-      for (const name of FILTERS) {
-        form.elements[name].value = kept.get(name) || "";
-        if (form.elements[name].selectedIndex === -1) form.elements[name].value = ""; // not a value of this run
-      }
-      form.elements.disagree.checked = kept.has("disagree");
-      only = kept.get("sample") || "";
-      page = Number(kept.get("page")) || 1;
-    }
-    // A URL that selects samples scrolls to them at once, without animation.
-    async function follow() {
-      recall();
-      await show(false);
-      if (NAMING.some((name) => state().has(name))) document.getElementById("samples").scrollIntoView();
-    }
+    take(JSON.parse(text));
+    fill();
     addEventListener("hashchange", follow);
     let typing;
     form.addEventListener("input", (event) => {

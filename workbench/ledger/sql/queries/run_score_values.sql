@@ -2,7 +2,7 @@
 -- Parameters: run_id
 SELECT item.model, score.scorer, item.sample_key, avg(score.value) AS value
 FROM run_items AS item
-JOIN latest_scores AS score USING (run_id, request_key)
+JOIN counted_scores AS score USING (run_id, request_key)
 WHERE item.run_id = $run_id AND score.value IS NOT NULL
 GROUP BY item.model, score.scorer, item.sample_key
 ORDER BY item.model, score.scorer, item.sample_key;

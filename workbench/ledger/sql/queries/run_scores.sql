@@ -1,16 +1,23 @@
--- Scores of a run by model and scorer. mean is over samples: of each the mean of its scored answers, so that a sample
--- counts once however many of its epochs are scored.
+-- Scores of a run by model and scorer, the first scorer of its job first. mean is over samples: of each the mean of its
+-- scored answers that count, so that a sample counts once however many of its epochs are scored. left_out: scored answers
+-- of fallbacks that do not count; samples_left_out: samples that have no other score.
 -- Parameters: run_id
 WITH by_sample AS (
-    SELECT item.model, score.scorer, avg(score.value) AS mean
+    SELECT item.model, score.scorer, item.sample_key, avg(score.value) FILTER (who.counts) AS mean
     FROM run_items AS item
+    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
     JOIN latest_scores AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
     WHERE item.run_id = $run_id AND score.value IS NOT NULL
     GROUP BY item.model, score.scorer, item.sample_key
 ),
-means AS (SELECT model, scorer, avg(mean) AS mean FROM by_sample GROUP BY model, scorer)
-SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, rate.samples
+means AS (
+    SELECT model, scorer, avg(mean) AS mean, count(*) FILTER (mean IS NULL) AS samples_left_out
+    FROM by_sample GROUP BY model, scorer
+)
+SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, rate.samples, rate.left_out,
+    coalesce(means.samples_left_out, 0) AS samples_left_out
 FROM pass_rates AS rate
 LEFT JOIN means USING (model, scorer)
+LEFT JOIN run_overview AS run ON run.run_id = rate.run_id
 WHERE rate.run_id = $run_id
-ORDER BY rate.scorer, means.mean DESC NULLS LAST, rate.model;
+ORDER BY list_position(run.scorers, rate.scorer) NULLS LAST, rate.scorer, means.mean DESC NULLS LAST, rate.model;

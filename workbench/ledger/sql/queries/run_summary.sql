@@ -1,10 +1,10 @@
 -- How a run's requests ended: planned = reused + completed + failed + pending.
 -- completed: accepted answers this run paid for. failed: ended without acceptance. pending: never sent, or cut off.
--- retryable: failed ones that a rerun sends again. Tokens cover this run's calls only: 0 where
--- none was sent, NULL where none reported any.
+-- retryable: failed ones that a rerun sends again. retried: requests that this run sent more than once.
+-- Tokens cover this run's calls only: 0 where none was sent, NULL where none reported any.
 -- Parameters: run_id
 WITH own AS (
-    SELECT request_key, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun,
+    SELECT request_key, count(*) AS attempts, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun,
         bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off  -- sent again, and no more known
     FROM attempts JOIN run_items USING (run_id, request_key)
     WHERE run_id = $run_id AND NOT reused GROUP BY request_key
@@ -15,7 +15,8 @@ counted AS (
         (SELECT count(*) FROM run_items WHERE run_id = $run_id AND reused) AS reused,
         (SELECT count(*) FROM own WHERE accepted) AS completed,
         (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off) AS failed,
-        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS retryable
+        (SELECT count(*) FROM own WHERE NOT accepted AND NOT cut_off AND rerun) AS retryable,
+        (SELECT count(*) FROM own WHERE attempts > 1) AS retried
 ),
 unsent AS (SELECT 0::BIGINT AS tokens WHERE NOT EXISTS (SELECT 1 FROM requests WHERE run_id = $run_id)),
 used AS (
@@ -29,6 +30,6 @@ used AS (
         count(*) FILTER (drew = 'maybe') AS maybe_drawn
     FROM attempts WHERE run_id = $run_id
 )
-SELECT counted.*, planned - reused - completed - failed AS pending, used.*,
+SELECT counted.*, reused + completed AS answered, planned - reused - completed - failed AS pending, used.*,
     (SELECT count(*) FROM requests WHERE run_id = $run_id) - used.calls AS open_intents
 FROM counted, used;

@@ -1,16 +1,27 @@
--- The samples of some runs by run and model, with the score of one scorer: value is the mean over the epochs that are scored,
--- NULL where none is. asked, answered and scored count epochs; an answer that a fallback gave is not scored where
--- those are left out. cluster: the metadata column that says which samples vary together.
--- Parameters: run_ids (list), scorer, cluster (the name of a metadata column), without_fallbacks (boolean)
+-- The samples of some runs by run and model, with the score of one scorer: value is the mean over the epochs that are scored
+-- and count, NULL where none does. asked, answered and scored count epochs. left_out: scored answers of fallbacks, where
+-- those do not count; unread: answers that the scorer could not judge. cluster: the metadata column that says which
+-- samples vary together. on_fallback NULL: as each run's job says.
+-- Parameters: run_ids (list), scorer, cluster (the name of a metadata column), on_fallback
+WITH item AS (
+    SELECT item.*, run.on_fallback,
+        who.identity IS DISTINCT FROM 'fallback'
+            OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept' AS counts
+    FROM item_outcomes AS item
+    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    LEFT JOIN run_overview AS run ON run.run_id = item.run_id
+    WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
+)
 SELECT item.run_id, item.model, item.sample_key, any_value(item.sample_id) AS sample_id, count(*) AS asked,
-    count(*) FILTER (item.accepted) AS answered, count(score.value) AS scored, avg(score.value) AS value,
+    count(*) FILTER (item.accepted) AS answered,
+    count(score.value) FILTER (item.counts) AS scored,
+    avg(score.value) FILTER (item.counts) AS value,
+    count(score.value) FILTER (NOT item.counts) AS left_out,
+    count(*) FILTER (item.counts AND score.request_key IS NOT NULL AND score.value IS NULL AND item.scorable) AS unread,
     any_value(json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1'))) AS cluster
-FROM item_outcomes AS item
-JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+FROM item
 LEFT JOIN latest_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer
-        AND NOT ($without_fallbacks AND coalesce(who.identity = 'fallback', false))
 LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key
-WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
 GROUP BY item.run_id, item.model, item.sample_key
 ORDER BY item.run_id, item.model, item.sample_key;

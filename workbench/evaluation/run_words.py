@@ -1,0 +1,181 @@
+"""A run in two sentences: which model leads and how sure that is, and the worst that went wrong."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from workbench.display import count, plural, words
+from workbench.evaluation.difference_words import signed, size
+from workbench.evaluation.run_figures import RunFigures
+from workbench.evaluation.sides import Difference, Side
+from workbench.evaluation.standing import Standing
+from workbench.policy import POLICIES
+from workbench.records import Outcome
+
+_NAMED = 3  # models that a sentence names; the tables have them all
+_NOTED = 0.05  # of a model's requests; less is in the table
+
+
+def verdict(figures: RunFigures) -> str:
+    """The run in at most two sentences, with their numbers."""
+    return " ".join(filter(None, (leader(figures.standing), trouble(figures))))
+
+
+def leader(found: Standing) -> str:
+    """Which model scores best, and what a paired test shows of that."""
+    scored = [side for side in found.sides if side.scored]
+    if found.scorer is None or not scored:
+        return ""
+    by = f"by “{found.scorer}”"
+    if len(scored) == 1:
+        return f"{scored[0].model} scores {score_text(scored[0])} {by} on {plural(scored[0].scored, 'sample')}."
+    if not found.leading:
+        return f"{_named([side.model for side in scored])} share no sample that “{found.scorer}” scored, so they are not ranked."
+    if len(found.leading) > 1:
+        mean = next(side.interval.mean for side in scored if side.interval and side.model == found.leading[0])
+        return f"{_named(found.leading)} tie for best {by}: {mean:.3f}{_on(found)}.{_others_behind(found)}"
+    behind = list(found.differences.values())
+    if len(behind) == 1:
+        return _two(found, behind[0], by)
+    return _several(found, behind, by)
+
+
+def _two(found: Standing, one: Difference, by: str) -> str:
+    if one.verdict == "worse":
+        return f"{one.baseline.model} beats {one.side.model} {by} by {_lead(one, found)}."
+    means = f"{_mean(one.baseline)} and {_mean(one.side)}"
+    return f"{one.baseline.model} scores higher than {one.side.model} {by}, {means}, but {_not_shown(one, found)}."
+
+
+def _several(found: Standing, behind: list[Difference], by: str) -> str:
+    best, others = behind[0].baseline, len(behind)
+    unclear = [one for one in behind if one.verdict != "worse"]
+    if not unclear:
+        nearest = behind[0]
+        every = "both" if others == 2 else f"all {others}"
+        return f"{best.model} beats {every} others {by}; the nearest, {nearest.side.model}, by {_lead(nearest, found)}."
+    said = f"{best.model} scores best {by}, {_mean(best)}{_on(found)}"
+    if len(unclear) == others:
+        return f"{said}, but is not shown to beat any of the {others} others."
+    shown = [one.side.model for one in behind if one not in unclear]
+    rest = shown[0] if len(shown) == 1 else f"the {len(shown)} others"
+    return f"{said}; it beats {rest}, but is not shown to beat {_named([one.side.model for one in unclear])}."
+
+
+def _others_behind(found: Standing) -> str:
+    behind = [one for one in found.differences.values() if one.side.model not in found.leading]
+    shown = sum(one.verdict == "worse" for one in behind)
+    if not behind:
+        return ""
+    if len(behind) == 1:
+        return f" {behind[0].side.model} is {'worse' if shown else 'not shown to be worse'}."
+    return f" {shown} of the {len(behind)} others are shown to be worse."
+
+
+def _lead(one: Difference, found: Standing) -> str:
+    """How far the best is ahead: `24.5 points [11.5, 38.1], 12–0 on 49 samples`."""
+    assert one.found is not None
+    bounds = ""
+    if one.low is not None and one.high is not None:
+        ends = (signed(-end, are_shares=found.are_shares).removeprefix("+") for end in (one.high, one.low))
+        bounds = f" [{', '.join(ends)}]"
+    ahead = size(-one.found.difference, are_shares=found.are_shares)
+    return f"{ahead}{bounds}, {one.found.worse}–{one.found.better} on {plural(one.shared, 'sample')}"
+
+
+def _not_shown(one: Difference, found: Standing) -> str:
+    if one.found is None:
+        return "they share no scored sample"
+    counts = f"{one.found.worse}–{one.found.better} on {plural(one.shared, 'sample')}"
+    if one.verdict == "better":  # on the samples of these two alone
+        return f"on the samples that both share it is behind ({counts})"
+    if one.verdict == "too few":
+        return f"too few samples differ to tell ({counts})"
+    reach = "" if one.detectable is None else f"; could have shown ±{size(one.detectable, are_shares=found.are_shares)}"
+    return f"no difference is shown ({counts}{reach})"
+
+
+def score_text(side: Side) -> str:
+    """A side's mean with its interval: `0.844 [0.72, 0.93]`."""
+    if side.interval is None:
+        return "not scored"
+    if side.interval.low is None or side.interval.high is None:
+        return f"{side.interval.mean:.3f}"
+    return f"{side.interval.mean:.3f} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
+
+
+def _mean(side: Side) -> str:
+    return "unscored" if side.interval is None else f"{side.interval.mean:.3f}"
+
+
+def _on(found: Standing) -> str:
+    if any(side.scored > found.shared for side in found.sides):
+        return f" on the {plural(found.shared, 'sample')} that the ranked models share"
+    return f" on {plural(found.shared, 'sample')}"
+
+
+def _named(models: list[str] | tuple[str, ...]) -> str:
+    more = [f"{len(models) - _NAMED} more"] if len(models) > _NAMED else []
+    return words([*models[:_NAMED], *more])
+
+
+class Trouble(NamedTuple):
+    """Something that went wrong, and how many requests it touched."""
+
+    requests: int
+    says: str
+
+
+def trouble(figures: RunFigures) -> str:
+    """The worst that happened to the run's requests; that all are answered, where nothing did."""
+    planned = figures.numbers.planned
+    if not planned:
+        return "The run has no requests."
+    found = sorted(_troubles(figures), key=lambda one: -one.requests)
+    if found:
+        return found[0].says.replace("all ", "All ", 1) if found[0].says.startswith("all ") else found[0].says
+    answered = figures.numbers.reused + figures.numbers.completed
+    if answered == planned:
+        return "The request is answered." if planned == 1 else f"All {count(planned)} requests are answered."
+    return f"{count(answered)} of {plural(planned, 'request')} are answered."
+
+
+def _troubles(figures: RunFigures) -> Iterator[Trouble]:
+    numbers, planned = figures.numbers, figures.numbers.planned
+    if numbers.pending:
+        part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
+        yield Trouble(numbers.pending, f"{part} have no answer yet: never sent, or cut off.")
+    for row in figures.tables["run_items_by_model"]:
+        model, items = row["model"], row["items"]
+        failed = _failed_as(figures, model)
+        if failed and sum(failed.values()):
+            most = max(failed, key=lambda name: failed[name])
+            whole = sum(failed.values())
+            why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
+            fault = POLICIES[Outcome(most)].fault
+            yield Trouble(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
+        if row["fallbacks"]:
+            name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
+            counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
+            says = f"{_part(row['fallbacks'], row['answered'])} answers of {model} came from {name} and {counted}."
+            yield Trouble(row["fallbacks"], says)
+        if row["cut_off"] > _NOTED * items:
+            yield Trouble(
+                row["cut_off"], f"{_part(row['cut_off'], items)} answers of {model} were cut off by their token limit."
+            )
+    for side in figures.standing.sides:
+        if side.unread > _NOTED * side.asked:
+            judged = f"“{figures.standing.scorer}” could not judge {_part(side.unread, side.answered)} answers of {side.model}."
+            yield Trouble(side.unread, judged)
+
+
+def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:
+    """A model's requests that ended without an answer, by outcome."""
+    return {
+        row["outcome"]: row["items"]
+        for row in figures.tables["run_item_outcomes"]
+        if row["model"] == model and row["outcome"] not in (None, Outcome.CANCELLED) and not row["accepted"]
+    }
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{count(part)} of {count(whole)}" if part < whole else f"all {count(whole)}"

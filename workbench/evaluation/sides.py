@@ -1,0 +1,197 @@
+"""A model of a run as one side of a comparison, and what a paired test shows of two of them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from workbench.ledger.queries import Reader, Row
+from workbench.stats.intervals import Interval, mean_interval
+from workbench.stats.paired import LEVEL, Paired, holm, level_shown, paired
+
+FEW_DIFFER = 10
+"""Where fewer samples differ and no difference is shown, there were too few to say anything."""
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One model of one run, with what it took."""
+
+    run_id: str
+    model: str
+    asked: int
+    """Requests: samples times epochs."""
+    answered: int
+    samples: int
+    scored: int
+    """Samples with a score that counts."""
+    left_out: int
+    """Samples whose only scores are of a fallback's answers, where those do not count."""
+    unread: int
+    """Answers that the scorer could not judge."""
+    interval: Interval | None
+    """Of the mean over what is scored; None where nothing is."""
+    mean_of_asked: float | None
+    """The same with every sample that is not scored taken for wrong; None where scores are not shares."""
+    completion_tokens: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    fallbacks: int
+    """Answers of another model than the one that was asked; see the view `call_identities`."""
+    fallback_name: str | None
+    """Who gave most of them."""
+    unknown: int
+    """Answers whose model cannot be told."""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The mean if all samples left out had been wrong, and if all had been right; None where none was left out."""
+        if self.interval is None or not self.left_out or self.mean_of_asked is None:
+            return None
+        total, n = self.interval.mean * self.scored, self.scored + self.left_out
+        return total / n, (total + self.left_out) / n
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A side beside its baseline."""
+
+    side: Side
+    baseline: Side
+    shared: int
+    """Samples scored on both sides."""
+    only_side: int
+    only_baseline: int
+    """Samples scored on one side alone."""
+    found: Paired | None
+    """None where no sample is shared."""
+    adjusted_p: float | None
+    """For all differences that are looked at together."""
+    low: float | None
+    high: float | None
+    """At the confidence that makes the interval say the same as the adjusted decision."""
+    detectable: float | None
+    verdict: str
+    """One of better, worse, none shown, too few, not comparable."""
+    better: list[str] = []
+    worse: list[str] = []
+    """Sample keys."""
+
+
+Samples = dict[tuple[str, str], list[Row]]
+"""(run id, model) -> its `side_samples` rows."""
+
+
+class Sides(msgspec.Struct, frozen=True):
+    """The models of some runs by one scorer."""
+
+    sides: list[Side]
+    samples: Samples
+    are_shares: bool
+    """Whether all scores are from 0 to 1, so that differences are points."""
+
+
+def sides_of(
+    reader: Reader, run_ids: Sequence[str], scorer: str, *, cluster: str = "cluster", on_fallback: str | None = None
+) -> Sides:
+    """Every model of some runs, in the order in which each was first asked.
+
+    Args:
+        reader: The ledger.
+        run_ids: Whose.
+        scorer: By whose scores.
+        cluster: The metadata column that says which samples belong together.
+        on_fallback: `exclude` or `accept`; None as each run's job says.
+    """
+    samples: Samples = {}
+    asked = {"run_ids": list(run_ids), "scorer": scorer, "cluster": cluster, "on_fallback": on_fallback}
+    for row in reader.rows("side_samples", **asked):
+        samples.setdefault((row["run_id"], row["model"]), []).append(row)
+    values = [row["value"] for rows in samples.values() for row in rows if row["value"] is not None]
+    are_shares = all(0 <= value <= 1 for value in values)
+    sides = [
+        _side(figures, samples[figures["run_id"], figures["model"]], are_shares)
+        for figures in reader.rows("side_figures", run_ids=list(run_ids))
+    ]
+    return Sides(sides, samples, are_shares)
+
+
+def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
+    values = [row["value"] for row in samples if row["value"] is not None]
+    return Side(
+        run_id=figures["run_id"],
+        model=figures["model"],
+        asked=figures["asked"],
+        answered=figures["answered"],
+        samples=len(samples),
+        scored=len(values),
+        left_out=sum(row["value"] is None and row["left_out"] > 0 for row in samples),
+        unread=sum(row["unread"] for row in samples),
+        interval=mean_interval(values) if values else None,
+        mean_of_asked=sum(values) / len(samples) if values and are_shares else None,
+        completion_tokens=figures["completion_tokens"],
+        p50_ms=figures["p50_ms"],
+        p90_ms=figures["p90_ms"],
+        fallbacks=figures["fallbacks"],
+        fallback_name=figures["fallback_name"],
+        unknown=figures["unknown"],
+    )
+
+
+def differences(pairs: Sequence[tuple[Side, Side]], samples: Samples, family: int | None = None) -> list[Difference]:
+    """Each side beside its baseline, tested on the samples that both were scored on.
+
+    Args:
+        pairs: Side and baseline; p-values are adjusted for all of them.
+        samples: Of the sides.
+        family: How many of the pairs, the first ones, are given back; by default all.
+    """
+    joined = [_joined(one, other, samples) for one, other in pairs]
+    found = [_paired(rows) if rows else None for rows in joined]
+    adjusted = iter(holm([pair.p_value for pair in found if pair is not None]))
+    told = [next(adjusted) if pair is not None else None for pair in found]
+    return [
+        _difference(side, base, rows, pair, p_value)
+        for (side, base), rows, pair, p_value in list(zip(pairs, joined, found, told, strict=True))[:family]
+    ]
+
+
+_Joined = list[tuple[Row, Row]]
+
+
+def _joined(one: Side, other: Side, samples: Samples) -> _Joined:
+    """The samples that both sides were scored on."""
+    there = {row["sample_key"]: row for row in samples[other.run_id, other.model] if row["value"] is not None}
+    own = (row for row in samples[one.run_id, one.model] if row["value"] is not None)
+    return [(row, there[row["sample_key"]]) for row in own if row["sample_key"] in there]
+
+
+def _paired(joined: _Joined) -> Paired:
+    clusters = [row["cluster"] for row, _ in joined]
+    known = clusters if all(cluster is not None for cluster in clusters) else None
+    return paired([row["value"] for row, _ in joined], [row["value"] for _, row in joined], known)
+
+
+def _difference(side: Side, base: Side, joined: _Joined, pair: Paired | None, adjusted: float | None) -> Difference:
+    apart = [(row["sample_key"], row["value"] - other["value"]) for row, other in joined]
+    bounds = pair.interval(level_shown(pair.p_value, adjusted)) if pair is not None and adjusted is not None else None
+    return Difference(
+        side=side,
+        baseline=base,
+        shared=len(joined),
+        only_side=side.scored - len(joined),
+        only_baseline=base.scored - len(joined),
+        found=pair,
+        adjusted_p=adjusted,
+        low=bounds[0] if bounds else None,
+        high=bounds[1] if bounds else None,
+        detectable=pair.detectable if pair is not None else None,
+        verdict=_verdict(pair, adjusted),
+        better=[key for key, difference in apart if difference > 1e-9],
+        worse=[key for key, difference in apart if difference < -1e-9],
+    )
+
+
+def _verdict(pair: Paired | None, adjusted: float | None) -> str:
+    if pair is None or adjusted is None:
+        return "not comparable"
+    if adjusted < LEVEL:
+        return "better" if pair.difference > 0 else "worse"
+    return "too few" if pair.better + pair.worse < FEW_DIFFER else "none shown"

@@ -1,0 +1,54 @@
+"""How the requests ended that a run planned, by model and by whose fault it most likely is."""
+
+from workbench.evaluation.run_figures import RunFigures
+from workbench.policy import POLICIES
+from workbench.records import Outcome
+
+GROUPS = {
+    "the model": "route",
+    "the route": "route",
+    "the platform": "platform or network",
+    "the network": "platform or network",
+    "the job": "our request",
+    "the account": "account",
+    "cancelled": "never sent, or no end known",
+    "unknown": "unknown",
+}
+"""A policy's fault -> the group in which it is counted."""
+CUT_OFF = "cut off by its limit"
+UNSENT = GROUPS["cancelled"]
+
+
+def planned_by_model(figures: RunFigures) -> dict[str, int]:
+    """Every model that the run was to ask -> how many requests; each model is asked the same."""
+    items = {row["model"]: row["items"] for row in figures.tables["run_items_by_model"]}
+    models = list(dict.fromkeys([*figures.provenance.limits, *items]))
+    each, rest = divmod(figures.numbers.planned, len(models)) if models else (0, 0)
+    if rest or any(count > each for count in items.values()):
+        return items  # two models of the plan became one, or it is not known what was planned
+    return dict.fromkeys(models, each)
+
+
+def troubles_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:
+    """Model -> group -> requests without an answer that scorers can judge, out of all that were planned for it."""
+    found: dict[str, dict[str, int]] = {model: {} for model in planned_by_model(figures)}
+    seen = dict.fromkeys(found, 0)
+    for row in figures.tables["run_item_outcomes"]:
+        model, requests = row["model"], row["items"]
+        seen[model] += requests
+        group = _group(row["outcome"])
+        if group:
+            found[model][group] = found[model].get(group, 0) + requests
+    for model, planned in planned_by_model(figures).items():
+        if planned > seen[model]:
+            found[model][UNSENT] = found[model].get(UNSENT, 0) + planned - seen[model]
+    return found
+
+
+def _group(outcome: str | None) -> str:
+    if outcome is None:
+        return UNSENT
+    policy = POLICIES[Outcome(outcome)]
+    if policy.accepted:
+        return "" if policy.scored else CUT_OFF
+    return GROUPS[policy.fault]

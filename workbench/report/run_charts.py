@@ -1,0 +1,138 @@
+"""The charts and the tables under them of the page of one run."""
+
+import workbench.display as people
+from workbench.evaluation.run_figures import RunFigures
+from workbench.evaluation.trouble import planned_by_model, troubles_by_model
+from workbench.ledger.queries import Row
+from workbench.report import charts
+from workbench.report.drawing import Chart, Colours, drawn
+from workbench.report.tables import Column, Result, Table
+from workbench.stats.intervals import Interval
+
+_UNCHANGED_PACE = 2  # its rows: the start and the end
+_PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of which reasoning": "var(--m4)"}
+
+
+def of_run(figures: RunFigures, query: str, rows: list[Row]) -> Result:
+    """Rows of a query that takes the run alone."""
+    return Result(query, {"run_id": figures.provenance.run_id}, rows)
+
+
+def _bounds(interval: Interval | None) -> str:
+    if interval is None:
+        return people.NOT_KNOWN
+    if interval.low is None or interval.high is None:
+        return "one value has none"
+    return f"{interval.low:.3f} to {interval.high:.3f}"
+
+
+def run_tables(figures: RunFigures) -> dict[str, Table]:
+    """The tables of the page, by name."""
+
+    def table(query: str, keys: tuple[str, ...], *columns: Column) -> Table:
+        return Table(query, of_run(figures, query, figures.tables[query]), keys, columns)
+
+    model = Column("model", "model", "text")
+    scores = [row | {"interval": _bounds(interval)} for row, interval in figures.scores]
+    return {
+        "scores": Table(
+            "run_scores", of_run(figures, "run_scores", scores), ("model", "scorer"),
+            (model, Column("scorer", "scorer", "text"), Column("mean", "mean", "number"),
+             Column("interval", "95 % interval", "text"), Column("scored", "scored"),
+             Column("samples", "samples", help="Independent ones: epochs of a sample are not"), Column("unscored", "unscored"),
+             Column("left_out", "left out", help="Scored answers of fallbacks")),
+        ),
+        "asked": table(
+            "run_items_by_model", ("model",), model, Column("items", "asked"), Column("answered", "answered"),
+            Column("reused", "of which reused"), Column("unanswered", "unanswered"), Column("cut_off", "cut off"),
+            Column("fallbacks", "by a fallback"), Column("unknown", "name not known"),
+        ),
+        "item_outcomes": table(
+            "run_item_outcomes", ("model", "outcome"), model, Column("outcome", "outcome", "outcome"),
+            Column("items", "requests"),
+        ),
+        "outcomes": table(
+            "run_outcomes", ("model", "outcome"), model, Column("outcome", "outcome", "outcome"), Column("calls", "calls"),
+        ),
+        "served": table(
+            "run_served", ("requested_model", "served_model", "identity"), Column("requested_model", "requested model", "text"),
+            Column("served_model", "served model", "served"), Column("answers", "answers"),
+        ),
+        "tokens": table(
+            "run_tokens", ("model",), model, Column("calls", "calls"), Column("prompt_tokens", "prompt"),
+            Column("completion_tokens", "completion"), Column("reasoning_tokens", "of which reasoning"),
+            Column("total_tokens", "total"), Column("calls_without_usage", "without usage"),
+        ),
+        "latency": table(
+            "run_latency", ("model",), model, Column("answers", "answers"), Column("p10_ms", "10 % within", "ms"),
+            Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms"), Column("p99_ms", "99 % within", "ms"),
+            Column("max_ms", "slowest", "ms"),
+        ),
+    }  # fmt: skip
+
+
+def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
+    """The charts that compare models, where there are several."""
+    tables = run_tables(figures)
+    order = {side.model: number for number, side in enumerate(figures.standing.sides)}
+
+    def place(row: Row) -> int:
+        return order.get(row["model"], len(order))
+
+    found: list[Chart] = []
+    scored = [(row, interval) for row, interval in figures.scores if interval is not None]
+    for number, scorer in enumerate(dict.fromkeys(row["scorer"] for row, _ in scored)):
+        rows = [(row, interval) for row, interval in scored if row["scorer"] == scorer]
+        if len(rows) > 1:
+            rows.sort(key=lambda pair: place(pair[0]))
+            note = "Means over n samples, 95 % interval. Answers that were cut off or failed are unscored, not zero."
+            drawing = charts.score_chart(rows, colours)
+            title = f"What does each model score by “{scorer}”?"
+            found.append(drawn(f"scores{number}", title, drawing, tables["scores"] if number == 0 else None, note))
+    troubles = [
+        {"model": model, "group": group, "requests": requests, "planned": planned[model]}
+        for planned in [planned_by_model(figures)]
+        for model, groups in troubles_by_model(figures).items()
+        for group, requests in groups.items()
+    ]
+    if troubles:
+        drawing = charts.trouble_chart(troubles, list(planned_by_model(figures)))
+        found.append(
+            drawn("trouble", "What was not answered, and whose fault is it?", drawing, tables["item_outcomes"])
+        )
+    tokens = sorted(figures.tables["run_tokens"], key=place)
+    if len(tokens) > 1 and any(row["prompt_tokens"] or row["completion_tokens"] for row in tokens):
+        drawing = charts.token_chart(tokens, _PARTS, "model")
+        found.append(drawn("tokens", "What did each model cost?", drawing, tables["tokens"]))
+    latency = sorted(figures.tables["run_latency"], key=place)
+    if len(latency) > 1:
+        note = "The bar holds the middle half of the answers, the line 80 %; the tick is the median, ◆ 99 %."
+        drawing = charts.latency_chart(latency, colours)
+        found.append(drawn("latency", "How fast were the answers?", drawing, tables["latency"], note))
+    return found
+
+
+def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Result], colours: Colours) -> list[Chart]:
+    """Latency and calls in flight in the course of the run, where it has a course."""
+    in_flight, pace = flights
+    has_course = len(course.rows) > len(figures.tables["run_latency"])
+    far = max((row["seconds"] for row in (*course.rows, *in_flight.rows, *pace.rows)), default=1)
+    seconds = Column("seconds", "seconds into the run", "seconds")
+    found = []
+    if has_course:
+        shown = Table(
+            "run_latency_course", course, ("model", "seconds"),
+            (Column("model", "model", "text"), seconds, Column("answers", "answers"), Column("p50_ms", "median", "ms"),
+             Column("p90_ms", "90 % within", "ms")),
+        )  # fmt: skip
+        drawing = charts.course_chart(course.rows, far, colours)
+        found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown))
+    if has_course or len(pace.rows) > _UNCHANGED_PACE:
+        columns = (
+            seconds, Column("allowed", "allowed in total"), Column("reason", "why", "text"),
+            Column("model", "limit of", "text"), Column("limit_allowed", "new limit"),
+        )  # fmt: skip
+        steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), columns)
+        drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)
+        found.append(drawn("pace", "How many calls were in flight?", drawing, steps))
+    return found
