@@ -32,6 +32,7 @@ def record(
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     said: str = more.pop("said", "answer {1} of {0}")
+    status: str = more.pop("status", "complete")
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     writer = JournalWriter(Ledger(bench.folder / "ledger.duckdb").journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
@@ -54,5 +55,5 @@ def record(
                        completion_tokens=10 * (place + 1), latency_ms=100.0 * (place + 1), answer=said.format(model, sample))
             )  # fmt: skip
             writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, Score(value, "r")))
-    writer.append(RunEnded(run_id, at + timedelta(minutes=1), "complete", 0, 60.0))
+    writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()

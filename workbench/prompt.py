@@ -4,12 +4,12 @@
 epoch and the occurrence number; an answer is a request key and a generation. The job's name, the profile's name and
 the row number are not part of it, so that renaming never causes a second payment.
 
-`sample_key` is SHA-256 over input, choices and target: what comparisons pair on.
+`sample_key` is SHA-256 over input, choices, target and what else a sample brings into its prompt: what comparisons pair on.
 """
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,6 +43,8 @@ class Prompt:
         self._where, self._has_messages = where, bool(table.messages)
         self._sends_input = not table.messages and table.template == PromptTable().template
         self._parts = _compiled(table, where) if table != PromptTable() else []
+        self.named = frozenset[str]().union(*(template.names for _, template in self._parts))
+        """The variables that the templates name."""
 
     def messages(self, sample: Sample) -> list[Message]:
         """The messages of one sample; a sample that is already a list of messages is sent as it is.
@@ -142,7 +144,17 @@ def body_key(canonical_body: bytes) -> str:
     return hashlib.sha256(canonical_body).hexdigest()
 
 
-def sample_key(sample: Sample) -> str:
-    """The identity of a sample: SHA-256 over input, choices and target, as 64 hexadecimal digits."""
-    content = canonical([sample.input, sample.choices, sample.target])
-    return hashlib.sha256(SAMPLE_KEY_VERSION + b"\0" + content).hexdigest()
+def sample_key(sample: Sample, named: Collection[str] = ()) -> str:
+    """The identity of a sample: SHA-256 over what it asks and what is right, as 64 hexadecimal digits.
+
+    Args:
+        sample: Its input, choices and target count, and its own tools.
+        named: The variables of the job's templates: the columns among them count as well, where they say something else.
+            Without them, rows that ask of different texts one and the same question would be one sample.
+    """
+    content: list[Any] = [sample.input, sample.choices, sample.target]
+    own = sample.metadata if "metadata" in named else {name: sample.metadata.get(name) for name in named}
+    more = {name: value for name, value in own.items() if value is not None and value not in content}
+    if more or sample.tools:
+        content += [more, sample.tools]
+    return hashlib.sha256(SAMPLE_KEY_VERSION + b"\0" + canonical(content)).hexdigest()

@@ -91,7 +91,8 @@ class Template:
         self._jinja = _BoundedJinja()
         try:
             tree = self._jinja.parse(source)
-            self._names = find_undeclared_variables(tree)
+            self.names = frozenset(find_undeclared_variables(tree))
+            """The variables that it names."""
             self._compiled = self._jinja.from_string(_counted(tree))
         except TemplateSyntaxError as error:
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}")) from error
@@ -122,7 +123,7 @@ class Template:
             known = f"the sample has: {', '.join(sorted(variables))}"
             raise InputError(Fault(self._where, f"{whose}: {error.message}", near or known)) from error
         except _NullError as error:
-            empty = [name for name, value in variables.items() if value is None and name in self._names]
+            empty = [name for name, value in variables.items() if value is None and name in self.names]
             problem = f"{whose}: {' or '.join(map(repr, empty)) or 'a value'} is null"
             hint = f"{{{{ {empty[0] if empty else 'name'} or '' }}}} leaves it out"
             raise InputError(Fault(self._where, problem, hint)) from error

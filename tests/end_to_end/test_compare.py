@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.compared_runs import Values, record
-from tests.conftest import Workbench
+from tests.conftest import Workbench, job, sums
 from workbench.frames import Frames
+from workbench.local_platform.server import ThreadedServer
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_samples_of_clusters_are_tested_as_such(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0] * 12, "b": [0.0] * 6 + [1.0] * 6}, clusters=["x"] * 6 + ["y"] * 6)
     found = bench.json("compare")
     assert found["differences"][0]["found"]["method"] == "t test over 2 clusters"
-    assert "b: 2 clusters are few; the test may claim too much." in found["notes"]
+    assert "b: 2 clusters, which is few: the test may claim too much." in found["notes"]
     assert difference(bench, "--cluster", "none")["found"]["method"] == "McNemar's exact test"
 
 
@@ -126,7 +127,7 @@ def test_a_frame_says_the_same(bench: Workbench) -> None:
         (("--baseline", "c"), "no answer is of 'c'"),
         (("--job", "k"), "no run of 'k' has ended"),
         (("--job", "j"), "'j' has one run"),
-        (("--model", "a"), "the run has one model, 'a'"),
+        (("--model", "a"), "there is one model to compare, 'a'"),
         (("r9",), "there is no run 'r9'"),
         (("r1", "--job", "j"), "give either runs or --job"),
     ],
@@ -142,3 +143,69 @@ def test_runs_without_scores_or_shared_models_are_said(bench: Workbench) -> None
     assert "the runs share no model" in bench("compare", "r1", "r2", code=2).stderr
     record(bench, "r3", {"a": [None], "b": [None]})
     assert "nothing is scored" in bench("compare", "r3", code=2).stderr
+
+
+def test_clusters_that_are_all_alike_show_a_difference(bench: Workbench) -> None:
+    names = [f"text{number // 2}" for number in range(24)]
+    record(bench, "r1", {"m": [1.0] * 24, "n": [0.0] * 24}, clusters=names)
+    (found,) = bench.json("compare")["differences"]
+    assert (found["verdict"], found["found"]["method"]) == ("worse", "sign test over 12 clusters")
+    assert found["found"]["p_value"] == pytest.approx(2 / 2**12)
+
+
+def test_a_column_of_clusters_that_is_not_there_is_said(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4}, clusters=["a", "a", "b", "b"])
+    assert "no sample has a column 'clutser'" in bench("compare", "--cluster", "clutser", code=2).stderr
+    bench.json("compare", "--cluster", "cluster")
+
+
+def test_the_order_of_a_job_decides_what_is_the_baseline(bench: Workbench) -> None:
+    record(bench, "r1", {"n": [0.0] * 12, "m": [1.0] * 12}, limits={"m": "8 in flight", "n": "8 in flight"})
+    (found,) = bench.json("compare")["differences"]
+    assert (found["side"]["model"], found["baseline"]["model"]) == ("n", "m")
+
+
+def test_what_is_compared_with_nothing_is_no_baseline(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4})
+    record(bench, "r2", {"m": [1.0] * 4, "o": [0.0] * 4})
+    told = bench("compare", "r1", "r2")
+    assert told.stdout.count("baseline") == 1
+    page = told.stderr.partition("page: ")[2].strip()
+    assert Path(page).read_text("utf-8").count("not compared") == 2
+
+
+def test_models_that_are_chosen_are_looked_for_among_all(bench: Workbench) -> None:
+    record(bench, "r1", {"mini": [1.0] * 12, "large": [0.0] * 12, "other": [0.0] * 12})
+    assert "did you mean 'mini'?" in bench("compare", "--model", "mni", code=2).stderr
+    (found,) = bench.json("compare", "--model", "large", "--baseline", "mini")["differences"]
+    assert (found["side"]["model"], found["baseline"]["model"]) == ("large", "mini")
+    assert "there is one model to compare" in bench("compare", "--model", "mini", code=2).stderr
+
+
+def test_many_runs_have_a_page(bench: Workbench) -> None:
+    for number in range(1, 13):
+        record(bench, f"r{number}", {"m": [1.0] * 3})
+    found = bench.json("compare", *(f"r{number}" for number in range(1, 13)))
+    assert Path(found["report"]).name.startswith("r1.r12.12-runs-")
+
+
+def test_a_run_that_was_not_finished_is_said(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4}, status="interrupted")
+    assert any("r1 is not complete (interrupted)" in note for note in bench.json("compare")["notes"])
+
+
+def test_answers_that_are_the_same_ones_are_said(tmp_path: Path, platform: ThreadedServer) -> None:
+    bench = Workbench(tmp_path, platform)
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant"))
+    first, again = (bench.json("run", "job.toml")["run_id"] for _ in range(2))
+    notes = bench.json("compare", first, again)["notes"]
+    assert f"3 of 3 answers of run {again} are reused, the same as of run {first}: they cannot differ." in notes
+
+
+def test_answers_that_are_left_out_cost_nothing_and_are_marked(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0] * 12, "n": [0.0] * 11 + [1.0]}, served_by={("n", 0): "m"})
+    found = bench.json("compare")
+    side = found["differences"][0]["side"]
+    assert (side["left_out"], side["scored"], side["completion_tokens"]) == (1, 11, 20.0)
+    assert "sample 0<" not in Path(found["report"]).read_text("utf-8"), "it has one side only"

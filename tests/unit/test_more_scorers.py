@@ -266,7 +266,7 @@ def leaves(answer, sample): sys.exit(3)
         ("flag", Score(0, "as the function says")),
         ("silent", Score(None, "the function did not judge it")),
         ("odd", Score(None, "the function returned str, not a number")),
-        ("endless", Score(None, "the function returned nan")),
+        ("endless", Score(None, "the function returned nan: not a score")),
         ("other", Score(None, "the function returned an object with score, not with value")),
         ("broken", Score(None, "the scorer failed: KeyError: 'column'")),
         ("leaves", Score(None, "the function ended with sys.exit(3)")),

@@ -112,6 +112,16 @@ def test_every_part_of_the_identity_counts() -> None:
     assert request_key("a", b"{}", 1, 11) != request_key("a", b"{}", 11, 1)
 
 
+def test_rows_that_ask_one_question_of_different_texts_are_different_samples() -> None:
+    one, other = (Sample(name, "Positive?", metadata={"text": name, "note": name}) for name in "ab")
+    assert sample_key(one) == sample_key(other)
+    assert sample_key(one, {"text", "input"}) != sample_key(other, {"text", "input"})
+    assert sample_key(one, {"metadata"}) != sample_key(other, {"metadata"})
+    own = Sample("a", "Positive?", metadata={"question": "Positive?"})
+    assert sample_key(own, {"question"}) == sample_key(own), "a column that says the same adds nothing"
+    assert sample_key(Sample("1", "x", tools=({"type": "function"},))) != sample_key(Sample("1", "x"))
+
+
 def test_a_sample_key_ignores_id_and_metadata() -> None:
     assert sample_key(Sample("1", "x", metadata={"a": 1})) == sample_key(Sample("2", "x"))
     assert sample_key(Sample("1", "x", target="t")) != sample_key(Sample("1", "x"))

@@ -9,7 +9,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.comparison import Comparison, Wanted, compared
+from workbench.evaluation.comparison import Comparison, Wanted, compared, is_baseline
 from workbench.evaluation.comparison_words import headline, side_name, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
@@ -111,7 +111,7 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
         "side": side_name(side, found),
         "score": score,
         "asked": "–" if side.mean_of_asked is None else f"{side.mean_of_asked:.3f}",
-        "difference": "baseline" if difference is None else _difference(difference, found),
+        "difference": _difference(side, difference, found),
         "test": "" if difference is None else outcome(difference, are_shares=found.are_shares),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
@@ -122,7 +122,9 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
     }
 
 
-def _difference(difference: Difference, found: Comparison) -> str:
+def _difference(side: Side, difference: Difference | None, found: Comparison) -> str:
+    if difference is None:
+        return "baseline" if is_baseline(side, found) else "–"
     if difference.found is None:
         return "–"
     value = signed(difference.found.difference, are_shares=found.are_shares)

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
+from workbench.endings import RunStatus
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import LAST, find_run
-from workbench.evaluation.sides import Difference, Side, differences, sides_of
+from workbench.evaluation.sides import Difference, Samples, Side, differences, sides_of
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance
 from workbench.stats.paired import FEW_CLUSTERS
+
+CLUSTER = "cluster"
+"""The metadata column that says which samples belong together, where none is named."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -38,7 +42,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """The model, of a single run, or of several runs the run, that others are compared with; by default the first."""
     scorer: str | None = None
     """By default the first of the first run's job."""
-    cluster: str = "cluster"
+    cluster: str = CLUSTER
     """The metadata column that says which samples belong together, where the dataset has it."""
     on_fallback: str | None = None
     """`exclude` leaves out the answers that another model gave, `accept` counts them; by default as the first run's job says."""
@@ -56,48 +60,58 @@ def compared(reader: Reader, wanted: Wanted) -> Comparison:
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
     runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
     settings = sorted(reader.rows("run_scorers", run_ids=run_ids), key=lambda row: run_ids.index(row["run_id"]))
-    chosen = _scorer(wanted.scorer, settings)
+    chosen = _scorer(wanted.scorer, settings, len(run_ids))
     on_fallback = wanted.on_fallback or ("accept" if runs[0].on_fallback == "accept" else "exclude")
     there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
-    sides = [side for side in there.sides if not wanted.models or side.model in wanted.models]
-    _check_models(wanted.models, sides)
-    sides.sort(key=lambda side: run_ids.index(side.run_id))
-    found = differences(_pairs(sides, run_ids, wanted.baseline), there.samples)
-    return Comparison(chosen, runs, sides, found, _notes(runs, settings, chosen), there.are_shares, on_fallback)
+    _check(wanted, there.sides, run_ids)
+    order = {(run.run_id, model): place for run in runs for place, model in enumerate(run.limits)}
+    there.sides.sort(key=lambda side: (run_ids.index(side.run_id), order.get((side.run_id, side.model), len(order))))
+    kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
+    sides = [side for side in there.sides if not wanted.models or side.model in kept]
+    found = differences(_pairs(sides, run_ids, wanted.baseline), there.samples, are_shares=there.are_shares)
+    notes = [
+        *_notes(runs, settings, chosen),
+        *_of_runs(reader, runs),
+        *_of_clusters(wanted.cluster, sides, there.samples),
+    ]
+    return Comparison(chosen, runs, sides, found, notes, there.are_shares, on_fallback)
 
 
-def _scorer(wanted: str | None, settings: Sequence[Row]) -> str:
+def _scorer(wanted: str | None, settings: Sequence[Row], runs: int) -> str:
+    """The scorer that is named, or the first one that scored something in all runs; if none did, the first."""
     known = list(dict.fromkeys(row["scorer"] for row in settings if row["scored"]))
+    everywhere = [
+        name for name in known if sum(row["scorer"] == name and row["scored"] > 0 for row in settings) == runs
+    ]
     if not known:
         hint = "`workbench score RUN --job JOB` scores its answers by a job's scorers"
         raise InputError(Fault("", "nothing is scored in what is to be compared", hint))
     if wanted is not None and wanted not in known:
         hint = nearest(wanted, known) or f"there are: {', '.join(known)}"
         raise InputError(Fault("--scorer", f"no score is by {wanted!r}", hint))
-    return wanted or known[0]
+    return wanted or (everywhere or known)[0]
 
 
-def _check_models(models: Sequence[str], sides: Sequence[Side]) -> None:
-    there = {side.model for side in sides}
-    for model in models:
+def _check(wanted: Wanted, sides: Sequence[Side], run_ids: Sequence[str]) -> None:
+    """Refuse models that nobody asked."""
+    there = list(dict.fromkeys(side.model for side in sides))
+    named = [("--model", model) for model in wanted.models]
+    if wanted.baseline is not None and len(run_ids) == 1:
+        named.append(("--baseline", wanted.baseline))
+    for option, model in named:
         if model not in there:
-            hint = nearest(model, there) or f"there are: {', '.join(sorted(there))}"
-            raise InputError(Fault("--model", f"no answer is of {model!r}", hint))
+            hint = nearest(model, there) or f"there are: {', '.join(there)}"
+            raise InputError(Fault(option, f"no answer is of {model!r}", hint))
 
 
 def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str | None) -> list[tuple[Side, Side]]:
     """Each side with what it is compared with."""
     if len(run_ids) == 1:
-        known = [side.model for side in sides]
-        if baseline is not None and baseline not in known:
-            hint = nearest(baseline, known) or f"there are: {', '.join(known)}"
-            raise InputError(Fault("--baseline", f"no answer is of {baseline!r}", hint))
         base = next((side for side in sides if side.model == baseline), sides[0])
         pairs = [(side, base) for side in sides if side is not base]
         if not pairs:
-            raise InputError(
-                Fault("", f"the run has one model, {base.model!r}", "name a second run to compare it with")
-            )
+            hint = "name a second run to compare it with, or a second model"
+            raise InputError(Fault("", f"there is one model to compare, {base.model!r}", hint))
         return pairs
     first = {side.model: side for side in sides if side.run_id == run_ids[0]}
     only = next(iter(first.values())) if len(first) == 1 else None
@@ -121,7 +135,37 @@ def _notes(runs: Sequence[Provenance], settings: Sequence[Row], scorer: str) -> 
     return notes
 
 
+def _of_runs(reader: Reader, runs: Sequence[Provenance]) -> list[str]:
+    """Runs that did not ask everything, and answers that are on both sides."""
+    notes = []
+    for run in runs:
+        if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
+            how = run.status or "no end is recorded"
+            notes.append(f"Run {run.run_id} is not complete ({how}): what it did not ask is missing here.")
+    if len(runs) > 1:
+        for row in reader.rows("shared_answers", run_ids=[run.run_id for run in runs]):
+            part = f"{row['shared']} of {row['answers']} answers of run {row['run_id']}"
+            notes.append(f"{part} are reused, the same as of run {row['of_run_id']}: they cannot differ.")
+    return notes
+
+
+def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[str]:
+    """Why the samples are not taken as clusters although a column was named, or is there."""
+    rows = [row for side in sides for row in samples[side.run_id, side.model]]
+    known = sum(row["cluster"] is not None for row in rows)
+    if known == len(rows) or (not known and cluster == CLUSTER):
+        return []
+    if not known:
+        raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}"))
+    return [f"{len(rows) - known} of {len(rows)} samples have no {cluster!r}: they are compared as if independent."]
+
+
+def is_baseline(side: Side, comparison: Comparison) -> bool:
+    """Whether another side is compared with it."""
+    return any((one.baseline.run_id, one.baseline.model) == (side.run_id, side.model) for one in comparison.differences)
+
+
 def few_clusters(difference: Difference) -> bool:
     """Whether the test rests on so few clusters that its level is doubtful."""
     found = difference.found
-    return found is not None and "clusters" in found.method and found.freedom + 1 < FEW_CLUSTERS
+    return found is not None and "cluster" in found.method and found.freedom + 1 < FEW_CLUSTERS

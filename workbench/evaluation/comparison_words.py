@@ -62,7 +62,7 @@ def warnings(comparison: Comparison) -> list[str]:
         name = side_name(difference.side, comparison)
         if few_clusters(difference) and difference.found is not None:
             found.append(
-                f"{name}: {plural(difference.found.freedom + 1, 'cluster')} are few; the test may claim too much."
+                f"{name}: {plural(difference.found.freedom + 1, 'cluster')}, which is few: the test may claim too much."
             )
         if difference.only_side or difference.only_baseline:
             lost = f"{difference.only_side} scored here alone, {difference.only_baseline} only in the baseline"

@@ -69,12 +69,14 @@ def side_by_side(reader: Reader, comparison: Comparison, most: int) -> list[Side
     contents = {row["sample_key"]: row["sample"] for row in reader.rows("sample_texts", keys=sorted(wanted))}
 
     def apart(one: Difference, keys: Sequence[str]) -> list[Apart]:
-        return [_apart(one, key, contents.get(key), answers) for key in keys[:most]]
+        return [_apart(one, key, contents.get(key), answers, comparison.on_fallback) for key in keys[:most]]
 
     return [SideBySide(one, apart(one, one.worse), apart(one, one.better)) for one in comparison.differences]
 
 
-def _apart(one: Difference, key: str, content: str | None, answers: dict[tuple[str, str, str], list[Row]]) -> Apart:
+def _apart(
+    one: Difference, key: str, content: str | None, answers: dict[tuple[str, str, str], list[Row]], on_fallback: str
+) -> Apart:
     here, there = _rows(one.side, key, answers), _rows(one.baseline, key, answers)
     sample: dict[str, Any] = msgspec.json.decode(content) if content else {}
     texts = {row["epoch"]: row["answer"] or "" for row in there}
@@ -83,8 +85,8 @@ def _apart(one: Difference, key: str, content: str | None, answers: dict[tuple[s
         sample_id=here[0]["sample_id"] if here else key,
         asked=_text(sample.get("input")),
         target=_text(sample.get("target")),
-        baseline=[_said(row, others.get(row["epoch"], "")) for row in there],
-        side=[_said(row, texts.get(row["epoch"], "")) for row in here],
+        baseline=[_said(row, others.get(row["epoch"], ""), on_fallback) for row in there],
+        side=[_said(row, texts.get(row["epoch"], ""), on_fallback) for row in here],
     )
 
 
@@ -92,8 +94,10 @@ def _rows(side: Side, key: str, answers: dict[tuple[str, str, str], list[Row]]) 
     return answers.get((side.run_id, side.model, key), [])
 
 
-def _said(row: Row, other: str) -> Said:
+def _said(row: Row, other: str, on_fallback: str) -> Said:
     pieces = marked(row["answer"] or "", other)
+    if row["identity"] == "fallback" and on_fallback == "exclude":
+        return Said(row["epoch"], pieces, None, f"left out: {row['served_model']} answered", row["outcome"])
     return Said(row["epoch"], pieces, row["value"], row["reason"] or "not scored", row["outcome"] or "no answer yet")
 
 

@@ -108,7 +108,7 @@ def sides_of(
     are_shares = all(0 <= value <= 1 for value in values)
     sides = [
         _side(figures, samples[figures["run_id"], figures["model"]], are_shares)
-        for figures in reader.rows("side_figures", run_ids=list(run_ids))
+        for figures in reader.rows("side_figures", run_ids=list(run_ids), on_fallback=on_fallback)
     ]
     return Sides(sides, samples, are_shares)
 
@@ -135,12 +135,15 @@ def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
     )
 
 
-def differences(pairs: Sequence[tuple[Side, Side]], samples: Samples, family: int | None = None) -> list[Difference]:
+def differences(
+    pairs: Sequence[tuple[Side, Side]], samples: Samples, *, are_shares: bool, family: int | None = None
+) -> list[Difference]:
     """Each side beside its baseline, tested on the samples that both were scored on.
 
     Args:
         pairs: Side and baseline; p-values are adjusted for all of them.
         samples: Of the sides.
+        are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
         family: How many of the pairs, the first ones, are given back; by default all.
     """
     joined = [_joined(one, other, samples) for one, other in pairs]
@@ -148,7 +151,7 @@ def differences(pairs: Sequence[tuple[Side, Side]], samples: Samples, family: in
     adjusted = iter(holm([pair.p_value for pair in found if pair is not None]))
     told = [next(adjusted) if pair is not None else None for pair in found]
     return [
-        _difference(side, base, rows, pair, p_value)
+        _difference(side, base, rows, (pair, p_value), are_shares)
         for (side, base), rows, pair, p_value in list(zip(pairs, joined, found, told, strict=True))[:family]
     ]
 
@@ -169,9 +172,14 @@ def _paired(joined: _Joined) -> Paired:
     return paired([row["value"] for row, _ in joined], [row["value"] for _, row in joined], known)
 
 
-def _difference(side: Side, base: Side, joined: _Joined, pair: Paired | None, adjusted: float | None) -> Difference:
+def _difference(
+    side: Side, base: Side, joined: _Joined, tested: tuple[Paired | None, float | None], are_shares: bool
+) -> Difference:
+    pair, adjusted = tested
     apart = [(row["sample_key"], row["value"] - other["value"]) for row, other in joined]
     bounds = pair.interval(level_shown(pair.p_value, adjusted)) if pair is not None and adjusted is not None else None
+    if bounds is not None and are_shares:
+        bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
     return Difference(
         side=side,
         baseline=base,

@@ -57,7 +57,10 @@ def standing(reader: Reader, run_id: str) -> Standing:
         there.are_shares,
         tuple(side.model for side in ranked if math.isclose(means[side.model], best, abs_tol=1e-9)),
         shared,
-        {one.side.model: one for one in differences(family, there.samples, len(pairs))},
+        {
+            one.side.model: one
+            for one in differences(family, there.samples, are_shares=there.are_shares, family=len(pairs))
+        },
     )
 
 

@@ -171,7 +171,7 @@ class Plan:
             messages = prompt.messages(sample)
             first = messages if first is None else first
             self.is_constant &= messages == first
-            self._add(sample, messages, seen_bodies)
+            self._add(sample, messages, sample_key(sample, prompt.named), seen_bodies)
         self._spool.seal()
         self._check_budget()
         self.dataset_hash = digest.hexdigest()
@@ -185,7 +185,7 @@ class Plan:
             problem = f"{budget} tokens are fewer than one request may use ({least})"
             raise InputError(Fault(self.job.where("budget", "total_tokens"), problem, "raise it, or lower max_tokens"))
 
-    def _add(self, sample: Sample, messages: list[dict[str, Any]], seen_bodies: dict[int, int]) -> None:
+    def _add(self, sample: Sample, messages: list[dict[str, Any]], key: str, seen_bodies: dict[int, int]) -> None:
         ordered = msgspec.Raw(canonical(messages))
         occurrences = []
         for model in self.models:
@@ -201,7 +201,7 @@ class Plan:
         content = _Content(sample.input, sample.target, sample.choices, sample.tools, sample.metadata)
         spooled = _Spooled(
             sample.id,
-            sample_key(sample),
+            key,
             tuple(occurrences),
             msgspec.Raw(self._encoder.encode(messages)),
             sample.tools,

@@ -1,10 +1,11 @@
 """The page of a comparison: what is shown, how sure, and the samples behind it."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.evaluation.comparison import Comparison, Wanted, compared
+from workbench.evaluation.comparison import Comparison, Wanted, compared, is_baseline
 from workbench.evaluation.comparison_words import headline, side_name, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.side_by_side import side_by_side
@@ -17,6 +18,7 @@ from workbench.report.drawing import Chart, Colours, drawn
 MOST_APART = 50
 """Samples of each kind that are shown for a difference."""
 _MOST_LINES = 3
+_NAMED = 3  # runs in the name of the page's file
 
 
 def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[Page]) -> tuple[Comparison, Path]:
@@ -58,8 +60,16 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         "most": MOST_APART,
         "warnings": warnings(found),
     }
-    name = f"{'.'.join(run.run_id for run in runs)}.compare.html"
+    name = f"{_name([run.run_id for run in runs])}.compare.html"
     return found, write_page(folder, name, render(frame, pages, content))
+
+
+def _name(run_ids: Sequence[str]) -> str:
+    """Of the page's file, which must not grow with the runs."""
+    if len(run_ids) <= _NAMED:
+        return ".".join(run_ids)
+    told = hashlib.sha256(".".join(run_ids).encode()).hexdigest()[:8]
+    return f"{run_ids[0]}.{run_ids[-1]}.{len(run_ids)}-runs-{told}"
 
 
 def _lines(found: Comparison) -> list[str]:
@@ -77,6 +87,7 @@ def _rows(found: Comparison) -> list[dict[str, Any]]:
         rows.append(
             {
                 "side": side, "name": side_name(side, found), "difference": one,
+                "is_baseline": is_baseline(side, found),
                 "value": None if one is None or one.found is None else signed(one.found.difference, are_shares=found.are_shares),
                 "interval": "" if one is None else interval_text(one, are_shares=found.are_shares),
                 "shown": "" if one is None else outcome(one, are_shares=found.are_shares),

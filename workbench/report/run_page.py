@@ -56,7 +56,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
         in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
         pace = result(reader, "run_pace", run_id=run_id)
-        sides = result(reader, "side_figures", run_ids=[run_id])
+        sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
         colours = colours_of(reader)
     run = figures.provenance
     frame = PageHead(

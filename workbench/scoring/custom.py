@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -17,6 +16,7 @@ from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
 
 _MOST_REASON_CHARS = 2_000
+_MOST = 1e12  # beyond it sums and squares of scores mean nothing
 
 
 class Custom(Scorer, frozen=True, tag="custom"):
@@ -102,6 +102,6 @@ def _as_score(said: Any) -> Score:
         value = float(said)
     except (TypeError, ValueError):
         return Score(None, f"the function returned {type(said).__name__}, not a number", shown)
-    if not math.isfinite(value):
-        return Score(None, f"the function returned {value}", shown)
+    if not abs(value) <= _MOST:
+        return Score(None, f"the function returned {value:g}: not a score", shown)
     return Score(value, words or "as the function says", shown)

@@ -103,8 +103,12 @@ def _clustered(differences: Sequence[float], clusters: Sequence[Hashable], bette
     groups = len(residuals)
     method = f"t test over {groups} clusters"
     spread = math.fsum(value**2 for value in residuals.values())
-    if groups < 2 or spread < 1e-18:
+    if groups < 2:
         return Paired(n, better, worse, mean, 1.0, method)
+    if spread < 1e-18:  # all alike: what is left is on how many clusters, and on which side
+        ahead, behind = (groups, 0) if mean > 1e-9 else (0, groups) if mean < -1e-9 else (0, 0)
+        p_value = proportions.sign_test(ahead, behind)
+        return Paired(n, better, worse, mean, p_value, f"sign test over {groups} clusters", None, groups - 1)
     error = math.sqrt(groups / (groups - 1) * spread) / n
     return Paired(n, better, worse, mean, _t_test(mean, error, groups - 1), method, error, groups - 1)
 

@@ -1,17 +1,26 @@
 -- What the models of some runs took for their answers, by run and model, in the order in which each was first asked:
--- completion_tokens is the mean of the answers whose usage is known (NULL: of none), p50_ms and p90_ms are over answers,
--- fallbacks counts answers of another model of the list, and unknown those whose name the list does not have.
--- Parameters: run_ids (list)
-SELECT item.run_id, item.model, count(*) AS asked, count(*) FILTER (item.accepted) AS answered,
-    avg(item.completion_tokens) FILTER (item.accepted) AS completion_tokens,
-    count(*) FILTER (item.accepted AND item.completion_tokens IS NULL) AS answers_without_usage,
-    quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
-    quantile_cont(item.latency_ms, 0.9) FILTER (item.accepted) AS p90_ms,
-    count(*) FILTER (who.identity = 'fallback') AS fallbacks,
-    count(*) FILTER (who.identity = 'unknown') AS unknown,
-    mode(item.served_model) FILTER (who.identity = 'fallback') AS fallback_name
-FROM item_outcomes AS item
-JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
-WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
-GROUP BY item.run_id, item.model
-ORDER BY item.run_id, min(item.answer_call_no), item.model;
+-- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
+-- over answers that count. fallbacks counts answers of another model, and unknown those that nobody can tell.
+-- on_fallback NULL: as each run's job says.
+-- Parameters: run_ids (list), on_fallback
+WITH item AS (
+    SELECT item.*, who.identity,
+        item.accepted AND (
+            who.identity IS DISTINCT FROM 'fallback' OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept'
+        ) AS counts
+    FROM item_outcomes AS item
+    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    LEFT JOIN run_overview AS run ON run.run_id = item.run_id
+    WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
+)
+SELECT run_id, model, count(*) AS asked, count(*) FILTER (accepted) AS answered,
+    avg(completion_tokens) FILTER (counts) AS completion_tokens,
+    count(*) FILTER (counts AND completion_tokens IS NULL) AS answers_without_usage,
+    quantile_cont(latency_ms, 0.5) FILTER (counts) AS p50_ms,
+    quantile_cont(latency_ms, 0.9) FILTER (counts) AS p90_ms,
+    count(*) FILTER (identity = 'fallback') AS fallbacks,
+    count(*) FILTER (identity = 'unknown') AS unknown,
+    mode(served_model) FILTER (identity = 'fallback') AS fallback_name
+FROM item
+GROUP BY run_id, model
+ORDER BY run_id, min(answer_call_no), model;
