@@ -1,6 +1,6 @@
 """Runs whose models score as a test says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -32,6 +32,7 @@ def record(
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     said: str = more.pop("said", "answer {1} of {0}")
+    extracted: Callable[[str, int], str | None] = more.pop("extracted", lambda _model, _sample: None)
     status: str = more.pop("status", "complete")
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
     writer = JournalWriter(Ledger(bench.folder / "ledger.duckdb").journal_folder)
@@ -54,6 +55,10 @@ def record(
                 answer(run_id, number, model=model, sample_key=key, served_model=apart.get((model, sample), (served or {}).get(model, model)),
                        completion_tokens=10 * (place + 1), latency_ms=100.0 * (place + 1), answer=said.format(model, sample))
             )  # fmt: skip
-            writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, Score(value, "r")))
+            writer.append(
+                score_entry(
+                    run_id, asked.request_key, ("exact", config), at, Score(value, "r", extracted(model, sample))
+                )
+            )
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -95,6 +95,20 @@ class FailedRoute(msgspec.Struct, frozen=True):
     """UTC."""
 
 
+GateVerdict = Literal["met", "not met", "cannot tell"]
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """What one gate says of one model, or of the whole run."""
+
+    gate: str
+    """Its key in `[gates]`, or `on_fallback`."""
+    result: GateVerdict
+    says: str
+    scorer: str | None = None
+    model: str | None = None
+
+
 class RunEnd(msgspec.Struct, frozen=True):
     """The result of a run."""
 
@@ -107,10 +121,15 @@ class RunEnd(msgspec.Struct, frozen=True):
     told_to_stop: bool
     """Whether a signal came, whatever had ended the sending before; nothing further should be started."""
     failed_routes: tuple[FailedRoute, ...] = ()
+    gates: tuple[GateResult, ...] = ()
+    """What the gates of its job say, where it is complete."""
 
     def as_object(self) -> dict[str, Any]:
         """The object of `run --json`."""
-        return self.summary.as_object() | {"failed_routes": msgspec.to_builtins(self.failed_routes)}
+        return self.summary.as_object() | {
+            "failed_routes": msgspec.to_builtins(self.failed_routes),
+            "gates": msgspec.to_builtins(self.gates),
+        }
 
 
 MADE_IN_PYTHON = "(made in Python)"

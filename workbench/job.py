@@ -14,6 +14,7 @@ from workbench.job_file import (
     UNSET,
     BudgetTable,
     DatasetTable,
+    GatesTable,
     JobFile,
     ModelTable,
     PromptTable,
@@ -64,6 +65,7 @@ class Job(msgspec.Struct, frozen=True):
     budget: BudgetTable
     scorers: tuple[Scorer, ...]
     schedule: ScheduleTable | None
+    gates: GatesTable | None = None
     rows: tuple[dict[str, Any], ...] | None = None
     """The samples of a job made in Python, in place of files."""
     narrowed: str = ""
@@ -147,14 +149,13 @@ def parse_job(text: str, path: Path) -> Job:
         budget=written.budget,
         scorers=tuple(scorer.in_folder(path.parent) for scorer in written.scorers),
         schedule=written.schedule,
+        gates=written.gates,
     )
 
 
 def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
     """Name, and take out, what a later version will understand."""
     found: list[Problem] = []
-    if data.pop("gates", None) is not None:
-        found.append(Problem(("gates",), "not supported yet: this version rejects the table rather than ignoring it"))
     budget = data.get("budget")
     if isinstance(budget, dict):
         for name in ("allowance_units", "window_share"):
@@ -179,6 +180,7 @@ def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
     found += request_problems(job.request, ("request",), folder)
     found += _model_faults(job.models, folder)
     found += _scorer_faults(job.scorers, folder)
+    found += _gate_faults(job)
     if job.schedule is not None:
         from workbench.occasions import problems  # with two parsers that few commands need
 
@@ -232,6 +234,29 @@ def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
             found.append(Problem(("scorers", number), str(error)))
         else:
             found += [Problem(("scorers", number, option), problem) for option, problem in scorer.faults()]
+    return found
+
+
+def _gate_faults(job: JobFile) -> list[Problem]:
+    """Gates on scorers that the job does not have, or on occasions that it never runs for."""
+    gates = job.gates
+    if gates is None:
+        return []
+    known = [scorer.named for scorer in job.scorers]
+    named: list[tuple[tuple[str, ...], str]] = [
+        (("gates", table, name), name) for table in ("min_mean", "max_drop") for name in getattr(gates, table)
+    ]
+    named += [(("gates", "steady"), name) for name in gates.steady]
+    found = [
+        Problem(
+            place, f"the job has no scorer {name!r}", nearest(name, known) or f"it has: {', '.join(known) or 'none'}"
+        )
+        for place, name in named
+        if name not in known
+    ]
+    if gates.steady and job.run.reuse != "occasion":
+        text = 'needs run.reuse = "occasion": only occasions are a series'
+        found.append(Problem(("gates", "steady"), text))
     return found
 
 

@@ -17,6 +17,8 @@ InFlight = Annotated[
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
+PREVIOUS = "previous"
+"""The baseline that is the run before."""
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -135,7 +137,7 @@ class RunTable(TomlTable, frozen=True):
     reuse: Literal["always", "occasion"] = "always"
     """Which earlier answers count: any, or only those of the same occasion (`workbench run --occasion`)."""
     on_fallback: Literal["accept", "exclude", "fail"] = "exclude"
-    """What to do with an answer of another model than the one asked: "accept" counts it, "exclude" leaves it out of scores."""
+    """What to do with an answer of another model: "accept" counts it, "exclude" leaves it out, "fail" fails the run."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
     """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""
     passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2
@@ -161,6 +163,27 @@ class BudgetTable(TomlTable, frozen=True):
     """The most requests that a run sends."""
     total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most tokens that a run uses; needs `max_tokens`."""
+
+
+class GatesTable(TomlTable, frozen=True):
+    """`[gates]`: what a complete run must reach; one that does not ends with exit code 100."""
+
+    min_mean: dict[str, float] = {}
+    """Scorer -> the mean that every model must reach, by its 95 % interval: it errs for one model in forty."""
+    max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
+    """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
+    baseline: str = PREVIOUS
+    """The run that `max_drop` compares with: an id, or "previous", the newest earlier run of the job that met its gates."""
+    steady: list[str] = []
+    """Scorers by which no model may become worse from occasion to occasion; each change fails the one run that shows it."""
+    false_alarm_rate: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = 0.01
+    """How probably `steady` fails any run of the job, over all models and occasions together, though nothing changed."""
+    max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    """The largest share of requests without an answer."""
+    max_fallback_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    """The largest share of answers that another model gave."""
+    on_uncertain: Literal["pass", "fail"] = "pass"
+    """What to do where the answers cannot tell: "pass" notes it, "fail" takes it for not met."""
 
 
 class ScheduleTable(TomlTable, frozen=True):
@@ -199,5 +222,7 @@ class JobFile(TomlTable, frozen=True):
     """What a run may use."""
     scorers: list[AnyScorer] = []
     """How answers are scored."""
+    gates: GatesTable | None = None
+    """What a run must reach."""
     schedule: ScheduleTable | None = None
     """When it is asked again."""

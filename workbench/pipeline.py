@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 
 from workbench.dataset.spool import Spool
-from workbench.endings import BASE_GENERATION, RunEnd, occasion_generation
+from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import Fault, InputError
+from workbench.evaluation.deciding import decide
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
 from workbench.job import Job
+from workbench.job_file import PREVIOUS
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import ForcedTools, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
@@ -165,6 +167,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         with _expanded(session, job) as plan, ledger.running(job.name):  # what is reused is looked up under the lock
             if options.check is not None:
                 options.check()
+            _check_baseline(ledger, job)
             now = datetime.now(UTC)
             run_id = new_run_id(now)
             generation = _generation(ledger, options, run_id, plan)
@@ -186,7 +189,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
 
 
 def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: list[Signals]) -> RunEnd:
-    """Score and render what the run left; whatever happens here changes neither its numbers nor its exit code."""
+    """Score and render what the run left; only a gate of its job changes its exit code here."""
     run_id, notes, told_to_stop = end.summary.run_id, list(end.notes), end.told_to_stop
     report: str | None = None
     try:
@@ -194,6 +197,8 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: 
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
                 notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
+            if end.summary.status is RunStatus.COMPLETE:
+                end = _decided(ledger, job, end)
             if reports is not None:
                 from workbench.report.ledger_pages import write_pages
 
@@ -204,6 +209,16 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: 
         notes.append(f"scores or page are missing ({failed}); {remedy}")
     summary = msgspec.structs.replace(end.summary, report=report)
     return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
+
+
+def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
+    """How a complete run ends by the gates of its job."""
+    results, reason, _ = decide(ledger, end.summary.run_id, job)
+    if reason is None:
+        return msgspec.structs.replace(end, gates=tuple(results))
+    summary = msgspec.structs.replace(end.summary, status=RunStatus.GATE_FAILED, reason=reason)
+    code = EXIT_CODES[RunStatus.GATE_FAILED]
+    return msgspec.structs.replace(end, summary=summary, exit_code=code, gates=tuple(results))
 
 
 @contextmanager
@@ -258,6 +273,21 @@ def _check_folder(folder: Path, named: str) -> None:
             pass
     except OSError as error:
         raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
+
+
+def _check_baseline(ledger: Ledger, job: Job) -> None:
+    """Find the run that a gate compares with before anything is spent.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    if job.gates is not None and job.gates.baseline != PREVIOUS:
+        try:
+            _provenance(ledger, job.gates.baseline)
+        except InputError as error:
+            raise InputError(
+                *(Fault(job.where("gates", "baseline"), one.problem, one.hint) for one in error.faults)
+            ) from error
 
 
 def _check_occasion(job: Job, options: RunOptions) -> None:

@@ -40,19 +40,19 @@ name = "numerik"
 name = "numeric"
 tolerance = -1
 [gates]
-max_failed_share = 0.1
+max_failed_shar = 0.1
 """
     )
     assert [line.split(" ")[0] for line in found] == [
         "jobs/a.toml:1:", "jobs/a.toml:2:", "jobs/a.toml:6:", "jobs/a.toml:8:", "jobs/a.toml:9:",
-        "jobs/a.toml:11:", "jobs/a.toml:14:", "jobs/a.toml:15:",
+        "jobs/a.toml:11:", "jobs/a.toml:14:", "jobs/a.toml:16:",
     ]  # fmt: skip
     assert "did you mean 'name'?" in found[1]
     assert "did you mean 'limit'?" in found[2]
     assert "at most 63, found 64" in found[3]
     assert "expected more than 0" in found[4]
     assert "did you mean 'numeric'?" in found[5]
-    assert "gates: not supported yet" in found[7]
+    assert "did you mean 'max_failed_share'?" in found[7]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ max_failed_share = 0.1
         (LEAST + '[run]\nreuse = "ocasion"', "did you mean 'occasion'?"),
         (LEAST + "[budget]\nwindow_share = 1", "not supported yet"),
         (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
-        (LEAST + "[gates]\nmax_failed_share = 0.1", "not supported yet"),
+        (LEAST + "[gates]\nmin_mean = { exact = 0.5 }", "the job has no scorer 'exact'"),
         ("models = [", "not valid TOML"),
     ],
 )

@@ -31,7 +31,7 @@ _MOST_LINES = 2  # more differences are a table's
 )
 @click.option("--scorer", metavar="NAME", help="Compare by this scorer [default: the first].")
 @click.option("--cluster", metavar="COLUMN", default="cluster", show_default=True,
-              help="The metadata column that says which samples belong together.")  # fmt: skip
+              help="The metadata column that says which samples belong together, or none.")  # fmt: skip
 @click.option("--on-fallback", type=click.Choice(["exclude", "accept"]),
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @options.reports

@@ -12,6 +12,7 @@ TOPICS = {
     "datasets": "formats and columns",
     "scorers": "how answers are scored",
     "runs": "reruns, retries, limits, failing routes, guards",
+    "comparisons": "tests, fallbacks, wrong samples, gates, exports",
     "schedules": "jobs that run at scheduled times",
     "ledger": "where data is stored, and its maintenance",
     "platform": "serving the embedded platform to a team",
@@ -21,7 +22,7 @@ _TABLES = {
     "jobs": [
         ("Top level", "JobFile"), ("[dataset]", "DatasetTable"), ("[dataset.fields]", "FieldNames"), ("[prompt]", "PromptTable"),
         ("[request], and [[models]]", "RequestFields"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
-        ("[schedule]", "ScheduleTable"),
+        ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
     ],
 }  # fmt: skip
 """By topic: the tables of a job file whose keys follow its text."""
@@ -33,7 +34,7 @@ def help_(topic: str | None) -> None:
     """Explain TOPIC; without one, list the topics."""
     if topic is None:
         for name, text in TOPICS.items():
-            click.echo(f"workbench help {name:<11} {text}")
+            click.echo(f"workbench help {name:<12} {text}")
         return
     if topic not in TOPICS:
         root = click.get_current_context().find_root()

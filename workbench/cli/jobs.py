@@ -234,6 +234,8 @@ def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
     if len(end.failed_routes) > MOST_NAMED:
         print_table([msgspec.to_builtins(route) for route in end.failed_routes], _FAILED_ROUTES)
     _print_found(run, ledger)
+    for gate in end.gates:
+        echo(f"gate {gate.gate} {gate.result}: {gate.says}")
     if end.exit_code:
         echo(f"continue with: {resumes}")
     if run.report:

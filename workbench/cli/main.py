@@ -24,6 +24,8 @@ _COMMANDS = {
     "show": ("runs", "Show one run, or its calls."),
     "compare": ("compare", "Compare models of a run, or runs, by paired tests."),
     "score": ("runs", "Score a run again, from the ledger; nothing is sent."),
+    "invalidate": ("invalidate", "Take wrong samples out of a run's scores, or put them back."),
+    "export": ("export", "Write a run's answers for other programs."),
     "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
     "usage": ("usage", "Sum up the tokens used by day, model, job or tag."),
@@ -33,14 +35,16 @@ _COMMANDS = {
     "slots": ("slots", "Show which processes on this machine have requests in flight."),
     "platform": ("platform", "Serve the embedded platform."),
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
-    "help": ("help", "Explain a topic: jobs, datasets, scorers, runs, schedules, ledger, platform, exit-codes."),
+    "help": (
+        "help",
+        "Explain a topic: jobs, datasets, scorers, runs, comparisons, schedules, ledger, platform, exit-codes.",
+    ),
     "completion": ("completion", "Print the shell completion script."),
 }
 _NOT_BUILT_YET = (
     "probe",
     "allowance",
     "routes",
-    "export",
 )
 
 

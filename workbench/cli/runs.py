@@ -75,8 +75,11 @@ def _in_short(row: Row, mean: float | None) -> Row:
 @options.optional_run_id
 @options.ledger
 @click.option("--calls", is_flag=True, help="List its calls, one per line.")
+@click.option(
+    "--suspects", is_flag=True, help="List samples whose target may be wrong: most models agree on another answer."
+)
 @options.as_json
-def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
+def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: Any) -> None:
     """Show RUN: how it went, its scores and what it cost.
 
     RUN is a run's id, the beginning of an id, or `last` (the default).
@@ -84,8 +87,11 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
         run = find_run(reader, run)
-        figures = run_figures(reader, run)
+        figures, gates = run_figures(reader, run), reader.rows("run_gates", run_id=run)
         status = _RUNNING if run in running_now(reader, ledger) else figures.provenance.status
+        if suspects:
+            _print_suspects(reader.rows("run_suspects", run_id=run, scorer=figures.standing.scorer or ""), run, as_json)
+            return
         if calls:
             rows = run_samples(reader, run, _ALL)
             if as_json:
@@ -104,7 +110,7 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
             return
     summary = run_summary(figures, str(ledger.path))
     if as_json:
-        print_json(summary.as_object() | {"status": status, "scores": score_objects(figures)})
+        print_json(summary.as_object() | {"status": status, "scores": score_objects(figures), "gates": gates})
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
     echo(f"{summary.run_id}  {summary.job}  {status or _NOT_ENDED}{because}")
@@ -114,6 +120,8 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
     )
     print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
     print_findings(figures)
+    for gate in gates:
+        echo(f"gate {gate['gate']} {gate['result']}: {gate['reason']}")
     echo()
     tokens = {
         "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
@@ -123,6 +131,18 @@ def show(run: str | None, calls: bool, as_json: bool, **given: Any) -> None:
     if status not in (_RUNNING, RunStatus.COMPLETE):
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: workbench report {run}")
+
+
+def _print_suspects(rows: list[Row], run: str, as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+        return
+    columns = {"sample_id": "sample", "target": "target", "answer": "most answer", "agree": "models", "models": "of"}
+    if rows:
+        print_table(rows, columns, whole="sample_id")
+        say(f"where a target is wrong: workbench invalidate {run} --sample ID --reason TEXT")
+    else:
+        say("no sample has most of three or more models agree on an answer that is not its target")
 
 
 @click.command()

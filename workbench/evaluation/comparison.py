@@ -14,6 +14,8 @@ from workbench.stats.paired import FEW_CLUSTERS
 
 CLUSTER = "cluster"
 """The metadata column that says which samples belong together, where none is named."""
+NO_CLUSTER = "none"
+"""In place of a column: the samples are compared as independent ones."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ def _scorer(wanted: str | None, settings: Sequence[Row], runs: int) -> str:
 
 
 def _check(wanted: Wanted, sides: Sequence[Side], run_ids: Sequence[str]) -> None:
-    """Refuse models that nobody asked."""
+    """Refuse models that were not asked."""
     there = list(dict.fromkeys(side.model for side in sides))
     named = [("--model", model) for model in wanted.models]
     if wanted.baseline is not None and len(run_ids) == 1:
@@ -153,7 +155,7 @@ def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[
     """Why the samples are not taken as clusters although a column was named, or is there."""
     rows = [row for side in sides for row in samples[side.run_id, side.model]]
     known = sum(row["cluster"] is not None for row in rows)
-    if known == len(rows) or (not known and cluster == CLUSTER):
+    if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
         return []
     if not known:
         raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}"))

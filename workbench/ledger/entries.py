@@ -186,12 +186,36 @@ class Scored(Entry, frozen=True, tag="score"):
     extracted: str | None = None
 
 
+class GateDecided(Entry, frozen=True, tag="gate"):
+    """What a gate of the job says of a run."""
+
+    run_id: str
+    recorded_at: datetime
+    gate: str
+    result: str
+    reason: str
+    scorer: str | None = None
+    model: str | None = None
+
+
+class SampleInvalidated(Entry, frozen=True, tag="invalid"):
+    """A sample of a run is taken out of its scores, or put back."""
+
+    run_id: str
+    recorded_at: datetime
+    sample_key: str
+    invalid: bool
+    reason: str
+
+
 _OF_ATTEMPT = tuple(name for name in Attempt.__struct_fields__ if name in Answer.__struct_fields__)
 _OF_COMPLETION = tuple(
     name for name in Completion.__struct_fields__ if name in Answer.__struct_fields__ and name != "tool_calls"
 )
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
-KINDS = (RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored)
+KINDS = (
+    RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, GateDecided, SampleInvalidated,
+)  # fmt: skip
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:

@@ -106,6 +106,15 @@ class RunNumbers(QueryRow, frozen=True):
     open_intents: int
 
 
+class RunShape(QueryRow, frozen=True):
+    """How many models and epochs a run asked."""
+
+    query = "run_shape"
+
+    models: int
+    epochs: int
+
+
 class SampleMean(QueryRow, frozen=True):
     """The mean score of a sample over its epochs."""
 

@@ -7,6 +7,9 @@ import msgspec
 
 from workbench.planning.expand import Plan
 from workbench.records import Model
+from workbench.stats.intervals import mean_interval
+from workbench.stats.paired import LEVEL
+from workbench.stats.proportions import interval
 
 _SHOWN_IDS = 5
 _PROSE_ONLY = ("thinking only", "reasoning", "reasoner", "prover")
@@ -72,9 +75,30 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     most, left = job.budget.requests, len(plan) - plan.reused
     if most is not None and most < left:
         found.append(Finding(job.where("budget", "requests"), f"the run stops after {most} of {left} requests"))
+    found += _lint_gates(plan)
     for glob in sorted(plan.unmatched_ids):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))
     return found
+
+
+def _lint_gates(plan: Plan) -> Iterator[Finding]:
+    """Gates that so few samples can never show to be met."""
+    job, n = plan.job, plan.samples
+    if job.gates is None or not n:
+        return
+    for scorer, wanted in job.gates.min_mean.items():
+        low = mean_interval([1.0] * n).low
+        if low is None or low < wanted:
+            best = "has none" if low is None else f"reaches down to {low:.3f}"
+            text = f"{n} samples cannot show it: even if every answer is right, the interval {best}"
+            yield Finding(job.where("gates", "min_mean", scorer), text)
+    for scorer, most in job.gates.max_drop.items():
+        reach = -interval(0, 0, n, LEVEL)[0]
+        if reach > most:
+            text = (
+                f"{n} samples cannot show it: even if none differs, the interval reaches {100 * reach:.1f} points down"
+            )
+            yield Finding(job.where("gates", "max_drop", scorer), text)
 
 
 def _unjudged(count: int, samples: int) -> str:

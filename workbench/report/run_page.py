@@ -56,6 +56,9 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
         in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
         pace = result(reader, "run_pace", run_id=run_id)
+        invalid = reader.rows("run_invalid", run_id=run_id)
+        suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")
+        gates = result(reader, "run_gates", run_id=run_id)
         sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
         colours = colours_of(reader)
     run = figures.provenance
@@ -74,6 +77,9 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         "others": list(dict.fromkeys(row["scorer"] for row, _ in figures.scores if row["scored"]))[1:],
         "rows": model_rows(figures),
         "sides": sides,
+        "gates": gates.rows,
+        "invalid": invalid,
+        "suspects": suspects,
         "by_model": {row["model"]: row for row in sides.rows},
         "asked": {row["model"]: row for row in figures.tables["run_items_by_model"]},
         "verdict": verdict(figures),

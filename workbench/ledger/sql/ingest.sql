@@ -70,3 +70,9 @@ SELECT run_id, request_key, scorer, scorer_config, recorded_at, value, reason, e
 
 INSERT INTO paces BY NAME
 SELECT run_id, recorded_at, allowed, reason, model, limit_allowed FROM staged WHERE kind = 'pace';
+
+INSERT INTO gates BY NAME
+SELECT run_id, recorded_at, gate, scorer, model, result, reason FROM staged WHERE kind = 'gate';
+
+INSERT INTO invalidations BY NAME
+SELECT run_id, recorded_at, sample_key, invalid, reason FROM staged WHERE kind = 'invalid';

@@ -14,6 +14,8 @@ held (kind, rows) AS (
     UNION ALL SELECT 'reuse', count(*) FROM run_items WHERE reused
     UNION ALL SELECT 'score', count(*) FROM scores
     UNION ALL SELECT 'pace', count(*) FROM paces
+    UNION ALL SELECT 'gate', count(*) FROM gates
+    UNION ALL SELECT 'invalid', count(*) FROM invalidations
 )
 SELECT kind, held.rows, CASE WHEN complete THEN coalesce(counted.entries, 0) END AS recorded
 FROM held LEFT JOIN counted USING (kind), (SELECT count(*) = count(kinds) AS complete FROM ingested_journals)

@@ -3,7 +3,8 @@
 -- of fallbacks that do not count; samples_left_out: samples that have no other score.
 -- Parameters: run_id
 WITH by_sample AS (
-    SELECT item.model, score.scorer, item.sample_key, avg(score.value) FILTER (who.counts) AS mean
+    SELECT item.model, score.scorer, item.sample_key, avg(score.value) FILTER (who.counts) AS mean,
+        bool_or(who.invalid) AS invalid
     FROM run_items AS item
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
     JOIN latest_scores AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
@@ -11,10 +12,10 @@ WITH by_sample AS (
     GROUP BY item.model, score.scorer, item.sample_key
 ),
 means AS (
-    SELECT model, scorer, avg(mean) AS mean, count(*) FILTER (mean IS NULL) AS samples_left_out
+    SELECT model, scorer, avg(mean) AS mean, count(*) FILTER (mean IS NULL AND NOT invalid) AS samples_left_out
     FROM by_sample GROUP BY model, scorer
 )
-SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, rate.samples, rate.left_out,
+SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, rate.samples, rate.left_out, rate.invalid_samples,
     coalesce(means.samples_left_out, 0) AS samples_left_out
 FROM pass_rates AS rate
 LEFT JOIN means USING (model, scorer)

@@ -1,11 +1,11 @@
 -- What the models of some runs took for their answers, by run and model, in the order in which each was first asked:
 -- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
--- over answers that count. fallbacks counts answers of another model, and unknown those that nobody can tell.
+-- over answers that count. fallbacks counts answers of another model, and unknown those whose model cannot be told.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
 WITH item AS (
     SELECT item.*, who.identity,
-        item.accepted AND (
+        item.accepted AND NOT who.invalid AND (
             who.identity IS DISTINCT FROM 'fallback' OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept'
         ) AS counts
     FROM item_outcomes AS item

@@ -1,7 +1,7 @@
 -- The samples of some runs by run and model, with the score of one scorer: value is the mean over the epochs that are scored
 -- and count, NULL where none does. asked, answered and scored count epochs. left_out: scored answers of fallbacks, where
 -- those do not count; unread: answers that the scorer could not judge. cluster: the metadata column that says which
--- samples vary together. on_fallback NULL: as each run's job says.
+-- samples vary together. Samples that were taken out are not among them. on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), scorer, cluster (the name of a metadata column), on_fallback
 WITH item AS (
     SELECT item.*, run.on_fallback,
@@ -10,7 +10,7 @@ WITH item AS (
     FROM item_outcomes AS item
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
-    WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
+    WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[])) AND NOT who.invalid
 )
 SELECT item.run_id, item.model, item.sample_key, any_value(item.sample_id) AS sample_id, count(*) AS asked,
     count(*) FILTER (item.accepted) AS answered,

@@ -1,13 +1,18 @@
--- Who answered a run's item (NULL: nothing accepted did), as `call_identities` says, and whether the answer counts in
--- scores: a fallback's does only where the run's job accepts them.
+-- Who answered a run's item (NULL: nothing accepted did), as `call_identities` says; whether its sample was taken out
+-- (`workbench invalidate`); and whether the answer counts in scores: a fallback's does only where the run's job accepts them.
 CREATE OR REPLACE VIEW item_identities AS
 SELECT
     item.run_id,
     item.request_key,
     CASE WHEN item.accepted THEN who.identity END AS identity,
     CASE WHEN item.accepted THEN who.evidence END AS identity_evidence,
-    who.identity IS DISTINCT FROM 'fallback' OR coalesce(run.on_fallback, 'exclude') = 'accept' AS counts
+    coalesce(taken.invalid, false) AS invalid,
+    NOT coalesce(taken.invalid, false)
+        AND (who.identity IS DISTINCT FROM 'fallback' OR coalesce(run.on_fallback, 'exclude') = 'accept') AS counts
 FROM item_outcomes AS item
 LEFT JOIN call_identities AS who ON who.run_id = item.answer_run_id AND who.call_no = item.answer_call_no
 LEFT JOIN (SELECT run_id, any_value(on_fallback) AS on_fallback FROM runs WHERE event = 'started' GROUP BY run_id) AS run
-    ON run.run_id = item.run_id;
+    ON run.run_id = item.run_id
+LEFT JOIN (
+    SELECT run_id, sample_key, arg_max(invalid, recorded_at) AS invalid FROM invalidations GROUP BY run_id, sample_key
+) AS taken ON taken.run_id = item.run_id AND taken.sample_key = item.sample_key;

@@ -1,0 +1,132 @@
+"""Answers for other programs, and samples that are taken out of the scores."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree.ElementTree import Element, fromstring
+
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench, job, sums
+from tests.end_to_end.test_pages import HOSTILE
+from workbench.frames import Frames
+
+FORMULA = '=HYPERLINK("http://evil","x")'
+
+
+@pytest.fixture
+def answered(bench: Workbench) -> Workbench:
+    """Six sums asked of one model that is right and one that refuses; two targets are wrong."""
+    rows = [json.loads(line) for line in sums(6).splitlines()]
+    rows[0]["target"] = rows[1]["target"] = 999
+    rows[2]["id"] = FORMULA
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", job("sim/instant", "sim/locked"))
+    bench.json("run", "job.toml", code=3)
+    return bench
+
+
+def cases(bench: Workbench) -> list[Element]:
+    root = fromstring(bench("export", "--format", "junit").stdout)
+    assert [suite.get("name") for suite in root] == ["sim/instant", "sim/locked"]
+    right, refused = root
+    assert (right.get("tests"), right.get("failures"), right.get("errors")) == ("6", "2", "0")
+    assert (refused.get("tests"), refused.get("failures"), refused.get("errors")) == ("6", "0", "6")
+    return list(right)
+
+
+def test_junit_has_a_failure_by_scorer_and_an_error_without_an_answer(answered: Workbench) -> None:
+    (failure,) = next(case for case in cases(answered) if case.get("name") == "s0")
+    assert (failure.tag, failure.get("message")) == ("failure", "numeric: 0")
+    assert "target: 999" in (failure.text or "")
+
+
+def test_rows_in_every_format_say_the_same(answered: Workbench, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in answered("export", "--format", "jsonl").stdout.splitlines()]
+    table = list(csv.DictReader(io.StringIO(answered("export", "--format", "csv").stdout)))
+    answered("export", "--format", "parquet", "--output", str(tmp_path / "x.parquet"))
+    import pandas
+
+    frame = pandas.read_parquet(tmp_path / "x.parquet")
+    assert len(lines) == len(table) == len(frame) == 12
+    values = [line["score.numeric"] for line in lines]
+    assert values.count(1.0) == 4
+    assert values.count(0.0) == 2
+    assert [row["score.numeric"] for row in table] == ["" if value is None else str(value) for value in values]
+    assert frame["score.numeric"].sum() == 4
+    assert (
+        [row["request_key"] for row in table] == [line["request_key"] for line in lines] == list(frame["request_key"])
+    )
+    assert {row["sample_id"] for row in table if row["sample_id"].endswith('"x")')} == {"'" + FORMULA}
+
+
+def test_batch_lines_hold_the_responses_verbatim(answered: Workbench) -> None:
+    lines = [json.loads(line) for line in answered("export", "--format", "batch").stdout.splitlines()]
+    found = {line["custom_id"]: line for line in lines}
+    assert len(found) == 12
+    right = found["s3 · sim/instant"]
+    assert right["response"]["body"]["choices"][0]["message"]["content"]
+    assert right["error"] is None
+    refused = found["s3 · sim/locked"]
+    assert (refused["response"], refused["error"]["code"]) == (None, "route_unauthorised")
+
+
+def test_what_models_say_stays_inert(bench: Workbench) -> None:
+    record(bench, "r1", {HOSTILE: [0.0, 1.0]}, said=HOSTILE + "{1}")
+    (suite,) = fromstring(bench("export", "--format", "junit").stdout)
+    assert "<script>" in (suite.get("name") or "")
+    assert "\x1b" not in bench("export", "--format", "junit").stdout
+    assert json.loads(bench("export", "--format", "jsonl").stdout.splitlines()[0])["requested_model"] == HOSTILE
+    table = list(csv.DictReader(io.StringIO(bench("export", "--format", "csv").stdout)))
+    assert table[0]["requested_model"] == HOSTILE
+
+
+def test_a_file_is_whole_or_not_there(answered: Workbench) -> None:
+    assert "needs --output FILE" in answered("export", "--format", "parquet", code=2).stderr
+    answered("export", "last", "--format", "csv", "--output", "out.csv")
+    assert (answered.folder / "out.csv").read_text("utf-8").count("\n") >= 13
+    assert not list(answered.folder.glob("*.part"))
+    assert "there is no run" in answered("export", "nothing", "--format", "csv", code=2).stderr
+
+
+def scored(bench: Workbench, model: str = "sim/instant") -> tuple[int, float]:
+    (row,) = [row for row in bench.json("show", "last")["scores"] if row["model"] == model]
+    return row["samples"], round(row["mean"], 3)
+
+
+def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
+    assert scored(answered) == (6, 0.667)
+    done = answered("invalidate", "last", "--sample", "s0", "--sample", "s1", "--reason", "the key is wrong")
+    assert "2 samples taken out of the scores" in done.stderr
+    assert scored(answered) == (4, 1.0)
+    frame = Frames(answered.folder / "ledger.duckdb").scores()
+    assert sorted(frame.loc[~frame["counts"], "sample_id"].unique()) == ["s0", "s1"]
+    page = Path(answered.json("report", "last")["report"]).read_text("utf-8")
+    assert "Taken out of the scores: 2 samples" in page
+    assert "the key is wrong" in page
+    (skipped,) = next(
+        case for case in fromstring(answered("export", "--format", "junit").stdout)[0] if case.get("name") == "s0"
+    )
+    assert skipped.tag == "skipped"
+    answered("invalidate", "last", "--sample", "s0", "--restore")
+    assert scored(answered) == (5, 0.8)
+    answered("ledger", "check")
+
+
+def test_what_cannot_be_taken_out_is_said(answered: Workbench) -> None:
+    missing = answered("invalidate", "last", "--sample", "ss1", "--reason", "x", code=2)
+    assert "has no sample 'ss1' (did you mean 's1'?)" in missing.stderr
+    assert "say why with --reason TEXT" in answered("invalidate", "last", "--sample", "s0", code=2).stderr
+
+
+def test_targets_that_most_models_contradict_are_suspect(bench: Workbench) -> None:
+    right = [1.0, 0.0, 0.0, 1.0]
+    record(bench, "r1", {"a": right, "b": right, "c": right, "d": [1.0, 1.0, 0.0, 1.0]}, extracted=lambda _, n: f"x{n}")
+    found = bench.json("show", "last", "--suspects")
+    assert [(row["sample_id"], row["answer"], row["agree"], row["models"]) for row in found] == [
+        ("2", "x2", 4, 4),
+        ("1", "x1", 3, 4),
+    ]
+    assert "workbench invalidate r1 --sample ID" in bench("show", "--suspects").stderr

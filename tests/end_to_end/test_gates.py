@@ -1,0 +1,158 @@
+"""Gates of a job: met, not met, or not to be told; and what a run ends with."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench, job, sums
+from workbench.evaluation.deciding import decide
+from workbench.job import parse_job
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.local_platform.config import PlatformConfig, RouteFault
+from workbench.local_platform.server import ThreadedServer
+
+
+def gated(bench: Workbench, gates: str, *models: str, wrong: int = 0, count: int = 60) -> None:
+    """A job over sums, some with a wrong target, with gates."""
+    rows = sums(count).splitlines()
+    wronged = [row.replace('"target": ', '"target": 9') if n < wrong else row for n, row in enumerate(rows)]
+    bench.write("sums.jsonl", "\n".join(wronged) + "\n")
+    bench.write("job.toml", f"{job(*models)}[gates]\n{gates}\n")
+
+
+def told(result: dict[str, Any]) -> dict[str, str]:
+    return {gate["gate"]: gate["result"] for gate in result["gates"]}
+
+
+def test_gates_that_are_met_are_told_and_change_nothing(bench: Workbench) -> None:
+    gated(bench, "min_mean = { numeric = 0.9 }\nmax_failed_share = 0.0\nmax_fallback_share = 0.0")
+    result = bench.json("run", "job.toml")
+    assert result["status"] == "complete"
+    assert told(result) == {"min_mean": "met", "max_failed_share": "met", "max_fallback_share": "met"}
+    assert "Gates" in Path(result["report"]).read_text("utf-8")
+
+
+def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Workbench) -> None:
+    gated(bench, "min_mean = { numeric = 0.9 }", wrong=30)
+    result = bench.json("run", "job.toml", code=100)
+    assert (result["status"], told(result)) == ("gate_failed", {"min_mean": "not met"})
+    assert result["reason"].startswith("sim/instant scores 0.500 [")
+    assert result["reason"].endswith("by “numeric”; at least 0.9 is wanted")
+    shown = bench.json("show", "last")
+    assert (shown["status"], shown["reason"]) == ("gate_failed", result["reason"])
+    assert shown["gates"][0]["result"] == "not met"
+    assert bench.json("runs")[0]["status"] == "gate_failed"
+    assert "gate min_mean not met" in bench("show", "last").stdout
+    assert "not met" in Path(result["report"]).read_text("utf-8")
+    assert "gate min_mean not met" in bench("run", "job.toml", code=100).stdout
+    bench("ledger", "check")
+
+
+@pytest.mark.parametrize(("more", "code"), [("", 0), ('\non_uncertain = "fail"', 100)])
+def test_what_the_answers_cannot_tell_passes_unless_told_otherwise(bench: Workbench, more: str, code: int) -> None:
+    gated(bench, "min_mean = { numeric = 0.5 }" + more, wrong=28)
+    assert told(bench.json("run", "job.toml", code=code)) == {"min_mean": "cannot tell"}
+
+
+def test_a_run_that_is_not_complete_is_not_judged(bench: Workbench) -> None:
+    gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
+    assert bench.json("run", "job.toml", code=3)["gates"] == []
+
+
+def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: PlatformConfig) -> None:
+    refusing = {"secret_missing": False, "faults": (RouteFault(status=400),)}
+    routes = tuple(
+        msgspec.structs.replace(route, **refusing) if route.id == "sim/locked" else route for route in catalogue.routes
+    )
+    with ThreadedServer(msgspec.structs.replace(catalogue, routes=routes)) as server:
+        bench = Workbench(tmp_path, server)
+        gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
+        result = bench.json("run", "job.toml", code=100)
+    assert result["reason"] == "4 of 8 requests are not answered (50 %); at most 10 % may be"
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        ("min_mean = { nummeric = 0.5 }", "the job has no scorer 'nummeric' (did you mean 'numeric'?)"),
+        ('steady = ["numeric"]', 'needs run.reuse = "occasion": only occasions are a series'),
+        ('baseline = "r9"\nmax_drop = { numeric = 0.1 }', "gates.baseline"),
+        ("max_failed_share = 2", "gates.max_failed_share"),
+        ('on_uncertain = "maybe"', "gates.on_uncertain"),
+    ],
+)
+def test_gates_that_cannot_be_are_refused_before_anything_is_sent(bench: Workbench, gates: str, said: str) -> None:
+    gated(bench, gates)
+    done = bench("run", "job.toml", code=2)
+    assert said in done.stderr
+    assert not list(bench.folder.glob("*.duckdb"))
+
+
+def test_lint_says_which_gates_so_few_samples_cannot_show(bench: Workbench) -> None:
+    gated(bench, "min_mean = { numeric = 0.95 }\nmax_drop = { numeric = 0.02 }", count=20)
+    found = bench("lint", "job.toml").stdout
+    assert "even if every answer is right, the interval reaches down to 0.839" in found
+    assert "even if none differs, the interval reaches 16.1 points down" in found
+
+
+GATED = """
+models = ["m", "n"]
+dataset.path = "d.jsonl"
+run.reuse = "occasion"
+[[scorers]]
+name = "exact"
+[gates]
+"""
+
+
+def decided(bench: Workbench, run_id: str, gates: str) -> list[tuple[str, str | None, str]]:
+    parsed = parse_job(GATED + gates, bench.folder / "j.toml")
+    results, _, _ = decide(Ledger(bench.folder / "ledger.duckdb"), run_id, parsed)
+    return [(one.gate, one.model, one.result) for one in results]
+
+
+def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: Workbench) -> None:
+    worse = [1.0] * 20 + [0.0] * 20
+    record(bench, "r1", {"m": [1.0] * 40, "n": worse})
+    record(bench, "r2", {"m": worse, "n": worse})
+    gate = "max_drop = { exact = 0.1 }"
+    assert decided(bench, "r1", gate) == [("max_drop", None, "cannot tell")]
+    assert decided(bench, "r2", gate) == [("max_drop", "m", "not met"), ("max_drop", "n", "met")]
+    record(bench, "r3", {"m": worse, "n": worse})
+    assert [result for _, _, result in decided(bench, "r3", gate)] == ["not met", "met"], "r2 did not meet its gate"
+    named = gate + '\nbaseline = "r2"'
+    assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
+
+
+def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(bench: Workbench) -> None:
+    chance = random.Random(3)
+    gate = 'steady = ["exact"]'
+    said = []
+    for night in range(1, 13):
+        values = {
+            model: [float(chance.random() < (0.85 if model == "n" or night < 8 else 0.45)) for _ in range(120)]
+            for model in ("m", "n")
+        }
+        record(bench, f"r{night}", values, occasion=f"2026-11-{night:02}")
+        said.append(decided(bench, f"r{night}", gate))
+    failed = [night for night, found in enumerate(said, 1) if ("steady", "m", "not met") in found]
+    assert failed in ([8], [9])
+    assert not any(model == "n" for found in said for _, model, _ in found)
+    with reading(Ledger(bench.folder / "ledger.duckdb")) as reader:
+        (gone,) = reader.rows("run_gates", run_id=f"r{failed[0]}")
+    assert f"less by “exact” since 2026-11-{failed[0]:02}" in gone["reason"] or "since 2026-11-08" in gone["reason"]
+
+
+def test_a_fallback_fails_a_run_whose_job_says_so(bench: Workbench) -> None:
+    values = {"m": [1.0] * 12, "n": [1.0] * 12}
+    record(bench, "r1", values, served_by={("n", 3): "m"}, on_fallback="fail")
+    record(bench, "r2", values, on_fallback="fail")
+    failing = "false_alarm_rate = 0.01"
+    assert decided(bench, "r1", failing) == [("on_fallback", "n", "not met")]
+    assert bench.json("show", "r1")["reason"] == "1 of 12 answers of n are of another model"
+    assert decided(bench, "r2", failing) == [("on_fallback", None, "met")]

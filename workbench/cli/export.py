@@ -1,0 +1,93 @@
+"""`workbench export`: a run's answers for other programs."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import tostring
+
+import click
+
+from workbench.cli import options
+from workbench.cli.output import say
+from workbench.evaluation.exports import batch_lines, junit, rows, safe_for_a_spreadsheet
+from workbench.evaluation.run_figures import find_run
+from workbench.ledger.queries import Reader, reading
+from workbench.session import ledger_to_read
+
+FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
+
+
+@click.command()
+@options.optional_run_id
+@options.ledger
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What to write.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A file [default: standard output].")
+def export(run: str | None, form: str, output: Path | None, **given: Any) -> None:
+    """Write the answers of RUN, by default the newest: rows, OpenAI Batch output lines, or JUnit test cases.
+
+    In CSV a text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
+    if form == "parquet" and output is None:
+        raise click.UsageError("--format parquet needs --output FILE")
+    with reading(ledger_to_read(options.where(given))) as reader:
+        run_id = find_run(reader, run)
+        if output is None:
+            for part in _parts(reader, run_id, form):
+                sys.stdout.buffer.write(part)
+            return
+        beside = output.with_name(f"{output.name}.part")  # whole or not at all
+        try:
+            if form == "parquet":
+                _write_parquet(reader, run_id, beside)
+            else:
+                with beside.open("wb") as file:
+                    file.writelines(_parts(reader, run_id, form))
+            beside.replace(output)
+        finally:
+            beside.unlink(missing_ok=True)
+    say(f"run {run_id} written to {output}")
+
+
+def _parts(reader: Reader, run_id: str, form: str) -> Iterator[bytes]:
+    match form:
+        case "junit":
+            yield tostring(junit(reader, run_id), encoding="utf-8", xml_declaration=True) + b"\n"
+        case "batch":
+            yield from (f"{line}\n".encode() for line in batch_lines(reader, run_id))
+        case "jsonl":
+            for row in rows(reader, run_id):
+                yield json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+        case _:
+            yield from _csv(reader, run_id)
+
+
+def _csv(reader: Reader, run_id: str) -> Iterator[bytes]:
+    buffer = io.StringIO()
+    writer: csv.DictWriter[str] | None = None
+    for row in rows(reader, run_id):
+        if writer is None:
+            writer = csv.DictWriter(buffer, list(row))
+            writer.writerow({name: safe_for_a_spreadsheet(name) for name in row})
+        writer.writerow({name: safe_for_a_spreadsheet(value) for name, value in row.items()})
+        yield buffer.getvalue().encode()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _write_parquet(reader: Reader, run_id: str, path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = reader.arrow("answers", run_id=run_id)
+    values: dict[str, dict[str, float | None]] = {}
+    for row in reader.rows("scores_of_run", run_id=run_id):
+        values.setdefault(row["scorer"], {})[row["request_key"]] = row["value"]
+    keys = table.column("request_key").to_pylist()
+    for scorer, own in values.items():
+        column = pyarrow.array([own.get(key) for key in keys], pyarrow.float64())
+        table = table.append_column(f"score.{scorer}", column)
+    pyarrow.parquet.write_table(table, path)

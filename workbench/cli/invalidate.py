@@ -1,0 +1,31 @@
+"""`workbench invalidate`: samples taken out of a run's scores."""
+
+from typing import Any
+
+import click
+
+from workbench.cli import options
+from workbench.cli.output import say
+from workbench.display import plural
+from workbench.evaluation.invalidating import invalidate as take_out
+from workbench.session import ledger_to_read
+
+
+@click.command()
+@options.run_id
+@options.ledger
+@click.option("--sample", "samples", metavar="ID", multiple=True, required=True, help="Which; may be repeated.")
+@click.option("--reason", metavar="TEXT", help="Why; it is recorded.")
+@click.option("--restore", is_flag=True, help="Put the samples back.")
+def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: bool, **given: Any) -> None:
+    """Take samples out of the scores of RUN and its comparisons, for all models; nothing is deleted."""
+    if not restore and not (reason or "").strip():
+        raise click.UsageError("say why with --reason TEXT")
+    ledger = ledger_to_read(options.where(given))
+    run_id, done = take_out(ledger, run, samples, reason or "put back", invalid=not restore)
+    if done.deferred:
+        say(f"note: it is in the journal, not ingested yet: {done.deferred}")
+    what = "put back into" if restore else "taken out of"
+    say(
+        f"{plural(len(set(samples)), 'sample')} {what} the scores of run {run_id}; `workbench report {run_id}` renders its page"
+    )

@@ -1,0 +1,209 @@
+"""What a job's gates say of a run: met, not met, or that its answers cannot tell."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+
+from workbench.display import percent, plural, words
+from workbench.endings import GateResult, GateVerdict
+from workbench.errors import Fault, InputError
+from workbench.evaluation.difference_words import interval_text, signed, size, unit
+from workbench.evaluation.run_figures import RunFindings, find_run
+from workbench.evaluation.sides import differences, sides_of
+from workbench.job_file import PREVIOUS, GatesTable
+from workbench.ledger.queries import Reader
+from workbench.stats.intervals import Interval
+from workbench.stats.series import Change, changes
+
+
+def gate_results(reader: Reader, found: RunFindings, gates: GatesTable) -> list[GateResult]:
+    """Ask every gate of a job about a run that has ended.
+
+    Args:
+        reader: The ledger.
+        found: The run, with its table `run_items_by_model`.
+        gates: Of its job.
+
+    Raises:
+        InputError: The baseline is not a run of the ledger.
+    """
+    return [
+        *_means(found, gates.min_mean),
+        *_shares(found, gates),
+        *_drops(reader, found, gates),
+        *_steady(reader, found, gates),
+        *_fallbacks(found),
+    ]
+
+
+def is_met(results: list[GateResult], gates: GatesTable) -> bool:
+    """Whether a run passes, given what its job says of gates that cannot tell."""
+    worst = ("not met",) if gates.on_uncertain == "pass" else ("not met", "cannot tell")
+    return all(result.result not in worst for result in results)
+
+
+def reason_of(results: list[GateResult]) -> str:
+    """The gates that were not met, for the reason of the run's end."""
+    failed = [result.says for result in results if result.result == "not met"]
+    failed = failed or [result.says for result in results if result.result == "cannot tell"]
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return f"{failed[0]}{more}" if failed else ""
+
+
+def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateResult]:
+    """The mean of every model against the least that is wanted, by its 95 % interval."""
+    for row, interval in found.scores:
+        wanted = least.get(row["scorer"])
+        if wanted is not None:
+            result, says = _beside(interval, wanted)
+            told = f"{row['model']} scores {says} by “{row['scorer']}”; at least {wanted:g} is wanted"
+            yield GateResult("min_mean", result, told, row["scorer"], row["model"])
+    scored = {row["scorer"] for row, _ in found.scores}
+    for scorer in least.keys() - scored:
+        yield GateResult("min_mean", "cannot tell", f"nothing is scored by “{scorer}”", scorer)
+
+
+def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, str]:
+    if interval is None:
+        return "cannot tell", "nothing"
+    if interval.low is None or interval.high is None:
+        return "cannot tell", f"{interval.mean:.3f} on {plural(interval.n, 'sample')}, too few for an interval,"
+    says = f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}] on {plural(interval.n, 'sample')}"
+    return ("met" if interval.low >= wanted else "not met" if interval.high < wanted else "cannot tell"), says
+
+
+def _shares(found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
+    """Shares that are counted and need no test: of requests without an answer, and of answers by a fallback."""
+    rows = found.tables["run_items_by_model"]
+    planned, answered = found.provenance.planned, sum(row["answered"] for row in rows)
+    fallbacks = sum(row["fallbacks"] for row in rows)
+    for gate, most, part, whole, what in (
+        ("max_failed_share", gates.max_failed_share, planned - answered, planned, "requests are not answered"),
+        ("max_fallback_share", gates.max_fallback_share, fallbacks, answered, "answers are of another model"),
+    ):
+        if most is not None and whole:
+            says = f"{part} of {whole} {what} ({percent(part / whole)}); at most {percent(most)} may be"
+            yield GateResult(gate, "met" if part / whole <= most else "not met", says)
+
+
+def _fallbacks(found: RunFindings) -> Iterator[GateResult]:
+    if found.provenance.on_fallback != "fail":
+        return
+    rows = [row for row in found.tables["run_items_by_model"] if row["fallbacks"]]
+    if not rows:
+        yield GateResult("on_fallback", "met", "every answer is of the model that was asked, as far as names tell")
+    for row in rows:
+        says = f"{row['fallbacks']} of {plural(row['answered'], 'answer')} of {row['model']} are of another model"
+        yield GateResult("on_fallback", "not met", says, None, row["model"])
+
+
+def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
+    """Every model beside the same one of the baseline, on the samples of both."""
+    run_id = found.provenance.run_id
+    base = _baseline(reader, run_id, gates) if gates.max_drop else None
+    for scorer, most in gates.max_drop.items():
+        if base is None:
+            says = f"no earlier run of {found.provenance.job!r} is complete, so there is nothing to compare with"
+            yield GateResult("max_drop", "cannot tell", says, scorer)
+            continue
+        there = sides_of(reader, [base, run_id], scorer)
+        before = {side.model: side for side in there.sides if side.run_id == base}
+        pairs = [(side, before[side.model]) for side in there.sides if side.run_id == run_id and side.model in before]
+        for one in differences(pairs, there.samples, are_shares=there.are_shares):
+            says = f"{one.side.model} shares no scored sample with run {base}"
+            result: GateVerdict = "cannot tell"
+            if one.found is not None:
+                value = (
+                    f"{signed(one.found.difference, are_shares=there.are_shares)}{unit(are_shares=there.are_shares)}"
+                )
+                bounds = interval_text(one, are_shares=there.are_shares)
+                most_told = size(most, are_shares=there.are_shares)
+                says = f"{one.side.model} differs by {value} {bounds} by “{scorer}” from run {base}; {most_told} less is allowed"
+            if one.low is not None and one.high is not None:
+                result = "met" if one.low >= -most else "not met" if one.high < -most else "cannot tell"
+            yield GateResult("max_drop", result, says, scorer, one.side.model)
+
+
+def _baseline(reader: Reader, run_id: str, gates: GatesTable) -> str | None:
+    if gates.baseline != PREVIOUS:
+        named = find_run(reader, gates.baseline)
+        if named == run_id:
+            raise InputError(Fault("gates.baseline", f"run {run_id} is compared with itself"))
+        return named
+    return next((str(row["run_id"]) for row in reader.rows("earlier_runs", run_id=run_id)), None)
+
+
+def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
+    """Whether this occasion shows that a model has become worse; each change is told once, when it is seen."""
+    run = found.provenance
+    for scorer in gates.steady:
+        series = occasion_scores(reader, run.job, scorer, run.started_at)
+        if run.occasion is None or not series or run.run_id not in series[-1].run_ids:
+            yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
+            continue
+        for model, change in worse_now(series, gates.false_alarm_rate).items():
+            since = series[change.began_at].occasion
+            less = size(-change.difference, are_shares=_are_shares(series))
+            says = f"{model} scores {less} less by “{scorer}” since {since} ({plural(change.samples, 'sample')})"
+            yield GateResult("steady", "not met", says, scorer, model)
+        if not worse_now(series, gates.false_alarm_rate):
+            rate = percent(gates.false_alarm_rate)
+            says = (
+                f"no model has become worse by “{scorer}” over {plural(len(series), 'occasion')} (false alarms: {rate})"
+            )
+            yield GateResult("steady", "met", says, scorer)
+
+
+class OccasionScores(msgspec.Struct, frozen=True):
+    """The scores of one occasion of a job."""
+
+    occasion: str
+    run_ids: tuple[str, ...]
+    at: datetime
+    values: dict[str, dict[str, float]]
+    """Model -> sample key -> mean score."""
+
+
+def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | None = None) -> list[OccasionScores]:
+    """The scores of a job's occasions, the oldest first.
+
+    Args:
+        reader: The ledger.
+        job: Its name.
+        scorer: By which scorer.
+        until_at: Only occasions of runs that began until then; None takes all.
+    """
+    found: dict[str, OccasionScores] = {}
+    for row in reader.rows("occasion_scores", job=job, scorer=scorer, until_at=until_at):
+        one = found.get(row["occasion"])
+        if one is None:
+            one = found[row["occasion"]] = OccasionScores(row["occasion"], (row["run_id"],), row["started_at"], {})
+        one.values.setdefault(row["model"], {})[row["sample_key"]] = row["value"]
+    return list(found.values())
+
+
+def series_changes(series: list[OccasionScores], rate: float) -> dict[str, list[Change]]:
+    """Model -> its changes over the occasions; all models share the rate of false alarms."""
+    models = list(dict.fromkeys(model for one in series for model in one.values))
+    return {model: changes([one.values.get(model, {}) for one in series], rate / len(models)) for model in models}
+
+
+def worse_now(series: list[OccasionScores], rate: float) -> dict[str, Change]:
+    """The models that the newest occasion shows to have become worse."""
+    newest = len(series) - 1
+    return {
+        model: found[-1]
+        for model, found in series_changes(series, rate).items()
+        if found and found[-1].seen_at == newest and found[-1].difference < 0
+    }
+
+
+def _are_shares(series: list[OccasionScores]) -> bool:
+    return all(0 <= value <= 1 for one in series for scores in one.values.values() for value in scores.values())
+
+
+def gates_line(results: list[GateResult]) -> str:
+    """The gates in a line: `2 gates met, 1 cannot tell`."""
+    counts = {name: sum(result.result == name for result in results) for name in ("not met", "cannot tell", "met")}
+    return words([f"{count} {name}" for name, count in counts.items() if count])

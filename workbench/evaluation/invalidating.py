@@ -1,0 +1,52 @@
+"""Samples taken out of a run's scores, and put back: nothing is deleted, and the newest word counts."""
+
+import contextlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.run_figures import find_run
+from workbench.ledger.entries import SampleInvalidated
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+
+
+def invalidate(
+    ledger: Ledger, run: str, samples: Sequence[str], reason: str, *, invalid: bool = True
+) -> tuple[str, Ingested]:
+    """Take samples out of the scores of a run, for all its models, or put them back.
+
+    Args:
+        ledger: Where the run is.
+        run: As a user names it.
+        samples: Ids; one that several samples have means all of them.
+        reason: Why.
+        invalid: False puts them back.
+
+    Returns:
+        The run's id, and how the ingest went.
+
+    Raises:
+        InputError: There is no such run or sample.
+        JournalFullError: The disk takes no more.
+    """
+    with reading(ledger) as reader:
+        run_id = find_run(reader, run)
+        keys: dict[str, list[str]] = {}
+        for row in reader.rows("run_sample_keys", run_id=run_id):
+            keys.setdefault(row["sample_id"], []).append(row["sample_key"])
+    faults = [
+        Fault("--sample", f"run {run_id} has no sample {sample!r}", nearest(sample, keys))
+        for sample in samples
+        if sample not in keys
+    ]
+    if faults:
+        raise InputError(*faults)
+    now = datetime.now(UTC)
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        for sample in dict.fromkeys(samples):
+            for key in keys[sample]:
+                journal.append(SampleInvalidated(run_id, now, key, invalid, reason))
+    return run_id, ingest(ledger, whole=journal.whole)
