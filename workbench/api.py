@@ -27,7 +27,8 @@ from workbench.job import Job, parse_job
 from workbench.job import load_job as _load_job
 from workbench.loops import on_a_loop
 from workbench.narrowing import narrowed
-from workbench.pipeline import RunOptions, RunPlan, plan_job, run_job
+from workbench.pipeline import RunOptions, plan_job, run_job
+from workbench.planning.run_plan import RunPlan
 from workbench.running.signals import Interrupts, handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 

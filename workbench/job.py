@@ -1,8 +1,6 @@
 """`jobs/*.toml` as one frozen value: unknown keys are refused, and all faults are reported at once."""
 
 import hashlib
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import msgspec
 
 from workbench.endings import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError, nearest, why_unreadable
+from workbench.job_faults import contradictions, not_built_yet
 from workbench.job_file import (
     UNSET,
     BudgetTable,
@@ -22,12 +21,11 @@ from workbench.job_file import (
     RunTable,
     ScheduleTable,
 )
-from workbench.request_fields import request_problems, tools_from
+from workbench.request_fields import tools_from
 from workbench.scoring.scorer import Scorer
-from workbench.strict import Problem, convert, faults, located, read_toml, shown
+from workbench.strict import convert, faults, located, read_toml
 
 GATEWAY_LIMIT_S = 300.0
-_MOST_NAME_CHARS = 100
 _ONE_ANSWER = "each request asks for one answer; repeat it with run.epochs"
 
 
@@ -40,6 +38,18 @@ class ModelSpec(msgspec.Struct, frozen=True):
     gateway_limit_s: float | None = None
     fields: dict[str, Any] = {}
     """Body fields that override the job's for this model."""
+
+
+class Variant(msgspec.Struct, frozen=True):
+    """A prompt with body fields, asked beside others."""
+
+    name: str
+    """Empty where the job has no variants."""
+    prompt: PromptTable
+    fields: dict[str, Any] = {}
+    """Body fields that override the job's and the model's."""
+    place: tuple[str | int, ...] = ("prompt",)
+    """Where the prompt is written, for messages."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -66,6 +76,8 @@ class Job(msgspec.Struct, frozen=True):
     scorers: tuple[Scorer, ...]
     schedule: ScheduleTable | None
     gates: GatesTable | None = None
+    variants: tuple[Variant, ...] = ()
+    """At least one: without `[[variants]]` the prompt of the job itself."""
     rows: tuple[dict[str, Any], ...] | None = None
     """The samples of a job made in Python, in place of files."""
     narrowed: str = ""
@@ -122,14 +134,14 @@ def parse_job(text: str, path: Path) -> Job:
     """
     source = str(path)
     data = read_toml(text, source)
-    problems = _not_built_yet(data)
+    problems = not_built_yet(data)
     written, more = convert(data, JobFile)
     problems += [
         problem._replace(hint=_ONE_ANSWER) if problem.path[-1:] == ("n",) and "unknown" in problem.text else problem
         for problem in more
     ]
     if written is not None:
-        problems += _contradictions(written, path.parent)
+        problems += contradictions(written, path.parent)
     if written is None or problems:
         raise InputError(*faults(problems, text, source))
     paths = [written.dataset.path] if isinstance(written.dataset.path, str) else written.dataset.path
@@ -150,147 +162,8 @@ def parse_job(text: str, path: Path) -> Job:
         scorers=tuple(scorer.in_folder(path.parent) for scorer in written.scorers),
         schedule=written.schedule,
         gates=written.gates,
+        variants=_variants(written, path.parent),
     )
-
-
-def _not_built_yet(data: dict[str, Any]) -> list[Problem]:
-    """Name, and take out, what a later version will understand."""
-    found: list[Problem] = []
-    budget = data.get("budget")
-    if isinstance(budget, dict):
-        for name in ("allowance_units", "window_share"):
-            if budget.pop(name, None) is not None:
-                found.append(
-                    Problem(("budget", name), "not supported yet: this version rejects the key rather than ignoring it")
-                )
-    return found
-
-
-def _contradictions(job: JobFile, folder: Path) -> list[Problem]:
-    """What each key allows by itself and the keys together do not."""
-    found: list[Problem] = []
-    found += _name_faults(job.name)
-    found += _prompt_faults(job)
-    if not job.dataset.path:
-        found.append(Problem(("dataset", "path"), "must name at least one file"))
-    try:
-        limit_range(job.dataset.limit)
-    except ValueError as error:
-        found.append(Problem(("dataset", "limit"), str(error)))
-    found += request_problems(job.request, ("request",), folder)
-    found += _model_faults(job.models, folder)
-    found += _scorer_faults(job.scorers, folder)
-    found += _gate_faults(job)
-    if job.schedule is not None:
-        from workbench.occasions import problems  # with two parsers that few commands need
-
-        found += [Problem(("schedule", key), text) for key, text in problems(job.schedule)]
-        if job.run.reuse != "occasion":
-            text = 'needs run.reuse = "occasion": otherwise each occasion would reuse the answers of the previous one'
-            found.append(Problem(("schedule",), text))
-    if job.budget.total_tokens is not None and not _all_capped(job):
-        text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
-        found.append(Problem(("budget", "total_tokens"), text))
-    return found
-
-
-def _name_faults(name: str | None) -> list[Problem]:
-    if name is None or (name.strip() and name.isprintable() and len(name) <= _MOST_NAME_CHARS):
-        return []
-    return [Problem(("name",), f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(name)}")]
-
-
-def _prompt_faults(job: JobFile) -> list[Problem]:
-    found: list[Problem] = []
-    prompt = job.prompt
-    if prompt.messages and prompt.template != PromptTable().template:
-        found.append(Problem(("prompt", "template"), "give either template or messages, not both"))
-    if prompt.messages and prompt.system is not None:
-        found.append(Problem(("prompt", "system"), "with prompt.messages, make the system prompt one of them"))
-    if not prompt.template.strip():
-        found.append(Problem(("prompt", "template"), "is empty", 'the default is "{{ input }}"'))
-    return found
-
-
-def _all_capped(job: JobFile) -> bool:
-    if isinstance(job.request.max_tokens, int) or isinstance(job.request.max_completion_tokens, int):
-        return True
-    return isinstance(job.models, list) and all(
-        isinstance(model, ModelTable)
-        and (isinstance(model.max_tokens, int) or isinstance(model.max_completion_tokens, int))
-        for model in job.models
-    )
-
-
-def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
-    found: list[Problem] = []
-    labels = [scorer.named for scorer in scorers]
-    for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
-        if label in labels[:number]:
-            found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
-        try:
-            scorer = scorer.in_folder(folder)
-        except ValueError as error:
-            found.append(Problem(("scorers", number), str(error)))
-        else:
-            found += [Problem(("scorers", number, option), problem) for option, problem in scorer.faults()]
-    return found
-
-
-def _gate_faults(job: JobFile) -> list[Problem]:
-    """Gates on scorers that the job does not have, or on occasions that it never runs for."""
-    gates = job.gates
-    if gates is None:
-        return []
-    known = [scorer.named for scorer in job.scorers]
-    named: list[tuple[tuple[str, ...], str]] = [
-        (("gates", table, name), name) for table in ("min_mean", "max_drop") for name in getattr(gates, table)
-    ]
-    named += [(("gates", "steady"), name) for name in gates.steady]
-    found = [
-        Problem(
-            place, f"the job has no scorer {name!r}", nearest(name, known) or f"it has: {', '.join(known) or 'none'}"
-        )
-        for place, name in named
-        if name not in known
-    ]
-    if gates.steady and job.run.reuse != "occasion":
-        text = 'needs run.reuse = "occasion": only occasions are a series'
-        found.append(Problem(("gates", "steady"), text))
-    return found
-
-
-def _model_faults(models: Any, folder: Path) -> list[Problem]:
-    if models == "visible":
-        return []
-    found: list[Problem] = [] if models else [Problem(("models",), "must name at least one model")]
-    seen: set[str] = set()
-    for number, entry in enumerate(models):
-        name = entry if isinstance(entry, str) else entry.id or entry.id_glob
-        if not isinstance(entry, str):
-            if (entry.id is None) == (entry.id_glob is None):
-                found.append(Problem(("models", number), "give either id or id_glob"))
-            found += request_problems(entry, ("models", number), folder)
-        if name in seen:
-            found.append(Problem(("models", number), f"{name!r} is given twice"))
-        seen.add(name or "")
-    return found
-
-
-def limit_range(limit: int | str | None) -> tuple[int, int | None]:
-    """The rows a limit takes, as (first, last) counted from 1 and inclusive; last None means to the end.
-
-    Raises:
-        ValueError: It is neither a positive number nor a range such as `10-20`.
-    """
-    if limit is None:
-        return 1, None
-    if isinstance(limit, int) and limit >= 1:
-        return 1, limit
-    match = re.fullmatch(r"(\d+)-(\d+)", limit.replace(" ", "")) if isinstance(limit, str) else None
-    if match and 1 <= int(match[1]) <= int(match[2]):
-        return int(match[1]), int(match[2])
-    raise ValueError(f'expected a number of rows from 1, or a range such as "10-20", found {limit!r}')
 
 
 def _fields(fields: RequestFields, folder: Path) -> dict[str, Any]:
@@ -314,6 +187,18 @@ def _spec(entry: str | ModelTable, folder: Path) -> ModelSpec:
         entry.gateway_limit_s,
         _fields(entry, folder),
     )
+
+
+def _variants(job: JobFile, folder: Path) -> tuple[Variant, ...]:
+    if not job.variants:
+        return (Variant("", job.prompt),)
+    return tuple(
+        Variant(
+            each.name, each.prompt or job.prompt, _fields(each, folder),
+            ("prompt",) if each.prompt is None else ("variants", number, "prompt"),
+        )
+        for number, each in enumerate(job.variants)
+    )  # fmt: skip
 
 
 def _near_jobs(path: Path) -> str:

@@ -127,6 +127,15 @@ class ModelTable(RequestFields, frozen=True):
     """How long the platform's gateway waits for this model, in s."""
 
 
+class VariantTable(RequestFields, frozen=True):
+    """`[[variants]]`: a prompt and body fields that are asked and compared beside others, of every model."""
+
+    name: str = ""
+    """Unique among the variants."""
+    prompt: PromptTable | None = None
+    """In place of the job's `[prompt]`."""
+
+
 class RunTable(TomlTable, frozen=True):
     """`[run]`: how the requests are sent."""
 
@@ -216,6 +225,8 @@ class JobFile(TomlTable, frozen=True):
     """What is asked."""
     request: RequestFields = RequestFields()
     """Body fields of every request."""
+    variants: list[VariantTable] = []
+    """Prompts and parameters beside each other: models times variants times epochs."""
     run: RunTable = RunTable()
     """How the requests are sent."""
     budget: BudgetTable = BudgetTable()

@@ -7,7 +7,8 @@ import msgspec
 
 from workbench.display import plural
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import Job, ModelSpec, limit_range
+from workbench.job import Job, ModelSpec
+from workbench.job_faults import limit_range
 from workbench.job_file import MAX_IN_FLIGHT
 
 

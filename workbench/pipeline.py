@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from signal import Signals
-from typing import Any
 
 import msgspec
 
@@ -21,9 +20,11 @@ from workbench.job_file import PREVIOUS
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import ForcedTools, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
+from workbench.planning.again import CUT_OFF, INVALIDATED, Again
 from workbench.planning.expand import Plan
-from workbench.planning.lint import Finding, ToolExperience, lint_plan
-from workbench.planning.models import planned_models
+from workbench.planning.lint import ToolExperience, lint_plan
+from workbench.planning.models import planned_models, with_cap
+from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
 from workbench.running.conduct import Conductor
 from workbench.running.provenance import new_run_id, run_started
@@ -40,6 +41,11 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Send everything again, in a new generation."""
     resume: str | None = None
     """Continue within the generation of this run."""
+    again: str | None = None
+    """`truncated`: ask answers that were cut off again, with `max_tokens`; `invalidated`: those of samples that the job's
+    newest run has taken out."""
+    max_tokens: int | None = None
+    """The higher cap for `again`."""
     occasion: str | None = None
     """Which occasion this is, for a job that asks again on each."""
     check: Callable[[], None] | None = None
@@ -51,38 +57,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Use the full limit from the start, instead of adapting to the platform."""
     interrupts: Interrupts | None = None
     """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
-
-
-class ModelPlan(msgspec.Struct, frozen=True):
-    """What one model would be asked."""
-
-    model: str
-    to_send: int
-    max_in_flight: int
-    timeout_s: float
-
-
-class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would do, and what is questionable about it. The object of `plan --json`, but for the findings."""
-
-    job: str
-    planned: int
-    reused: int
-    to_send: int
-    samples: int
-    epochs: int
-    max_in_flight: int
-    most_attempts: int
-    """With all passes, if everything fails until the last."""
-    models: tuple[ModelPlan, ...]
-    dataset_hash: str
-    simulated: bool
-    ledger: str
-    findings: tuple[Finding, ...]
-    settings: tuple[str, ...]
-    """The settings files that were read."""
-    requests: tuple[dict[str, Any], ...]
-    """The first requests as they would be sent."""
 
 
 def recorded_job_path(where: Where, run_id: str) -> Path:
@@ -121,34 +95,9 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0
                         tools.model: ToolExperience(tools.forced, tools.called) for tools in reader.all(ForcedTools)
                     }
             findings = lint_plan(plan, session.models, experience)
-            planned = _described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
+            planned = described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(planned, settings=settings_files(where), requests=shown)
-
-
-def _described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bool) -> RunPlan:
-    to_send = len(plan) - plan.reused
-    models = tuple(
-        ModelPlan(model.id, sum(1 for _ in plan.to_send(number)), model.max_in_flight, model.timeout_s)
-        for number, model in enumerate(plan.models)
-    )
-    return RunPlan(
-        job=plan.job.name,
-        planned=len(plan),
-        reused=plan.reused,
-        to_send=to_send,
-        samples=plan.samples,
-        epochs=plan.job.run.epochs,
-        max_in_flight=plan.job.run.max_in_flight,
-        most_attempts=to_send * plan.job.run.passes,
-        models=models,
-        dataset_hash=plan.dataset_hash,
-        simulated=simulated,
-        ledger=ledger,
-        findings=tuple(findings),
-        settings=(),
-        requests=(),
-    )
 
 
 async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
@@ -164,14 +113,18 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
     heeds = heeded()
     ledger = ledger_to_write(where)
     async with connected(where, job.ids) as session:
-        with _expanded(session, job) as plan, ledger.running(job.name):  # what is reused is looked up under the lock
+        with (
+            _expanded(session, job, options.max_tokens) as plan,
+            ledger.running(job.name),
+        ):  # what is reused is looked up under the lock
             if options.check is not None:
                 options.check()
             _check_baseline(ledger, job)
             now = datetime.now(UTC)
             run_id = new_run_id(now)
             generation = _generation(ledger, options, run_id, plan)
-            _take_answers(session, plan, ledger, None if generation == BASE_GENERATION else generation)
+            among = None if generation == BASE_GENERATION else generation
+            _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
             resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
@@ -222,20 +175,46 @@ def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
 
 
 @contextmanager
-def _expanded(session: Session, job: Job) -> Iterator[Plan]:
-    models = planned_models(job, session.models, session.endpoint.gateway_limit_s)
+def _expanded(session: Session, job: Job, max_tokens: int | None = None) -> Iterator[Plan]:
+    models = with_cap(planned_models(job, session.models, session.endpoint.gateway_limit_s), max_tokens)
     with Spool() as spool:
         plan = Plan(job, models, session.endpoint.identity, spool)
         plan.expand()
         yield plan
 
 
-def _take_answers(session: Session, plan: Plan, ledger: Ledger, generation: str | None) -> None:
+def _again(ledger: Ledger, job: Job, options: RunOptions) -> Again:
+    """Which accepted answers are asked once more.
+
+    Raises:
+        InputError: No sample of the job's newest run is taken out.
+    """
+    if options.again != INVALIDATED:
+        return Again(options.max_tokens if options.again == CUT_OFF else None)
+    keys: frozenset[str] = frozenset()
+    if ledger.exists:
+        with reading(ledger, frugal=True) as reader:
+            keys = frozenset(row["sample_key"] for row in reader.rows("invalid_of_job", job=job.name))
+    if not keys:
+        hint = "`workbench invalidate RUN --sample ID` takes samples out"
+        raise InputError(
+            Fault("--again", f"no sample of a run of {job.name!r} is taken out and not yet asked again", hint)
+        )
+    return Again(sample_keys=keys)
+
+
+def _take_answers(
+    session: Session,
+    plan: Plan,
+    ledger: Ledger,
+    generation: str | None,
+    again: Again = Again(),  # noqa: B008 - frozen
+) -> None:
     simulated = _is_simulated(session, plan)
     if ledger.exists:
         with reading(ledger) as reader:
             refuse_mixing(reader, ledger, simulated=simulated)
-            plan.take_answers(reader, generation)
+            plan.take_answers(reader, generation, again)
 
 
 def _newest_latencies(plan: Plan, ledger: Ledger) -> dict[str, list[float]]:

@@ -33,7 +33,7 @@ class Prompt:
 
     Args:
         table: The `[prompt]` table.
-        where: Names a key of the job file, for messages.
+        where: Names a key of the table, for messages.
 
     Raises:
         InputError: A template is not valid Jinja.
@@ -62,12 +62,12 @@ class Prompt:
         variables = variables_of(sample)
         texts = [(role, template.rendered(variables, f"sample {sample.id!r}")) for role, template in self._parts]
         if not any(text.strip() for _, text in texts):
-            field = self._where("prompt", "messages" if self._has_messages else "template")
+            field = self._where("messages" if self._has_messages else "template")
             raise InputError(Fault(field, f"sample {sample.id!r}: the prompt is empty"))
         return [{"role": role, "content": text} for role, text in texts]
 
     def _unsendable(self, sample: Sample) -> Fault:
-        field = self._where("prompt", "template")
+        field = self._where("template")
         if sample.input == sample.metadata:
             known = ", ".join(sorted(variables_of(sample)))
             return Fault(field, f"sample {sample.id!r}: 'input' is undefined", f"the sample has: {known}")
@@ -81,11 +81,11 @@ def _compiled(table: PromptTable, where: Callable[..., str]) -> "list[tuple[str,
 
     sources: list[tuple[str, str, str]] = []
     if table.system is not None:
-        sources.append((where("prompt", "system"), "system", table.system))
+        sources.append((where("system"), "system", table.system))
     for number, message in enumerate(table.messages):
-        sources.append((where("prompt", "messages", number, "content"), message.role, message.content))
+        sources.append((where("messages", number, "content"), message.role, message.content))
     if not table.messages:
-        sources.append((where("prompt", "template"), "user", table.template))
+        sources.append((where("template"), "user", table.template))
     return [(role, Template(place, source)) for place, role, source in sources]
 
 

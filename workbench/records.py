@@ -55,6 +55,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """How long to wait for the answer; longer than the gateway's own worst case."""
     max_reply_bytes: int
     """A longer reply is not kept."""
+    variant: str | None = None
+    """Of the job, where it has some."""
 
 
 class Outcome(StrEnum):

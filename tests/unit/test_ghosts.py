@@ -7,7 +7,7 @@ from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
 from workbench.running.ghosts import Ghosts
 
 WORST_S = 375.0
-MODELS = (PlannedModel("m", {}, 8, WORST_S, 2**20), PlannedModel("other", {}, 8, 900.0, 2**20))
+MODELS = (PlannedModel("m", {}, 8, WORST_S, 2**20, None), PlannedModel("other", {}, 8, 900.0, 2**20, None))
 
 
 def ended(outcome: Outcome, after_s: float) -> CallRecord:

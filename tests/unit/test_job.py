@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import Job, limit_range, load_job, parse_job
+from workbench.job import Job, load_job, parse_job
+from workbench.job_faults import limit_range
 from workbench.job_keys import job_schema
 
 HERE = Path("jobs/a.toml")

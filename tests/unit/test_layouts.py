@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +208,7 @@ def test_several_expectations_make_several_checks(tmp_path: Path) -> None:
 
 def identities(folder: Path, path: str) -> list[tuple[Sample, str, str]]:
     job = parse_job(f'models = ["m"]\n[dataset]\npath = "{path}"\n', folder / "job.toml")
-    prompt, found = Prompt(job.prompt, job.where), []
+    prompt, found = Prompt(job.prompt, partial(job.where, "prompt")), []
     for sample in selected_samples(job):
         body = json.dumps(prompt.messages(sample)).encode()
         found.append((sample, sample_key(sample), request_key("local", body, 1, 0)))

@@ -9,7 +9,7 @@ from workbench.records import Sample
 
 
 def where(*place: str | int) -> str:
-    return f"job.toml: {'.'.join(map(str, place))}"
+    return f"job.toml: prompt.{'.'.join(map(str, place))}"
 
 
 def rendered(sample: Sample, **table: Any) -> list[dict[str, Any]]:

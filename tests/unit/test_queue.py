@@ -28,7 +28,9 @@ def plan_of(tmp_path: Path) -> Iterator[MakePlan]:
         def make(samples: int, *limits: int) -> Plan:
             rows = "".join(json.dumps({"input": f"q{number}"}) + "\n" for number in range(samples))
             (tmp_path / "d.jsonl").write_text(rows)
-            models = tuple(PlannedModel(f"m{number}", {}, limit, 1.0, 2**20) for number, limit in enumerate(limits))
+            models = tuple(
+                PlannedModel(f"m{number}", {}, limit, 1.0, 2**20, None) for number, limit in enumerate(limits)
+            )
             job = parse_job('models = ["m"]\n[dataset]\npath = "d.jsonl"\n', tmp_path / "j.toml")
             plan = Plan(job, models, "local", spool)
             plan.expand()

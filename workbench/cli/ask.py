@@ -30,8 +30,9 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
     if not prompt.strip():
         raise click.UsageError("standard input is empty" if text == "-" else "TEXT is empty")
     job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)
-    end = anyio.run(run_job, options.where(given), job, RunOptions(fresh=True))
-    with reading(ledger_to_write(options.where(given))) as reader:
+    where = options.where(given)
+    end = anyio.run(run_job, where, job, RunOptions(fresh=True))
+    with reading(ledger_to_write(where)) as reader:
         answers = reader.rows("answers", run_id=end.summary.run_id)
     call = answers[0] if answers else {}
     for note in end.notes:

@@ -21,7 +21,8 @@ TOPICS = {
 _TABLES = {
     "jobs": [
         ("Top level", "JobFile"), ("[dataset]", "DatasetTable"), ("[dataset.fields]", "FieldNames"), ("[prompt]", "PromptTable"),
-        ("[request], and [[models]]", "RequestFields"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
+        ("[request], [[models]], [[variants]]", "RequestFields"),
+        ("[[variants]]", "VariantTable"), ("[run]", "RunTable"), ("[budget]", "BudgetTable"),
         ("[gates]", "GatesTable"), ("[schedule]", "ScheduleTable"),
     ],
 }  # fmt: skip

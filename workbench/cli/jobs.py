@@ -24,6 +24,7 @@ from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.pipeline import RunOptions, plan_job, recorded_job_path, run_job
+from workbench.planning.again import CUT_OFF, KINDS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
@@ -75,7 +76,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         del described["findings"]  # `lint` lists them
         print_json(described)
         return
-    factors = ((planned.samples, "sample"), (len(planned.models), "model"), (planned.epochs, "epoch"))
+    variants = ((len(planned.variants), "variant"),) if planned.variants else ()
+    factors = ((planned.samples, "sample"), *variants, (len(planned.models), "model"), (planned.epochs, "epoch"))
     echo(
         f"{plural(planned.planned, 'request')}: {' × '.join(plural(*factor) for factor in factors)}; "
         f"{count(planned.reused)} answered already, {count(planned.to_send)} to send in at most "
@@ -105,6 +107,12 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     help="Resume within the generation of RUN, with its job unless JOB is given.",
 )
 @click.option(
+    "--again",
+    type=click.Choice(KINDS),
+    help="Ask once more: answers that were cut off, with --max-tokens, or samples that were taken out of the newest run.",
+)
+@click.option("--max-tokens", metavar="N", type=click.IntRange(1), help="The higher cap for --again truncated.")
+@click.option(
     "--occasion",
     metavar="TIME",
     callback=lambda _, __, given: None if given is None else _occasion(given),
@@ -124,6 +132,10 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
     where = options.where(given)
     if fresh and resume:
         raise click.UsageError("give either --fresh or --resume, not both")
+    if (given["again"] == CUT_OFF) != (given["max_tokens"] is not None):
+        raise click.UsageError("--again truncated and --max-tokens N go together")
+    if given["again"] and (fresh or resume or given["occasion"] == DUE):
+        raise click.UsageError("--again cannot be combined with --fresh, --resume or --occasion due")
     if job is None:
         if resume is None:
             raise click.UsageError("name a job file, or a run with --resume")
@@ -135,7 +147,8 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
             raise click.UsageError("--occasion due runs the whole job, without --limit, --model or --max-in-flight")
         sys.exit(_run_due(where, job, given))
     asked = options.narrowed_by(given, load_job(job))
-    sys.exit(_run(where, asked, RunOptions(fresh, resume, given["occasion"]), given).exit_code)
+    chosen = RunOptions(fresh, resume, given["again"], given["max_tokens"], given["occasion"])
+    sys.exit(_run(where, asked, chosen, given).exit_code)
 
 
 @click.command()
@@ -215,9 +228,15 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
         return end
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
-    words = [*options.narrowing_words(given), *options.words(where)]
+    words = [*options.narrowing_words(given), *_again_words(chosen), *options.words(where)]
     _print_end(end, continuation(path, words, chosen.occasion, resume), ledger_to_write(where))
     return end
+
+
+def _again_words(chosen: RunOptions) -> list[str]:
+    """The options that ask again, for the command that continues a run."""
+    again = ["--again", chosen.again] if chosen.again else []
+    return again + (["--max-tokens", str(chosen.max_tokens)] if chosen.max_tokens is not None else [])
 
 
 def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:

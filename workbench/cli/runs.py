@@ -26,7 +26,7 @@ _ALL = 2**62
 _RUNNING, _NOT_ENDED = "running", "not ended"
 _SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start
 _CALL_FIELDS = (
-    "request_key sample_id epoch requested_model served_model identity identity_evidence outcome http_status attempts "
+    "request_key sample_id epoch requested_model variant served_model identity identity_evidence outcome http_status attempts "
     "latency_ms prompt_tokens completion_tokens reasoning_tokens total_tokens finish_reason answer reasoning tool_calls "
     "evidence error_text scores"
 ).split()

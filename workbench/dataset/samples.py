@@ -16,7 +16,8 @@ from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.layouts.plain import LAYOUT as PLAIN
 from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import Job, limit_range
+from workbench.job import Job
+from workbench.job_faults import limit_range
 from workbench.job_file import FieldNames
 from workbench.records import Sample
 from workbench.request_fields import tools_problems

@@ -8,6 +8,7 @@ from workbench.endings import RunStatus
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import Difference, Samples, Side, differences, sides_of
+from workbench.evaluation.trouble import sides_asked
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance
 from workbench.stats.paired import FEW_CLUSTERS
@@ -66,7 +67,7 @@ def compared(reader: Reader, wanted: Wanted) -> Comparison:
     on_fallback = wanted.on_fallback or ("accept" if runs[0].on_fallback == "accept" else "exclude")
     there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
     _check(wanted, there.sides, run_ids)
-    order = {(run.run_id, model): place for run in runs for place, model in enumerate(run.limits)}
+    order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
     there.sides.sort(key=lambda side: (run_ids.index(side.run_id), order.get((side.run_id, side.model), len(order))))
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
@@ -74,6 +75,7 @@ def compared(reader: Reader, wanted: Wanted) -> Comparison:
     notes = [
         *_notes(runs, settings, chosen),
         *_of_runs(reader, runs),
+        *_of_caps(reader, run_ids, sides),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
     return Comparison(chosen, runs, sides, found, notes, there.are_shares, on_fallback)
@@ -149,6 +151,20 @@ def _of_runs(reader: Reader, runs: Sequence[Provenance]) -> list[str]:
             part = f"{row['shared']} of {row['answers']} answers of run {row['run_id']}"
             notes.append(f"{part} are reused, the same as of run {row['of_run_id']}: they cannot differ.")
     return notes
+
+
+def _of_caps(reader: Reader, run_ids: list[str], sides: Sequence[Side]) -> list[str]:
+    """Where the answers that are compared were capped at different numbers of tokens."""
+    compared_sides = {(side.run_id, side.model) for side in sides}
+    caps = [row for row in reader.rows("side_caps", run_ids=run_ids) if (row["run_id"], row["model"]) in compared_sides]
+    if len({(row["least"], row["most"]) for row in caps}) <= 1 and all(row["least"] == row["most"] for row in caps):
+        return []
+    told = []
+    for row in caps:
+        least, most = row["least"], row["most"]
+        span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
+        told.append(f"{row['model']} {span}")
+    return [f"Answers were capped at different numbers of tokens: {', '.join(told)}."]
 
 
 def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[str]:

@@ -60,7 +60,7 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:
             }
         name = [row["sample_id"]]
         name += [f"epoch {row['epoch']}"] if found.epochs > 1 else []
-        name += [row["requested_model"]] if found.models > 1 else []
+        name += [row["side"]] if found.models > 1 else []
         line = {"id": row["request_key"], "custom_id": " · ".join(name), "response": response, "error": error}
         yield json.dumps(line, ensure_ascii=False)
 
@@ -74,7 +74,7 @@ def junit(reader: Reader, run_id: str) -> Element:
     root = Element("testsuites", name=visible(run.job))
     suites: dict[str, list[Row]] = {}
     for row in rows(reader, run_id):
-        suites.setdefault(row["requested_model"], []).append(row)
+        suites.setdefault(side_name_of(row), []).append(row)
     for model, cases in suites.items():
         kinds = [_kind(row) for row in cases]
         counts = {name: str(kinds.count(kind)) for name, kind in _COUNTED}
@@ -82,6 +82,11 @@ def junit(reader: Reader, run_id: str) -> Element:
         for row, kind in zip(cases, kinds, strict=True):
             _add_case(suite, run.job, row, kind)
     return root
+
+
+def side_name_of(row: Row) -> str:
+    """A row's model, with its variant where the job has some."""
+    return " · ".join(filter(None, (row["requested_model"], row["variant"])))
 
 
 _COUNTED = (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))

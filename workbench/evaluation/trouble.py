@@ -1,6 +1,7 @@
 """How the requests ended that a run planned, by model and by whose fault it most likely is."""
 
 from workbench.evaluation.run_figures import RunFigures
+from workbench.ledger.rows import Provenance
 from workbench.policy import POLICIES
 from workbench.records import Outcome
 
@@ -19,10 +20,15 @@ CUT_OFF = "cut off by its limit"
 UNSENT = GROUPS["cancelled"]
 
 
+def sides_asked(run: Provenance) -> list[str]:
+    """What a run asks and compares: its models, each with every variant of the job."""
+    return [" · ".join(filter(None, (model, variant))) for model in run.limits for variant in run.variants or [""]]
+
+
 def planned_by_model(figures: RunFigures) -> dict[str, int]:
     """Every model that the run was to ask -> how many requests; each model is asked the same."""
     items = {row["model"]: row["items"] for row in figures.tables["run_items_by_model"]}
-    models = list(dict.fromkeys([*figures.provenance.limits, *items]))
+    models = list(dict.fromkeys([*sides_asked(figures.provenance), *items]))
     each, rest = divmod(figures.numbers.planned, len(models)) if models else (0, 0)
     if rest or any(count > each for count in items.values()):
         return items  # two models of the plan became one, or it is not known what was planned

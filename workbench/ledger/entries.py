@@ -50,6 +50,7 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     occasion: str | None = None
     on_fallback: str | None = None
     scorers: list[str] | None = None
+    variants: list[str] | None = None
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):
@@ -100,6 +101,7 @@ class Intent(Entry, frozen=True, tag="intent"):
     tools: str | None = None
     attempt: int = 1
     """More than 1 where the run sends the request again."""
+    variant: str | None = None
 
 
 class Reuse(Entry, frozen=True, tag="reuse"):
@@ -114,6 +116,7 @@ class Reuse(Entry, frozen=True, tag="reuse"):
     epoch: int
     answer_run_id: str
     answer_call_no: int
+    variant: str | None = None
 
 
 class CallEntry(msgspec.Struct, frozen=True):

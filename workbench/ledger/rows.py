@@ -24,6 +24,8 @@ class AcceptedAnswer(QueryRow, frozen=True):
     run_id: str
     call_no: int
     generation: str
+    scorable: bool
+    """False where it was cut off by its limit."""
 
 
 class KnownSample(QueryRow, frozen=True):
@@ -75,6 +77,7 @@ class Provenance(QueryRow, frozen=True):
     narrowed: str | None
     on_fallback: str | None
     scorers: list[str] | None
+    variants: list[str] | None
     started_at: datetime
     ended_at: datetime | None
     status: str | None

@@ -2,7 +2,8 @@
 
 import fnmatch
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,9 +11,10 @@ import msgspec
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
-from workbench.job import Job
+from workbench.job import Job, Variant
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
+from workbench.planning.again import Again, raised
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key
 from workbench.records import ChatRequest, Sample
@@ -64,9 +66,9 @@ class PlannedItem(msgspec.Struct, frozen=True):
 
 
 class Plan:
-    """Every request of a run: `samples x models x epochs` items, numbered.
+    """Every request of a run: `samples x variants x models x epochs` items, numbered.
 
-    Item `(sample * models + model) * epochs + epoch`, all counted from 0.
+    Item `((sample * variants + variant) * models + model) * epochs + epoch`, all counted from 0.
     """
 
     def __init__(self, job: Job, models: tuple[PlannedModel, ...], identity: str, spool: Spool) -> None:
@@ -92,6 +94,8 @@ class Plan:
         self._answer_of = array("l")  # by item: its number in _answers, or -1
         self._decoder = msgspec.json.Decoder(_Spooled)
         self._encoder = msgspec.json.Encoder()
+        self._raised: dict[int, int] = {}
+        """By item: the cap with which an answer that was cut off is asked again."""
         self.unknown_samples = bytearray()
         """By sample: 1 where the ledger does not hold its content yet."""
 
@@ -101,12 +105,12 @@ class Plan:
     @property
     def samples(self) -> int:
         """How many samples the job takes."""
-        return len(self._spool)
+        return len(self._spool) // len(self.job.variants)
 
     @property
     def reused(self) -> int:
         """How many items have an answer already."""
-        return len(self._answers)
+        return sum(answer >= 0 for answer in self._answer_of)
 
     def to_send(self, model: int) -> Iterator[int]:
         """The items of one model that have no answer yet: epoch by epoch, samples in order."""
@@ -124,14 +128,20 @@ class Plan:
 
     def sample_of(self, item: int) -> int:
         """The number of an item's sample."""
+        return self._entry_of(item) // len(self.job.variants)
+
+    def _entry_of(self, item: int) -> int:
+        """The number of an item's sample and variant."""
         return item // (len(self.models) * self.job.run.epochs)
 
     def item(self, number: int) -> PlannedItem:
         """Read one item back from disk and make its request."""
         epochs = self.job.run.epochs
         model = self.models[number // epochs % len(self.models)]
-        spooled = self._decoder.decode(self._spool[self.sample_of(number)])
-        content = request_body(model.id, spooled.messages, model.fields, spooled.tools)
+        entry = self._entry_of(number)
+        spooled = self._decoder.decode(self._spool[entry])
+        variant = self.job.variants[entry % len(self.job.variants)]
+        content = request_body(model.id, spooled.messages, self._fields(model, variant, number), spooled.tools)
         body = self._encoder.encode(content)
         request = ChatRequest(
             request_key=self._keys[number * _KEY_BYTES : (number + 1) * _KEY_BYTES].hex(),
@@ -143,8 +153,14 @@ class Plan:
             occurrence=spooled.occurrences[number // epochs % len(self.models)],
             timeout_s=model.timeout_s,
             max_reply_bytes=model.max_reply_bytes,
+            variant=variant.name or None,
         )
         return PlannedItem(request, body_key(body), _tools_asked(content), spooled.sample)
+
+    def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
+        fields = model.fields | variant.fields
+        most = self._raised.get(number)
+        return fields if most is None else raised(fields, most) or fields
 
     def expand(self) -> None:
         """Read the dataset through once: validate and hash it, render every prompt, compute every key.
@@ -152,11 +168,14 @@ class Plan:
         Raises:
             InputError: The dataset or a prompt has a fault.
         """
-        prompt = Prompt(self.job.prompt, self.job.where)
+        prompts = [
+            (variant, Prompt(variant.prompt, partial(self.job.where, *variant.place))) for variant in self.job.variants
+        ]
+        named = frozenset[str]().union(*(prompt.named for _, prompt in prompts))
         digest = ContentHash()
         seen_bodies: dict[int, int] = {}
         seen_ids: set[int] = set()
-        first: list[dict[str, Any]] | None = None
+        first: list[list[dict[str, Any]]] | None = None
         for sample in selected_samples(self.job):
             digest.add(sample)
             if (folded := hash(sample.id)) in seen_ids:
@@ -168,14 +187,16 @@ class Plan:
                 if not judges(scorer, sample):
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
             self.unmatched_ids -= {glob for glob in self.unmatched_ids if fnmatch.fnmatchcase(sample.id, glob)}
-            messages = prompt.messages(sample)
+            messages = [prompt.messages(sample) for _, prompt in prompts]
             first = messages if first is None else first
             self.is_constant &= messages == first
-            self._add(sample, messages, sample_key(sample, prompt.named), seen_bodies)
+            key = sample_key(sample, named)
+            for (variant, _), sent in zip(prompts, messages, strict=True):
+                self._add(sample, sent, variant, key, seen_bodies)
         self._spool.seal()
         self._check_budget()
         self.dataset_hash = digest.hexdigest()
-        items = self.samples * len(self.models) * self.job.run.epochs
+        items = len(self._spool) * len(self.models) * self.job.run.epochs
         self._answer_of = array("l", [-1]) * items
         self.unknown_samples = bytearray(b"\1") * self.samples
 
@@ -185,11 +206,13 @@ class Plan:
             problem = f"{budget} tokens are fewer than one request may use ({least})"
             raise InputError(Fault(self.job.where("budget", "total_tokens"), problem, "raise it, or lower max_tokens"))
 
-    def _add(self, sample: Sample, messages: list[dict[str, Any]], key: str, seen_bodies: dict[int, int]) -> None:
+    def _add(
+        self, sample: Sample, messages: list[dict[str, Any]], variant: Variant, key: str, seen_bodies: dict[int, int]
+    ) -> None:
         ordered = msgspec.Raw(canonical(messages))
         occurrences = []
         for model in self.models:
-            body = canonical(request_body(model.id, ordered, model.fields, sample.tools))
+            body = canonical(request_body(model.id, ordered, model.fields | variant.fields, sample.tools))
             if self.job.budget.total_tokens is not None:
                 needed = reserve_of(len(body), model.max_tokens)
                 self._least_tokens = needed if self._least_tokens is None else min(needed, self._least_tokens)
@@ -209,26 +232,63 @@ class Plan:
         )
         self._spool.append(self._encoder.encode(spooled))
 
-    def take_answers(self, reader: Reader, generation: str | None = None) -> None:
+    def take_answers(self, reader: Reader, generation: str | None = None, again: Again = Again()) -> None:  # noqa: B008 - frozen
         """Find which items have an accepted answer already, and which samples the ledger knows.
 
         Args:
             reader: The ledger.
             generation: Only answers of this generation count; None takes the newest of any.
+            again: Which of them do not count all the same.
         """
+        cut_off: list[int] = []
         for start in range(0, len(self), _LOOKED_UP_AT_ONCE):
-            items = range(start, min(start + _LOOKED_UP_AT_ONCE, len(self)))
-            keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
-            for answer in reader.each(AcceptedAnswer, request_keys=list(keys), generation=generation):
-                self._answer_of[keys[answer.request_key]] = len(self._answers)
-                self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))
+            cut_off += self._take(reader, range(start, min(start + _LOOKED_UP_AT_ONCE, len(self))), generation, again)
+        if again.max_tokens is not None:
+            self._raise(cut_off, again.max_tokens)
+            for start in range(0, len(self._raised), _LOOKED_UP_AT_ONCE):
+                self._take(reader, list(self._raised)[start : start + _LOOKED_UP_AT_ONCE], generation, again)
         for start in range(0, self.samples, _LOOKED_UP_AT_ONCE):
             numbers: dict[str, list[int]] = {}
             for number in range(start, min(start + _LOOKED_UP_AT_ONCE, self.samples)):
-                numbers.setdefault(self._decoder.decode(self._spool[number]).sample_key, []).append(number)
+                entry = self._decoder.decode(self._spool[number * len(self.job.variants)])
+                numbers.setdefault(entry.sample_key, []).append(number)
             for known in reader.each(KnownSample, sample_keys=list(numbers)):
                 for number in numbers[known.sample_key]:
                     self.unknown_samples[number] = 0
+
+    def _take(self, reader: Reader, items: Iterable[int], generation: str | None, again: Again) -> list[int]:
+        """Note the answers that some items have; those that were cut off are given back."""
+        keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
+        cut_off = []
+        for answer in reader.each(AcceptedAnswer, request_keys=list(keys), generation=generation):
+            item = keys[answer.request_key]
+            if (
+                again.sample_keys
+                and self._decoder.decode(self._spool[self._entry_of(item)]).sample_key in again.sample_keys
+            ):
+                continue
+            self._answer_of[item] = len(self._answers)
+            self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))
+            if not answer.scorable:
+                cut_off.append(item)
+        return cut_off
+
+    def _raise(self, items: list[int], max_tokens: int) -> None:
+        """Give items another request, with a higher cap; one whose cap is as high keeps its answer."""
+        epochs, variants = self.job.run.epochs, self.job.variants
+        for item in items:
+            model, entry = self.models[item // epochs % len(self.models)], self._entry_of(item)
+            fields = raised(model.fields | variants[entry % len(variants)].fields, max_tokens)
+            if fields is None:
+                continue
+            spooled = self._decoder.decode(self._spool[entry])
+            messages = msgspec.Raw(canonical(msgspec.json.decode(spooled.messages)))
+            body = canonical(request_body(model.id, messages, fields, spooled.tools))
+            occurrence = spooled.occurrences[item // epochs % len(self.models)]
+            key = bytes.fromhex(request_key(self.identity, body, item % epochs + 1, occurrence))
+            self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES] = key
+            self._raised[item] = max_tokens
+            self._answer_of[item] = -1
 
 
 def _tools_asked(body: dict[str, Any]) -> str | None:

@@ -30,11 +30,8 @@ class PlannedModel(msgspec.Struct, frozen=True):
     """Longer than the gateway's worst case: whoever gives up earlier has paid for an answer and not got it."""
     max_reply_bytes: int
     """A longer reply is not kept."""
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The cap on generated tokens that its requests carry; the higher one where they carry two."""
-        return _max_tokens(self.fields)
+    max_tokens: int | None
+    """The highest cap on generated tokens that any of its requests carries; None where one has none."""
 
 
 def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None = None) -> tuple[PlannedModel, ...]:
@@ -66,12 +63,29 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
             continue
         fields = job.request_fields | spec.fields
         limit = min(spec.max_in_flight or job.run.max_in_flight, job.run.max_in_flight)
-        timeout_s, reply_bytes = _timeout_s(spec, job, gateway_limit_s), _reply_bytes(job, fields)
+        timeout_s = _timeout_s(spec, job, gateway_limit_s)
+        asked = [fields | variant.fields for variant in job.variants]
+        caps = [max_tokens_of(each) for each in asked]
+        cap = None if None in caps else max(cap for cap in caps if cap is not None)
+        reply_bytes = max(_reply_bytes(job, each) for each in asked)
         for name in matches:
-            planned.setdefault(name, PlannedModel(name, fields, limit, timeout_s, reply_bytes))
+            planned.setdefault(name, PlannedModel(name, fields, limit, timeout_s, reply_bytes, cap))
     if faults:
         raise InputError(*faults)
     return tuple(planned.values())
+
+
+def with_cap(models: tuple[PlannedModel, ...], max_tokens: int | None) -> tuple[PlannedModel, ...]:
+    """The same where some requests may carry a higher cap."""
+    if max_tokens is None:
+        return models
+    most = BESIDE_THE_TOKENS_BYTES + BYTES_A_TOKEN * max_tokens
+    return tuple(
+        model if model.max_tokens is None else msgspec.structs.replace(
+            model, max_tokens=max(model.max_tokens, max_tokens), max_reply_bytes=max(model.max_reply_bytes, most)
+        )
+        for model in models
+    )  # fmt: skip
 
 
 def longest_timeout_s(job: Job, gateway_limit_s: float | None = None) -> float:
@@ -93,7 +107,7 @@ def _reply_bytes(job: Job, fields: dict[str, Any]) -> int:
     """
     if job.run.max_reply_bytes is not None:
         return job.run.max_reply_bytes
-    cap = _max_tokens(fields)
+    cap = max_tokens_of(fields)
     if cap is None:
         return UNCAPPED_REPLY_BYTES
     return BESIDE_THE_TOKENS_BYTES + BYTES_A_TOKEN * cap * max(1, _count(fields.get("n")))
@@ -104,7 +118,8 @@ def reserve_of(body_bytes: int, max_tokens: int | None) -> int:
     return body_bytes + (max_tokens or 0)
 
 
-def _max_tokens(fields: dict[str, Any]) -> int | None:
+def max_tokens_of(fields: dict[str, Any]) -> int | None:
+    """The cap on generated tokens of a request; the higher one where it carries two."""
     caps = [fields[name] for name in ("max_tokens", "max_completion_tokens") if isinstance(fields.get(name), int)]
     return max(caps, default=None)
 

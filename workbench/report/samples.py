@@ -59,7 +59,7 @@ class _Index:
         self.lines.append(
             [
                 number,
-                self._models.setdefault(row["requested_model"], len(self._models)),
+                self._models.setdefault(row["side"], len(self._models)),
                 mark(row, judged),
                 None if judged is None else judged["value"],
                 _short(None if judged is None else judged["extracted"]),

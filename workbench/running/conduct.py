@@ -144,6 +144,7 @@ class Conductor:
                     epoch=item.request.epoch,
                     answer_run_id=answer.run_id,
                     answer_call_no=answer.call_no,
+                    variant=item.request.variant,
                 )
             )
             if number % _ITEMS_A_FRAME == 0:

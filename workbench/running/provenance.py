@@ -64,6 +64,7 @@ def run_started(
         narrowed=job.narrowed or None,
         on_fallback=job.run.on_fallback,
         scorers=[scorer.named for scorer in job.scorers],
+        variants=[variant.name for variant in job.variants if variant.name] or None,
     )
 
 

@@ -178,6 +178,7 @@ class Work:
                 sent_at=datetime.now(UTC),
                 tools=item.tools,
                 attempt=turn.attempt,
+                variant=request.variant,
             )
         )
 

@@ -5,7 +5,7 @@
 INSERT INTO runs BY NAME
 SELECT run_id, 'started' AS event, recorded_at, job, job_path, job_toml, job_hash, tags, generation, planned, dataset_paths,
     dataset_hash, dataset_rows, endpoint, identity, simulated, key_fingerprint, host, pid, max_in_flight, versions,
-    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run, narrowed, on_fallback, scorers,
+    limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run, narrowed, on_fallback, scorers, variants,
     -- a journal of an earlier version has it in the generation's name only
     coalesce(occasion, CASE WHEN starts_with(generation, job || '@') THEN substr(generation, length(job) + 2) END) AS occasion
 FROM staged WHERE kind = 'run_started';
@@ -42,6 +42,7 @@ INSERT INTO run_items BY NAME
 SELECT item.* EXCLUDE (call_no) FROM (
     SELECT run_id, request_key, any_value(generation) AS generation, any_value(model) AS model,
         any_value(sample_id) AS sample_id, any_value(sample_key) AS sample_key, any_value(epoch) AS epoch,
+        any_value(variant) AS variant,
         kind = 'reuse' AS reused, max(call_no) AS call_no, coalesce(any_value(answer_run_id), run_id) AS answer_run_id,
         coalesce(any_value(answer_call_no), max(call_no)) AS answer_call_no
     FROM staged WHERE kind IN ('intent', 'reuse') GROUP BY run_id, request_key, kind

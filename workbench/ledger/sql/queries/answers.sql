@@ -1,6 +1,7 @@
 -- Every request of runs with the answer that the run uses, whoever paid for it.
 -- Parameters: run_id (NULL takes all)
-SELECT item.run_id, run.job, item.request_key, item.sample_id, item.sample_key, item.epoch, item.model AS requested_model, item.served_model,
+SELECT item.run_id, run.job, item.request_key, item.sample_id, item.sample_key, item.epoch, item.model AS requested_model, item.variant,
+    item.served_model,
     who.identity, who.identity_evidence, who.counts, item.outcome, item.accepted, item.reused, item.latency_ms, item.prompt_tokens, item.completion_tokens,
     item.reasoning_tokens, item.total_tokens, item.finish_reason, json_extract_string(sample.sample, '$.input') AS input,
     json_extract_string(sample.sample, '$.target') AS target,
@@ -15,4 +16,4 @@ LEFT JOIN (
     FROM tool_calls GROUP BY run_id, call_no
 ) AS called ON called.run_id = item.answer_run_id AND called.call_no = item.answer_call_no
 WHERE $run_id IS NULL OR item.run_id = $run_id
-ORDER BY item.run_id, item.sample_id, item.epoch, item.model;
+ORDER BY item.run_id, item.sample_id, item.epoch, item.side;

@@ -6,11 +6,11 @@ judged AS (
     FROM scores WHERE run_id IN (SELECT run_id FROM newest)
     GROUP BY run_id, request_key, scorer
 )
-SELECT newest.run_id, newest.job, newest.started_at, judged.scorer, item.model, count(judged.value) AS scored,
+SELECT newest.run_id, newest.job, newest.started_at, judged.scorer, concat_ws(' · ', item.model, item.variant) AS model, count(judged.value) AS scored,
     avg(judged.value) AS mean
 FROM newest
 JOIN run_items AS item USING (run_id)
 JOIN judged ON judged.run_id = item.run_id AND judged.request_key = item.request_key
 JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key AND who.counts
 GROUP BY ALL
-ORDER BY newest.started_at, judged.scorer, item.model;
+ORDER BY newest.started_at, judged.scorer, model;

@@ -8,11 +8,11 @@ WITH newest AS (
         AND ($until_at IS NULL OR started_at <= $until_at::TIMESTAMP)
     GROUP BY occasion
 )
-SELECT newest.occasion, newest.run_id, newest.started_at, item.model, item.sample_key, avg(score.value) AS value
+SELECT newest.occasion, newest.run_id, newest.started_at, concat_ws(' · ', item.model, item.variant) AS model, item.sample_key, avg(score.value) AS value
 FROM newest
 JOIN run_items AS item USING (run_id)
 JOIN counted_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer
 WHERE score.value IS NOT NULL
 GROUP BY ALL
-ORDER BY newest.started_at, item.model, item.sample_key;
+ORDER BY newest.started_at, model, item.sample_key;

@@ -1,5 +1,5 @@
 -- How a run's items stand, by model and by the outcome of the attempt that each uses (NULL: it was sent, and no end is known).
 -- Parameters: run_id
-SELECT model, outcome, any_value(accepted) AS accepted, any_value(scorable) AS scorable, count(*) AS items
+SELECT side AS model, outcome, any_value(accepted) AS accepted, any_value(scorable) AS scorable, count(*) AS items
 FROM item_outcomes WHERE run_id = $run_id
-GROUP BY model, outcome ORDER BY model, items DESC, outcome;
+GROUP BY side, outcome ORDER BY side, items DESC, outcome;

@@ -1,8 +1,8 @@
 -- Every request of a run with the reply that it uses, verbatim.
 -- Parameters: run_id
-SELECT item.request_key, item.sample_id, item.epoch, item.model AS requested_model, item.outcome, item.accepted,
+SELECT item.request_key, item.sample_id, item.epoch, item.side, item.outcome, item.accepted,
     item.http_status, item.evidence, item.error_text, response.raw
 FROM item_outcomes AS item
 LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND response.call_no = item.answer_call_no
 WHERE item.run_id = $run_id
-ORDER BY item.sample_id, item.epoch, item.model;
+ORDER BY item.sample_id, item.epoch, item.side;

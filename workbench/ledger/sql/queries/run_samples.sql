@@ -15,7 +15,7 @@ judged AS (
 scores_apart AS (
     SELECT sample_key, epoch, bool_or(apart) AS apart
     FROM (
-        SELECT item.sample_key, item.epoch, count(DISTINCT scored.value) > 1 AND count(DISTINCT item.model) > 1 AS apart
+        SELECT item.sample_key, item.epoch, count(DISTINCT scored.value) > 1 AND count(DISTINCT item.side) > 1 AS apart
         FROM item JOIN scored USING (request_key)
         WHERE scored.value IS NOT NULL
         GROUP BY item.sample_key, item.epoch, scored.scorer
@@ -27,12 +27,12 @@ said AS (
     FROM responses WHERE answer IS NOT NULL AND run_id IN (SELECT answer_run_id FROM item)
 ),
 answers_apart AS (
-    SELECT item.sample_key, item.epoch, count(DISTINCT said.digest) > 1 AND count(DISTINCT item.model) > 1 AS apart
+    SELECT item.sample_key, item.epoch, count(DISTINCT said.digest) > 1 AND count(DISTINCT item.side) > 1 AS apart
     FROM item JOIN said ON said.run_id = item.answer_run_id AND said.call_no = item.answer_call_no
     GROUP BY item.sample_key, item.epoch
 )
 SELECT
-    item.run_id, item.request_key, item.sample_id, item.sample_key, item.epoch, item.model AS requested_model, item.served_model,
+    item.run_id, item.request_key, item.sample_id, item.sample_key, item.epoch, item.model AS requested_model, item.variant, item.side, item.served_model,
     who.identity, who.identity_evidence, who.counts, item.reused, item.answer_run_id, item.answer_call_no, item.outcome, item.accepted, item.http_status,
     coalesce(own.attempts, 0) AS attempts, item.latency_ms, item.prompt_tokens, item.completion_tokens,
     item.reasoning_tokens, item.total_tokens, item.finish_reason, item.evidence, judged.scores,

@@ -1,8 +1,8 @@
 -- The mean score of each sample of a run by model and scorer (several epochs of a sample are not independent).
 -- Parameters: run_id
-SELECT item.model, score.scorer, item.sample_key, avg(score.value) AS value
+SELECT concat_ws(' · ', item.model, item.variant) AS model, score.scorer, item.sample_key, avg(score.value) AS value
 FROM run_items AS item
 JOIN counted_scores AS score USING (run_id, request_key)
 WHERE item.run_id = $run_id AND score.value IS NOT NULL
-GROUP BY item.model, score.scorer, item.sample_key
-ORDER BY item.model, score.scorer, item.sample_key;
+GROUP BY ALL
+ORDER BY model, score.scorer, item.sample_key;

@@ -3,13 +3,13 @@
 -- of fallbacks that do not count; samples_left_out: samples that have no other score.
 -- Parameters: run_id
 WITH by_sample AS (
-    SELECT item.model, score.scorer, item.sample_key, avg(score.value) FILTER (who.counts) AS mean,
+    SELECT concat_ws(' · ', item.model, item.variant) AS model, score.scorer, item.sample_key, avg(score.value) FILTER (who.counts) AS mean,
         bool_or(who.invalid) AS invalid
     FROM run_items AS item
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
     JOIN latest_scores AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
     WHERE item.run_id = $run_id AND score.value IS NOT NULL
-    GROUP BY item.model, score.scorer, item.sample_key
+    GROUP BY ALL
 ),
 means AS (
     SELECT model, scorer, avg(mean) AS mean, count(*) FILTER (mean IS NULL AND NOT invalid) AS samples_left_out

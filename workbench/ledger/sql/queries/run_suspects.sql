@@ -2,7 +2,7 @@
 -- target is wrong. answer: what the scorer read; agree: how many models gave it, of all that were scored.
 -- Parameters: run_id, scorer
 WITH judged AS (
-    SELECT item.sample_key, item.sample_id, item.model, score.extracted, score.value
+    SELECT item.sample_key, item.sample_id, concat_ws(' · ', item.model, item.variant) AS model, score.extracted, score.value
     FROM run_items AS item
     JOIN counted_scores AS score
         ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer

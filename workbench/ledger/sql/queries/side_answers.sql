@@ -1,6 +1,6 @@
 -- What the models of some runs answered to some samples, with the score of one scorer; texts are cut to most_chars.
 -- Parameters: run_ids (list), sample_keys (list), scorer, most_chars
-SELECT item.run_id, item.model, item.sample_key, item.sample_id, item.epoch, item.outcome, item.served_model,
+SELECT item.run_id, item.side AS model, item.sample_key, item.sample_id, item.epoch, item.outcome, item.served_model,
     who.identity, left(response.answer, $most_chars) AS answer, score.value, score.reason, score.extracted
 FROM item_outcomes AS item
 JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
@@ -8,4 +8,4 @@ LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND resp
 LEFT JOIN latest_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer
 WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[])) AND item.sample_key IN (SELECT unnest($sample_keys::VARCHAR[]))
-ORDER BY item.run_id, item.model, item.sample_key, item.epoch;
+ORDER BY item.run_id, item.side, item.sample_key, item.epoch;

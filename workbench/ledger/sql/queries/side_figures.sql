@@ -13,7 +13,7 @@ WITH item AS (
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
 )
-SELECT run_id, model, count(*) AS asked, count(*) FILTER (accepted) AS answered,
+SELECT run_id, side AS model, count(*) AS asked, count(*) FILTER (accepted) AS answered,
     avg(completion_tokens) FILTER (counts) AS completion_tokens,
     count(*) FILTER (counts AND completion_tokens IS NULL) AS answers_without_usage,
     quantile_cont(latency_ms, 0.5) FILTER (counts) AS p50_ms,
@@ -22,5 +22,5 @@ SELECT run_id, model, count(*) AS asked, count(*) FILTER (accepted) AS answered,
     count(*) FILTER (identity = 'unknown') AS unknown,
     mode(served_model) FILTER (identity = 'fallback') AS fallback_name
 FROM item
-GROUP BY run_id, model
-ORDER BY run_id, min(answer_call_no), model;
+GROUP BY run_id, side
+ORDER BY run_id, min(answer_call_no), side;

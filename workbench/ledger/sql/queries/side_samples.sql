@@ -12,7 +12,7 @@ WITH item AS (
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[])) AND NOT who.invalid
 )
-SELECT item.run_id, item.model, item.sample_key, any_value(item.sample_id) AS sample_id, count(*) AS asked,
+SELECT item.run_id, item.side AS model, item.sample_key, any_value(item.sample_id) AS sample_id, count(*) AS asked,
     count(*) FILTER (item.accepted) AS answered,
     count(score.value) FILTER (item.counts) AS scored,
     avg(score.value) FILTER (item.counts) AS value,
@@ -23,5 +23,5 @@ FROM item
 LEFT JOIN latest_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer
 LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key
-GROUP BY item.run_id, item.model, item.sample_key
-ORDER BY item.run_id, item.model, item.sample_key;
+GROUP BY item.run_id, item.side, item.sample_key
+ORDER BY item.run_id, item.side, item.sample_key;

@@ -1,9 +1,12 @@
 -- One row a run's item, with the attempt that it uses (NULL columns: no attempt ended). reused: an earlier run paid.
+-- side: the model, and its variant where the job has some: what is compared.
 CREATE OR REPLACE VIEW item_outcomes AS
 SELECT
     item.run_id,
     item.request_key,
     item.model,
+    item.variant,
+    concat_ws(' · ', item.model, item.variant) AS side,
     item.sample_id,
     item.sample_key,
     item.epoch,

@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW pass_rates AS
 SELECT
     item.run_id,
-    item.model,
+    concat_ws(' · ', item.model, item.variant) AS model,
     named.scorer,
     count(score.value) FILTER (who.counts) AS scored,
     count(*) - count(score.value) FILTER (who.counts) AS unscored,
@@ -18,4 +18,4 @@ JOIN (SELECT DISTINCT run_id, scorer FROM scores) AS named USING (run_id)
 JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
 LEFT JOIN latest_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = named.scorer
-GROUP BY item.run_id, item.model, named.scorer;
+GROUP BY item.run_id, concat_ws(' · ', item.model, item.variant), named.scorer;

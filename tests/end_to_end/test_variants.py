@@ -1,0 +1,144 @@
+"""Prompts and parameters beside each other, and answers that are asked once more."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.conftest import Workbench, job, sums
+from tests.pages import Page
+
+VARIANTS = """
+[[variants]]
+name = "plain"
+[[variants]]
+name = "terse"
+temperature = 0.5
+prompt = { system = "Answer with the number alone.", template = "{{ input }}" }
+"""
+
+
+@pytest.fixture
+def varied(bench: Workbench) -> Workbench:
+    bench.write("sums.jsonl", sums(6))
+    bench.write("job.toml", job("sim/instant", "Abacus Mini [fast]") + VARIANTS)
+    return bench
+
+
+def sent(bench: Workbench, run_id: str) -> list[dict[str, Any]]:
+    frame = wb.open(folder=bench.folder).answers(run_id)
+    return list(frame.to_dict(orient="records"))
+
+
+def test_models_variants_and_epochs_multiply_and_plan_says_to_how_much(varied: Workbench) -> None:
+    assert "24 requests: 6 samples × 2 variants × 2 models × 1 epoch" in varied("plan", "job.toml").stdout
+    planned = varied.json("plan", "job.toml", "--show", "6")
+    assert (planned["samples"], planned["variants"], planned["planned"]) == (6, ["plain", "terse"], 24)
+    first, *_, third = (request for request in planned["requests"] if request["model"] == "sim/instant")
+    bodies = [request for request in planned["requests"] if request["model"] == "sim/instant"]
+    assert [len(body["messages"]) for body in bodies[:2]] == [1, 2]
+    assert [body.get("temperature") for body in bodies[:2]] == [None, 0.5]
+    assert first["messages"] != third["messages"]
+
+
+def test_every_variant_is_scored_compared_and_paged_like_a_model(varied: Workbench) -> None:
+    result = varied.json("run", "job.toml")
+    assert (result["planned"], result["completed"]) == (24, 24)
+    names = ["sim/instant · plain", "sim/instant · terse", "Abacus Mini [fast] · plain", "Abacus Mini [fast] · terse"]
+    scores = varied.json("show", "last")["scores"]
+    assert sorted(row["model"] for row in scores) == sorted(names)
+    assert [row["samples"] for row in scores] == [6] * 4
+    found = varied.json("compare", "--baseline", "sim/instant · plain")
+    assert [one["side"]["model"] for one in found["differences"]] == names[1:]
+    assert all(one["shared"] == 6 for one in found["differences"])
+    page = Page(result["report"])
+    assert all(name in page.text for name in names)
+    page.check(result["ledger"])
+    rows = sent(varied, result["run_id"])
+    assert {(row["requested_model"], row["variant"]) for row in rows} == {
+        (model, variant) for model in ("sim/instant", "Abacus Mini [fast]") for variant in ("plain", "terse")
+    }
+    assert len({row["sample_key"] for row in rows}) == 6, "one sample, whatever the prompt"
+    assert "sim/instant · terse" in varied("export", "--format", "junit").stdout
+    varied("ledger", "check")
+
+
+def test_what_is_known_is_not_asked_again_when_a_variant_is_added(varied: Workbench) -> None:
+    varied.json("run", "job.toml")
+    varied.write(
+        "job.toml",
+        job("sim/instant", "Abacus Mini [fast]") + VARIANTS + '[[variants]]\nname = "hot"\ntemperature = 2\n',
+    )
+    again = varied.json("run", "job.toml")
+    assert (again["reused"], again["completed"]) == (24, 12)
+    varied.write("job.toml", job("sim/instant", "Abacus Mini [fast]"))
+    assert varied.json("run", "job.toml")["reused"] == 12, "the variant without fields asks what the job asks"
+
+
+@pytest.mark.parametrize(
+    ("variants", "said"),
+    [
+        ('[[variants]]\nname = "a"\n[[variants]]\nname = "a"\nseed = 1\n', "variants[1].name: 'a' is given twice"),
+        ('[[variants]]\nname = "a"\n[[variants]]\nname = "b"\n', "variants[1]: asks the same as 'a'"),
+        ("[[variants]]\nseed = 1\n", "variants[0].name: expected 1 to 100 printable characters"),
+        ('[[variants]]\nname = "a"\ntemprature = 1\n', "did you mean 'temperature'?"),
+        ('[[variants]]\nname = "a"\nprompt = { template = "" }\n', "variants[0].prompt.template: is empty"),
+        (
+            '[[variants]]\nname = "a"\nprompt = { template = "{{ inptu }}" }\n',
+            "job.toml:15: variants[0].prompt.template",
+        ),
+    ],
+)
+def test_variants_that_cannot_be_are_named(bench: Workbench, variants: str, said: str) -> None:
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job() + variants)
+    assert said in bench("run", "job.toml", code=2).stderr
+
+
+@pytest.fixture
+def cut(bench: Workbench) -> Workbench:
+    """Two short answers and a long one that its limit cuts off."""
+    rows = [{"id": f"s{n}", "input": f"What is {n} + 1?", "target": n + 1} for n in range(2)]
+    rows.append({"id": "long", "input": "What is " + " + ".join(["123456789123456789"] * 3) + "?", "target": 1})
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", job().replace("max_tokens = 64", "max_tokens = 12"))
+    return bench
+
+
+def outcomes(bench: Workbench) -> dict[str, str]:
+    return {call["sample_id"]: call["outcome"] for call in bench.lines("show", "last", "--calls")}
+
+
+def test_only_what_was_cut_off_is_asked_again_with_a_larger_cap(cut: Workbench) -> None:
+    first = cut.json("run", "job.toml")
+    short = [sample for sample, outcome in outcomes(cut).items() if outcome == "ok"]
+    assert short
+    assert len(short) < 3, outcomes(cut)
+    again = cut.json("run", "job.toml", "--again", "truncated", "--max-tokens", "200")
+    assert (again["reused"], again["completed"]) == (len(short), 3 - len(short))
+    assert set(outcomes(cut).values()) == {"ok"}
+    known = cut.json("run", "job.toml", "--again", "truncated", "--max-tokens", "200")
+    assert known["reused"] == 3, "what was asked with this cap is not asked again"
+    assert cut.json("run", "job.toml")["reused"] == 3
+    notes = cut.json("compare", first["run_id"], again["run_id"])["notes"]
+    assert "Answers were capped at different numbers of tokens: sim/instant 12, sim/instant 12 to 200." in notes
+    cut("ledger", "check")
+
+
+def test_samples_that_were_taken_out_are_asked_again_where_told_to(cut: Workbench) -> None:
+    assert (
+        "no sample of a run of 'sums' is taken out" in cut("run", "job.toml", "--again", "invalidated", code=2).stderr
+    )
+    cut.json("run", "job.toml")
+    cut("invalidate", "last", "--sample", "s1", "--reason", "odd")
+    again = cut.json("run", "job.toml", "--again", "invalidated")
+    assert (again["reused"], again["completed"]) == (2, 1)
+
+
+def test_asking_again_needs_what_it_needs(cut: Workbench) -> None:
+    assert "go together" in cut("run", "job.toml", "--again", "truncated", code=2).stderr
+    assert "go together" in cut("run", "job.toml", "--max-tokens", "9", code=2).stderr
+    assert "cannot be combined" in cut("run", "job.toml", "--again", "invalidated", "--fresh", code=2).stderr
+    assert Path(cut.folder / "job.toml").exists()

@@ -1,0 +1,176 @@
+"""What is wrong with a job file beyond what each key allows by itself."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from workbench.errors import nearest
+from workbench.job_file import JobFile, PromptTable, RequestFields
+from workbench.request_fields import request_problems
+from workbench.scoring.scorer import Scorer
+from workbench.strict import Problem, shown
+
+_MOST_NAME_CHARS = 100
+
+
+def not_built_yet(data: dict[str, Any]) -> list[Problem]:
+    """Name, and take out, what a later version will understand."""
+    found: list[Problem] = []
+    budget = data.get("budget")
+    if isinstance(budget, dict):
+        for name in ("allowance_units", "window_share"):
+            if budget.pop(name, None) is not None:
+                found.append(
+                    Problem(("budget", name), "not supported yet: this version rejects the key rather than ignoring it")
+                )
+    return found
+
+
+def contradictions(job: JobFile, folder: Path) -> list[Problem]:
+    """What each key allows by itself and the keys together do not."""
+    found: list[Problem] = []
+    found += _name_faults(job.name)
+    found += _prompt_faults(job.prompt, ("prompt",))
+    found += _variant_faults(job, folder)
+    if not job.dataset.path:
+        found.append(Problem(("dataset", "path"), "must name at least one file"))
+    try:
+        limit_range(job.dataset.limit)
+    except ValueError as error:
+        found.append(Problem(("dataset", "limit"), str(error)))
+    found += request_problems(job.request, ("request",), folder)
+    found += _model_faults(job.models, folder)
+    found += _scorer_faults(job.scorers, folder)
+    found += _gate_faults(job)
+    if job.schedule is not None:
+        from workbench.occasions import problems  # with two parsers that few commands need
+
+        found += [Problem(("schedule", key), text) for key, text in problems(job.schedule)]
+        if job.run.reuse != "occasion":
+            text = 'needs run.reuse = "occasion": otherwise each occasion would reuse the answers of the previous one'
+            found.append(Problem(("schedule",), text))
+    if job.budget.total_tokens is not None and not _all_capped(job):
+        text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
+        found.append(Problem(("budget", "total_tokens"), text))
+    return found
+
+
+def _name_faults(name: str | None) -> list[Problem]:
+    if name is None or (name.strip() and name.isprintable() and len(name) <= _MOST_NAME_CHARS):
+        return []
+    return [Problem(("name",), f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(name)}")]
+
+
+def _prompt_faults(prompt: PromptTable, place: tuple[str | int, ...]) -> list[Problem]:
+    found: list[Problem] = []
+    if prompt.messages and prompt.template != PromptTable().template:
+        found.append(Problem((*place, "template"), "give either template or messages, not both"))
+    if prompt.messages and prompt.system is not None:
+        found.append(Problem((*place, "system"), "with prompt.messages, make the system prompt one of them"))
+    if not prompt.template.strip():
+        found.append(Problem((*place, "template"), "is empty", 'the default is "{{ input }}"'))
+    return found
+
+
+def _all_capped(job: JobFile) -> bool:
+    def has_cap(fields: Any) -> bool:
+        return isinstance(fields, RequestFields) and (
+            isinstance(fields.max_tokens, int) or isinstance(fields.max_completion_tokens, int)
+        )
+
+    by_model = isinstance(job.models, list) and all(map(has_cap, job.models))
+    return has_cap(job.request) or by_model or (bool(job.variants) and all(map(has_cap, job.variants)))
+
+
+def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
+    found: list[Problem] = []
+    labels = [scorer.named for scorer in scorers]
+    for number, (scorer, label) in enumerate(zip(scorers, labels, strict=True)):
+        if label in labels[:number]:
+            found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
+        try:
+            scorer = scorer.in_folder(folder)
+        except ValueError as error:
+            found.append(Problem(("scorers", number), str(error)))
+        else:
+            found += [Problem(("scorers", number, option), problem) for option, problem in scorer.faults()]
+    return found
+
+
+def _variant_faults(job: JobFile, folder: Path) -> list[Problem]:
+    found: list[Problem] = []
+    seen: dict[str, str] = {}
+    for number, each in enumerate(job.variants):
+        place = ("variants", number)
+        if not (each.name.strip() and each.name.isprintable() and len(each.name) <= _MOST_NAME_CHARS):
+            text = f"expected 1 to {_MOST_NAME_CHARS} printable characters, found {shown(each.name)}"
+            found.append(Problem((*place, "name"), text))
+        if any(other.name == each.name for other in job.variants[:number]):
+            found.append(Problem((*place, "name"), f"{each.name!r} is given twice"))
+        found += request_problems(each, place, folder)
+        if each.prompt is not None:
+            found += _prompt_faults(each.prompt, (*place, "prompt"))
+        same = msgspec.json.encode(msgspec.structs.replace(each, name="")).decode()
+        if same in seen:
+            found.append(Problem(place, f"asks the same as {seen[same]!r}: every request would be paid for twice"))
+        seen[same] = each.name
+    return found
+
+
+def _gate_faults(job: JobFile) -> list[Problem]:
+    """Gates on scorers that the job does not have, or on occasions that it never runs for."""
+    gates = job.gates
+    if gates is None:
+        return []
+    known = [scorer.named for scorer in job.scorers]
+    named: list[tuple[tuple[str, ...], str]] = [
+        (("gates", table, name), name) for table in ("min_mean", "max_drop") for name in getattr(gates, table)
+    ]
+    named += [(("gates", "steady"), name) for name in gates.steady]
+    found = [
+        Problem(
+            place, f"the job has no scorer {name!r}", nearest(name, known) or f"it has: {', '.join(known) or 'none'}"
+        )
+        for place, name in named
+        if name not in known
+    ]
+    if gates.steady and job.run.reuse != "occasion":
+        text = 'needs run.reuse = "occasion": only occasions are a series'
+        found.append(Problem(("gates", "steady"), text))
+    return found
+
+
+def _model_faults(models: Any, folder: Path) -> list[Problem]:
+    if models == "visible":
+        return []
+    found: list[Problem] = [] if models else [Problem(("models",), "must name at least one model")]
+    seen: set[str] = set()
+    for number, entry in enumerate(models):
+        name = entry if isinstance(entry, str) else entry.id or entry.id_glob
+        if not isinstance(entry, str):
+            if (entry.id is None) == (entry.id_glob is None):
+                found.append(Problem(("models", number), "give either id or id_glob"))
+            found += request_problems(entry, ("models", number), folder)
+        if name in seen:
+            found.append(Problem(("models", number), f"{name!r} is given twice"))
+        seen.add(name or "")
+    return found
+
+
+def limit_range(limit: int | str | None) -> tuple[int, int | None]:
+    """The rows a limit takes, as (first, last) counted from 1 and inclusive; last None means to the end.
+
+    Raises:
+        ValueError: It is neither a positive number nor a range such as `10-20`.
+    """
+    if limit is None:
+        return 1, None
+    if isinstance(limit, int) and limit >= 1:
+        return 1, limit
+    match = re.fullmatch(r"(\d+)-(\d+)", limit.replace(" ", "")) if isinstance(limit, str) else None
+    if match and 1 <= int(match[1]) <= int(match[2]):
+        return int(match[1]), int(match[2])
+    raise ValueError(f'expected a number of rows from 1, or a range such as "10-20", found {limit!r}')

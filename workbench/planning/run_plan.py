@@ -1,0 +1,76 @@
+"""What a run would do, for people and for programs."""
+
+from typing import Any
+
+import msgspec
+
+from workbench.planning.expand import Plan
+from workbench.planning.lint import Finding
+
+
+class ModelPlan(msgspec.Struct, frozen=True):
+    """What one model would be asked."""
+
+    model: str
+    to_send: int
+    max_in_flight: int
+    timeout_s: float
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would do, and what is questionable about it. The object of `plan --json`, but for the findings."""
+
+    job: str
+    planned: int
+    reused: int
+    to_send: int
+    samples: int
+    variants: tuple[str, ...]
+    """Of its job; empty where it has none."""
+    epochs: int
+    max_in_flight: int
+    most_attempts: int
+    """With all passes, if everything fails until the last."""
+    models: tuple[ModelPlan, ...]
+    dataset_hash: str
+    simulated: bool
+    ledger: str
+    findings: tuple[Finding, ...]
+    settings: tuple[str, ...]
+    """The settings files that were read."""
+    requests: tuple[dict[str, Any], ...]
+    """The first requests as they would be sent."""
+
+
+def described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bool) -> RunPlan:
+    """A plan with its findings.
+
+    Args:
+        plan: Expanded, with the answers that it reuses.
+        findings: Of lint.
+        ledger: Its path.
+        simulated: Whether it asks simulated models.
+    """
+    to_send = len(plan) - plan.reused
+    models = tuple(
+        ModelPlan(model.id, sum(1 for _ in plan.to_send(number)), model.max_in_flight, model.timeout_s)
+        for number, model in enumerate(plan.models)
+    )
+    return RunPlan(
+        job=plan.job.name,
+        planned=len(plan),
+        reused=plan.reused,
+        to_send=to_send,
+        samples=plan.samples,
+        variants=tuple(variant.name for variant in plan.job.variants if variant.name),
+        epochs=plan.job.run.epochs,
+        max_in_flight=plan.job.run.max_in_flight,
+        most_attempts=to_send * plan.job.run.passes,
+        models=models,
+        dataset_hash=plan.dataset_hash,
+        simulated=simulated,
+        ledger=ledger,
+        findings=tuple(findings),
+        settings=(),
+        requests=(),
+    )
