@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from workbench.dataset.layouts.known import LAYOUTS, layout_of
+from workbench.dataset.layouts.known import LAYOUTS, layout_named, layout_of
 from workbench.dataset.overview import converted
 from workbench.dataset.samples import samples_in, selected_samples
 from workbench.errors import InputError
@@ -38,6 +38,8 @@ TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
     ("chat", {"messages": [USER, {"role": "assistant", "function_call": CALL}], "functions": [{"name": "add"}]}, [USER], CALL, ()),
     ("chat", {"messages": [USER, {"role": "assistant", "tool_calls": [{"id": "c", "function": CALL}]}]}, [USER], CALL, ()),
     ("chat", {"conversations": [{"from": "human", "value": "What is 2 + 2?"}, {"from": "gpt", "value": "4"}]}, [USER], "4", ()),
+    ("chat", {"messages": [USER, {"role": "assistant", "content": [{"type": "text", "text": "4"}, {"type": "text", "text": "!"}]}]},
+     [USER], "4!", ()),
     ("batch", {"custom_id": "r", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", "messages": [USER]}},
      [USER], None, ()),
     ("batch", {"custom_id": "r", "body": {"messages": [USER]}}, [USER], None, ()),
@@ -50,6 +52,14 @@ TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
     ("truthfulqa", {"question": "Q?", "mc1_targets": {"Yes": 1}, "mc2_targets": {}}, "Q?", ["Yes"], ("Yes",)),
     ("inspect", {"input": "Q?", "target": "B", "choices": "one, two", "metadata": {"level": 3}}, "Q?", "B", ("one", "two")),
     ("gsm8k", {"question": "Q?", "answer": "6 * 200 = <<6*200=1200>>1200\n#### 1,200"}, "Q?", "1200", ()),
+    ("hub", {"question": "Q?", "answer": "#### A heading\nand a text"}, "Q?", "#### A heading\nand a text", ()),
+    ("hub", {"question": "Q?", "answer": "x\n#### four"}, "Q?", "x\n#### four", ()),
+    ("gsm8k", {"question": "Q?", "answer": "#### -1,200.5 \n"}, "Q?", "-1200.5", ()),
+    ("plain", {"question": "Q?", "answer": "#### 5", "target": "5"}, {"question": "Q?", "answer": "#### 5"}, "5", ()),
+    ("plain", {"input": "Summarise", "target": "x", "files": ["a.txt"], "setup": "A man walks in"}, "Summarise", "x", ()),
+    ("plain", {"input1": "a", "input2": "b", "note": "n"}, {"input1": "a", "input2": "b", "note": "n"}, None, ()),
+    ("plain", {"spec": "a car", "text": "run_id"}, {"spec": "a car", "text": "run_id"}, None, ()),
+    ("inspect", {"input": "Q?", "target": "B", "metadata": {"tools": ["grep"], "choices": 5, "input": "I", "target": "T"}}, "Q?", "B", ()),
     ("benchmark", {"key": 7, "prompt": "P", "instruction_id_list": ["punctuation:no_comma"], "kwargs": []}, "P", None, ()),
     ("benchmark", {"task_id": "t/0", "prompt": "def f():", "test": "assert 1", "canonical_solution": "x"}, "def f():", None, ()),
     ("benchmark", {"question_id": 1, "category": "c", "turns": ["P"], "reference": ["R"]}, "P", "R", ()),
@@ -124,6 +134,7 @@ def test_what_cannot_be_asked_is_refused_by_name(row: dict[str, Any], problem: s
         list(samples_in(written(tmp_path, row)))
     assert problem in str(raised.value)
     assert "d.jsonl:1" in str(raised.value)
+    assert PLAIN in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +210,72 @@ def test_what_promptfoo_expects_is_checked(expected: str, answer: str, value: fl
     (sample,) = samples_in(written(tmp_path, {"body": "x", "__expected": expected, "__description": "d"}))
     assert score(BySample(), Given(answer), sample).value == value
     assert sample.metadata["description"] == "d"
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "value"),
+    [
+        ("not-contains-all: a1, b1", "a1 b1", 0), ("not-contains-all: a1, b1", "a1", 1), ("not-contains-all: a1, b1", "A1\nB1", 1),
+        ("not-icontains-all: a1, b1", "B1\nA1", 0), ("not-contains-all: a.", "a.", 0), ("not-contains-any: a1, b1", "a1", 0),
+        ("python", "python", 1), ("contains", "contains", 1), ("similar", "other", 0), ("not-is-json", "{", 1),
+    ],
+)  # fmt: skip
+def test_what_promptfoo_does_not_expect_is_checked(expected: str, answer: str, value: float, tmp_path: Path) -> None:
+    (sample,) = samples_in(written(tmp_path, {"body": "x", "__expected": expected}))
+    assert score(BySample(), Given(answer), sample).value == value
+
+
+PLAIN = 'dataset.layout = "plain" or --layout plain takes the rows as they are'
+ODD_ROWS: list[tuple[str, dict[str, Any], str]] = [
+    ("truthfulqa", {"Question": "Q?"}, "TruthfulQA (no column 'Best Answer')"),
+    ("truthfulqa", {"question": "Q?", "mc1_targets": {"choices": ["a"], "labels": 1}}, "TruthfulQA"),
+    ("truthfulqa", {"Question": "Q?", "Best Answer": "a", "Incorrect Answers": None}, "TruthfulQA"),
+    ("bfcl", {"question": "Q?", "name": "x"}, "BFCL questions (no column 'function')"),
+    ("bfcl", {"id": ["x"], "question": [], "function": 5}, "BFCL questions"),
+    ("chat", {"messages": [USER, {"role": "assistant", "tool_calls": 5}]}, "chat fine-tuning rows"),
+    ("chat", {"messages": [USER, {"role": "assistant", "tool_calls": [{"function": None}]}]}, "chat fine-tuning rows"),
+    ("chat", {"messages": [USER, FOUR], "functions": True}, "chat fine-tuning rows"),
+    ("chat", {"messages": [USER, {"role": "assistant", "content": [5]}]}, "chat fine-tuning rows"),
+    ("chat", {"conversations": [{"from": ["x"]}]}, "chat fine-tuning rows"),
+    ("chat", {"conversations": True}, "chat fine-tuning rows"),
+    ("gsm8k", {"answer": "#### 5"}, "GSM8K (no column 'question')"),
+    ("benchmark", {"turns": ["x"]}, "prompts of a benchmark (IFEval, HumanEval, MT-Bench) (no column 'question_id')"),
+    ("promptfoo", {"x": "y", "__expected": "latency(1.2.3)"}, "a promptfoo test table"),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "title"), ODD_ROWS)
+def test_a_row_that_does_not_fit_its_layout_is_refused_with_what_was_expected(
+    name: str, row: dict[str, Any], title: str, tmp_path: Path
+) -> None:
+    layout = layout_named(name)
+    with pytest.raises(InputError) as raised:
+        list(samples_in(written(tmp_path, row), layout))
+    assert str(raised.value) == f"{tmp_path}/d.jsonl:1: cannot be read as {title}: expected {layout.expects} ({PLAIN})"
+
+
+def test_a_table_that_is_something_else_is_refused_where_a_layout_is_named(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{"question": "Q?"}]), tmp_path / "d.parquet")
+    with pytest.raises(
+        InputError, match=r"d\.parquet: row 1: cannot be read as BFCL questions \(no column 'function'\)"
+    ):
+        list(samples_in(tmp_path / "d.parquet", layout_named("bfcl")))
+
+
+def test_every_layout_says_what_it_expects() -> None:
+    assert [layout.name for layout in LAYOUTS if not layout.expects] == ["plain"]
+
+
+@pytest.mark.parametrize("row", [{"input": "Q", "target": "A", "id": "a", "metadata": {"id": "77", "level": 3}}])
+def test_metadata_of_inspect_is_beside_the_sample(row: dict[str, Any], tmp_path: Path) -> None:
+    (sample,) = samples_in(written(tmp_path, row))
+    assert (sample.id, sample.metadata) == ("a", {"level": 3})
+
+
+def test_a_solution_without_its_last_line_is_the_target_as_it_is(tmp_path: Path) -> None:
+    rows = [{"question": "Q?", "answer": answer} for answer in ("#### 4", "about four", "#### 4 or so")]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [sample.target for sample in samples_in(tmp_path / "d.jsonl")] == ["4", "about four", "#### 4 or so"]
 
 
 def test_several_expectations_make_several_checks(tmp_path: Path) -> None:

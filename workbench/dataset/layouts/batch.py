@@ -26,5 +26,6 @@ def _read(place: str, row: Row) -> Row:
 
 LAYOUT = Layout(
     "batch", "OpenAI Batch requests", _recognises, always(_read),
+    "`body`, a request with a list of `messages`",
     "the model and the parameters in the file are not used: a job says which models are asked, and how",
 )  # fmt: skip

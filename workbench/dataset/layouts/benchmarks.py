@@ -40,5 +40,6 @@ def _read(place: str, row: Row) -> Row:
 
 LAYOUT = Layout(
     "benchmark", "prompts of a benchmark (IFEval, HumanEval, MT-Bench)", _recognises, always(_read),
+    "`prompt` with `key` or `task_id`, or `turns` with `question_id`",
     "the benchmark's own checks are not run",
 )  # fmt: skip

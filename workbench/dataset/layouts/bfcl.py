@@ -63,4 +63,7 @@ def _schema(schema: Any) -> Any:
     return found
 
 
-LAYOUT = Layout("bfcl", "BFCL questions", _recognises, _reader, "scored by tool_calls")
+LAYOUT = Layout(
+    "bfcl", "BFCL questions", _recognises, _reader,
+    "`question`, a list of messages, and `function`, a list of functions", "scored by tool_calls",
+)  # fmt: skip

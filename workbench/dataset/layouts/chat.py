@@ -3,6 +3,7 @@
 from typing import Any
 
 from workbench.dataset.layouts.layout import Layout, Row, always, refused, without
+from workbench.dataset.layouts.messages import answer_in
 
 _SPEAKERS = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
 
@@ -23,7 +24,7 @@ def _read(place: str, row: Row) -> Row:
     tools = row.get("tools") or [{"type": "function", "function": one} for one in row.get("functions") or ()]
     target = None
     if messages and messages[-1].get("role") == "assistant":
-        target = _said(messages.pop())
+        target = answer_in(f"{place}: messages", messages.pop())
     if not messages:
         raise refused(f"{place}: messages", "nothing is asked before the assistant's message")
     return own | {"input": messages, "target": target} | ({"tools": tools} if tools else {})
@@ -61,13 +62,8 @@ def _as_sent_today(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _said(message: dict[str, Any]) -> Any:
-    """What the assistant said, as a target: its text, its call, or its calls."""
-    calls = [call.get("function", {}) for call in message.get("tool_calls") or () if isinstance(call, dict)]
-    wanted = [{"name": call.get("name"), "arguments": call.get("arguments")} for call in calls]
-    return (wanted[0] if len(wanted) == 1 else wanted) if wanted else message.get("content")
-
-
 LAYOUT = Layout(
-    "chat", "chat fine-tuning rows", _recognises, always(_read), "the assistant's last message is the target"
-)
+    "chat", "chat fine-tuning rows", _recognises, always(_read),
+    "`messages`, each with a role, or `conversations`, each turn with `from` and `value`",
+    "the assistant's last message is the target",
+)  # fmt: skip

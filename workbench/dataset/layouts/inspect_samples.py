@@ -7,6 +7,7 @@ import msgspec
 from workbench.dataset.layouts.layout import Layout, Row, always, refused, without
 
 _NEEDS_SANDBOX = ("sandbox", "files", "setup")
+_OUR_NAMES = ("input", "target", "choices", "id", "tools")
 
 
 def _recognises(row: Row) -> bool:
@@ -15,7 +16,7 @@ def _recognises(row: Row) -> bool:
     has_commas = (
         isinstance(row.get("choices"), str) and "," in row["choices"] and not row["choices"].lstrip().startswith("[")
     )
-    return has_commas or isinstance(row.get("metadata"), dict) or any(name in row for name in _NEEDS_SANDBOX)
+    return has_commas or isinstance(row.get("metadata"), dict) or "sandbox" in row
 
 
 def _read(place: str, row: Row) -> Row:
@@ -25,8 +26,9 @@ def _read(place: str, row: Row) -> Row:
     choices: Any = row.get("choices")
     if isinstance(choices, str):
         choices = _listed(choices)
-    more = row.get("metadata")
-    return {**(more if isinstance(more, dict) else {}), **without(row, *_NEEDS_SANDBOX, "metadata"), "choices": choices}
+    more = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
+    # what metadata says under a name of ours is about the sample, and never a part of it
+    return without(more, *_OUR_NAMES) | without(row, *_NEEDS_SANDBOX, "metadata") | {"choices": choices}
 
 
 def _listed(choices: str) -> list[Any]:
@@ -37,4 +39,6 @@ def _listed(choices: str) -> list[Any]:
     return found if isinstance(found, list) else [part.strip() for part in choices.split(",") if part.strip()]
 
 
-LAYOUT = Layout("inspect", "Inspect samples", _recognises, always(_read))
+LAYOUT = Layout(
+    "inspect", "Inspect samples", _recognises, always(_read), "`input`, `target` and perhaps `choices` and `metadata`"
+)

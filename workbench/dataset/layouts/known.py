@@ -17,8 +17,8 @@ from workbench.dataset.layouts import (
     promptfoo,
     truthfulqa,
 )  # fmt: skip
-from workbench.dataset.layouts.layout import Layout, Row
-from workbench.errors import nearest
+from workbench.dataset.layouts.layout import Layout, Reader, Row
+from workbench.errors import Fault, InputError, nearest
 
 LAYOUTS = (
     batch.LAYOUT, bfcl.LAYOUT, openai_evals.LAYOUT, promptfoo.LAYOUT, truthfulqa.LAYOUT, benchmarks.LAYOUT, gsm8k.LAYOUT,
@@ -26,6 +26,9 @@ LAYOUTS = (
 )  # fmt: skip
 _OWN = (inspect_samples.LAYOUT, plain.LAYOUT)
 """Those of rows that have our own columns."""
+_AS_THEY_ARE = 'dataset.layout = "plain" or --layout plain takes the rows as they are'
+_ODD_ROW = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What code that expects a layout's columns raises where a row has others, or other kinds of values."""
 
 
 def layout_of(row: Row) -> Layout:
@@ -60,5 +63,29 @@ def in_our_columns(rows: Iterator[PlacedRow], path: Path, layout: Layout | None 
     """
     read = None
     for place, row in rows:
-        read = read or (layout or layout_of(row)).reader(path)
+        if read is None:
+            layout = layout or layout_of(row)
+            read = _careful(layout, path)
         yield place, read(place, row)
+
+
+def _careful(layout: Layout, path: Path) -> Reader:
+    """A layout's reader whose every error is an InputError that says how to go without the layout."""
+    hint = "" if layout is plain.LAYOUT else _AS_THEY_ARE
+    started: list[Reader] = []
+
+    def read(place: str, row: Row) -> Row:
+        try:
+            if not started:
+                started.append(layout.reader(path))
+            return started[0](place, row)
+        except InputError as error:
+            faults = [Fault(one.where, one.problem, "; ".join(filter(None, (one.hint, hint)))) for one in error.faults]
+            raise InputError(*faults) from error
+        except _ODD_ROW as error:
+            missing = error.args[0] if isinstance(error, KeyError) else None
+            lack = f" (no column {missing!r})" if missing not in row and f"`{missing}`" in layout.expects else ""
+            problem = f"cannot be read as {layout.title}{lack}: expected {layout.expects}"
+            raise InputError(Fault(place, problem, hint)) from error
+
+    return read

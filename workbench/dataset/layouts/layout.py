@@ -24,6 +24,8 @@ class Layout(NamedTuple):
     """Whether a file's first row looks like it."""
     reader: Callable[[Path], Reader]
     """A new one for each file."""
+    expects: str = ""
+    """What every row needs, for the message about one that lacks it."""
     note: str = ""
     """What of a file is not used, or how to score it."""
 

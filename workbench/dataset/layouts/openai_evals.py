@@ -6,8 +6,8 @@ from workbench.dataset.layouts.layout import Layout, Row, always, refused, witho
 def _recognises(row: Row) -> bool:
     return (
         ("input" in row and "ideal" in row)
-        or {"input1", "input2"} <= row.keys()
-        or ("spec" in row and "run_id" in str(row))
+        or row.keys() == {"input1", "input2"}
+        or (isinstance(row.get("spec"), dict) and "run_id" in row["spec"])
     )
 
 
@@ -19,4 +19,4 @@ def _read(place: str, row: Row) -> Row:
     return without(row, "ideal") | {"target": row.get("ideal")}
 
 
-LAYOUT = Layout("openai_evals", "openai/evals samples", _recognises, always(_read))
+LAYOUT = Layout("openai_evals", "openai/evals samples", _recognises, always(_read), "`input` and `ideal`")

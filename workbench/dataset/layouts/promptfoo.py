@@ -6,6 +6,8 @@ from typing import Any
 from workbench.dataset.layouts.layout import Layout, Row, always, refused
 
 _CODE = ("javascript", "fn", "eval", "python", "ruby", "webhook", "file")
+_ALONE = ("is-json", "contains-json")
+"""The checks that need no value after a colon."""
 _TARGETS = {
     "equals": {"name": "exact"},
     "contains": {"name": "includes", "ignore_case": False},
@@ -33,6 +35,8 @@ def _read(place: str, row: Row) -> Row:
 def _checks(place: str, expected: str) -> list[dict[str, Any]]:
     """The checks of one cell, as the scorer `by_sample` reads them."""
     match = re.match(r"(not-)?([a-z-]+)(?:\(([\d.]+)\))?(?::|$)", expected)
+    if match and not (match[0].endswith(":") or match[3] or match[2] in _ALONE):
+        match = None  # an ordinary word, such as "python" or "contains"
     kind = match[2] if match else ""
     if kind in _CODE:
         raise refused(
@@ -43,7 +47,16 @@ def _checks(place: str, expected: str) -> list[dict[str, Any]]:
         if match and expected[match.end() - 1] == ":" and "-" in kind:
             raise refused(place, f"a check {kind!r}, which is not supported")
         return [{"scorer": {"name": "exact"}, "target": expected}]
-    return [check | {"not": True} for check in found] if match and match[1] else found
+    if not (match and match[1]):
+        return found
+    return [check | {"not": True} for check in ([_all_of(found)] if len(found) > 1 else found)]
+
+
+def _all_of(checks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several checks `includes` as one, because the opposite of all is that one is missing, not that every one is."""
+    every = "".join(rf"(?=[\s\S]*{re.escape(check['target'])})" for check in checks)
+    ignore_case = checks[0]["scorer"].get("ignore_case", True)
+    return {"scorer": {"name": "pattern", "pattern": rf"\A{every}", "ignore_case": ignore_case, "use_group": False}}
 
 
 def _known(place: str, kind: str, argument: str | None, value: str) -> list[dict[str, Any]] | None:
@@ -69,4 +82,7 @@ def _known(place: str, kind: str, argument: str | None, value: str) -> list[dict
     return None
 
 
-LAYOUT = Layout("promptfoo", "a promptfoo test table", _recognises, always(_read), "scored by by_sample")
+LAYOUT = Layout(
+    "promptfoo", "a promptfoo test table", _recognises, always(_read),
+    "checks such as `contains: text` or `latency(500)` in `__expected`", "scored by by_sample",
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from typing import Any
 
 from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused, without
+from workbench.dataset.layouts.options import option_text
 
 
 def _recognises(row: Row) -> bool:
@@ -15,9 +16,9 @@ def _recognises(row: Row) -> bool:
 
 def _read(place: str, row: Row) -> Row:
     if "Question" in row:
-        question = str(row["Question"])
-        right = str(row["Best Answer"])
-        wrong = [text.strip() for text in str(row["Incorrect Answers"]).split(";") if text.strip()]
+        question = row["Question"]
+        right = option_text(f"{place}: Best Answer", row["Best Answer"])
+        wrong = [text.strip() for text in row["Incorrect Answers"].split(";") if text.strip()]
         return row | {"input": question, "choices": mixed([right], wrong, question), "target": right}
     question, marks = str(row["question"]), _marks(place, row["mc1_targets"])
     right_ones = [text for text, mark in marks.items() if mark == 1]
@@ -38,5 +39,6 @@ def _marks(place: str, options: Any) -> dict[str, int]:
 
 LAYOUT = Layout(
     "truthfulqa", "TruthfulQA", _recognises, always(_read),
+    "`question` with `mc1_targets`, or `Question`, `Best Answer` and `Incorrect Answers`",
     "scored by choice; the options are in an order that does not tell the right one, and the template shows them",
 )  # fmt: skip
