@@ -78,6 +78,27 @@ TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
     ("hub", {"question": "Q?", "answer": {"value": "UK", "aliases": ["GB", "UK"]}}, "Q?", ["UK", "GB"], ()),
     ("hub", {"question": "Q?", "answer_matching_behavior": " Yes", "answer_not_matching_behavior": " No"}, "Q?", "Yes", ()),
     ("hub", {"prompt": "P", "chosen": "good", "rejected": "bad"}, "P", "good", ()),
+    ("hub", {"prompt": "P", "chosen": [USER, FOUR], "rejected": [USER]}, "P", "4", ()),
+    ("hub", {"prompt": [USER], "completion": [FOUR]}, [USER], "4", ()),
+    ("hub", {"prompt": [USER], "completion": [FOUR | {"content": [{"type": "text", "text": "4"}]}]}, [USER], "4", ()),
+    ("hub", {"instruction": "Translate to French", "input": "Hello", "response": "Bonjour"}, "Translate to French\n\nHello", "Bonjour", ()),
+    ("hub", {"instruction": "Add", "context": "2, 2", "output": "4"}, "Add\n\n2, 2", "4", ()),
+    ("hub", {"context": ["It’s", 1], "question": "Q?", "answers": "a"}, '["It’s", 1]\n\nQ?', "a", ()),
+    ("hub", {"goal": "boil water", "sol1": "heat it", "sol2": "freeze it", "label": -1}, "boil water", None, ("heat it", "freeze it")),
+    ("hub", {"ctx": "She", "endings": ["runs", "sings"], "label": ""}, "She", None, ("runs", "sings")),
+    ("hub", {"ctx": "Count", "endings": ["1", "0"], "label": "1"}, "Count", "0", ("1", "0")),
+    ("hub", {"goal": "Open", "sol1": "pull", "sol2": "push", "label": 1.0}, "Open", "push", ("pull", "push")),
+    ("hub", {"question": "Q?", "choices": ["5", "-1"], "answer": -1}, "Q?", "-1", ("5", "-1")),
+    ("hub", {"question": "Q?", "choices": '["red", "blue"]', "answer": "blue"}, "Q?", "blue", ("red", "blue")),
+    ("hub", {"question": "Q?", "options": '{"A": "red", "B": "blue"}', "answer": "B"}, "Q?", "blue", ("red", "blue")),
+    ("hub", {"question": "Q?", "choices": [{"label": "X", "text": "x"}, {"label": "Y", "text": "y"}], "answerKey": "Y"}, "Q?", "y", ("x", "y")),
+    ("hub", {"question": "Q?", "subject": "algebra", "choices": ["1", "2", "3"], "answer": 2}, "Q?", "3", ("1", "2", "3")),
+    ("hub", {"question": "Q?", "options": ["B", "A"], "answer": "A", "answer_index": 0}, "Q?", "B", ("B", "A")),
+    ("hub", {"question": "Q?", "options": {"A": "B", "B": "A"}, "answer": "A", "answer_idx": "B"}, "Q?", "A", ("B", "A")),
+    ("hub", {"article": "T", "question": "Q?", "options": ["B", "A"], "answer": "A"}, "T\n\nQ?", "B", ("B", "A")),
+    ("hub", {"context": "C", "question": "Q?", "choices": ["x", "y"], "answer": "B"}, "Q?\n\nC", "y", ("x", "y")),
+    ("hub", {"question": "Q?", "choices": ["0", "1", "2"], "answer": 1}, "Q?", "1", ("0", "1", "2")),
+    ("hub", {"question": "Q?", "choices": ["2", "3", "4"], "answer": "4"}, "Q?", "4", ("2", "3", "4")),
 ]  # fmt: skip
 
 
@@ -126,6 +147,36 @@ def test_what_is_converted_reads_back_as_the_same_sample(row: dict[str, Any], tm
         ({"body": "x", "__expected": "llm-rubric: is polite"}, "a check 'llm-rubric', which is not supported"),
         ({"input": "Q", "target": "A", "sandbox": "docker"}, "an Inspect sample that runs in a sandbox"),
         ({"messages": [FOUR]}, "nothing is asked before the assistant's message"),
+        (
+            {"question": "Which?", "choices": ["1", "2", "3"], "answer": 2},
+            "answer: 2 is the number (counted from 0) of '3' and the text of another option (write the option's text",
+        ),
+        (
+            {"question": "Which?", "choices": ["B", "A", "C"], "answer": "A"},
+            "answer: 'A' is the label of 'B' and the text of another option",
+        ),
+        ({"question": "Which?", "choices": ["1", "2", "3"], "answer": "2"}, "answer: '2' is the number"),
+        (
+            {"question": "Which?", "choices": ["x", "y"], "answer": 2},
+            "answer: expected one of A, B or a number from 0 to 1, found the number 2",
+        ),
+        ({"question": "Which?", "choices": ["x", "y"], "answer": "C"}, "answer: expected one of A, B"),
+        ({"goal": "g", "sol1": "a", "sol2": "b", "label": -2}, "label: expected one of 0, 1 or a number"),
+        ({"goal": "g", "sol1": "a", "sol2": "b", "label": "9" * 5000}, "label: expected one of 0, 1 or a number"),
+        ({"goal": "g", "sol1": "a", "sol2": None, "label": 0}, "sol2: expected an option's text, found null"),
+        (
+            {"question": "Which?", "choices": "red", "answer": "B"},
+            "choices: expected a list of options, found the text 'red'",
+        ),
+        (
+            {"question": "Which?", "options": 5, "answer": "B"},
+            "options: expected a list of options, found the number 5",
+        ),
+        ({"prompt": [USER], "completion": [USER]}, "completion: expected the assistant's message at the end"),
+        (
+            {"messages": [USER, FOUR | {"content": [{"type": "image_url"}]}]},
+            "messages: the assistant's message has parts",
+        ),
         ({"conversations": [{"from": "robot", "value": "x"}]}, "conversations[0]: expected one of human"),
     ],
 )
@@ -240,6 +291,22 @@ ODD_ROWS: list[tuple[str, dict[str, Any], str]] = [
     ("chat", {"conversations": True}, "chat fine-tuning rows"),
     ("gsm8k", {"answer": "#### 5"}, "GSM8K (no column 'question')"),
     ("benchmark", {"turns": ["x"]}, "prompts of a benchmark (IFEval, HumanEval, MT-Bench) (no column 'question_id')"),
+    (
+        "hub",
+        {"question": "Q?", "choices": {"text": ["a"], "label": ["A", "B"]}, "answerKey": "B"},
+        "a question and its answer under usual names",
+    ),
+    (
+        "hub",
+        {"question": "Q?", "choices": [{"text": "a"}, "b"], "answer": "b"},
+        "a question and its answer under usual names",
+    ),
+    ("hub", {"question": "Q?", "answer": {"value": "x", "aliases": 5}}, "a question and its answer under usual names"),
+    (
+        "hub",
+        {"context": "C", "question": "Q?", "answers": {"text": [{"a": 1}]}},
+        "a question and its answer under usual names",
+    ),
     ("promptfoo", {"x": "y", "__expected": "latency(1.2.3)"}, "a promptfoo test table"),
 ]
 

@@ -1,9 +1,12 @@
 """Common layouts of public hubs: questions with their options and answers under usual names."""
 
+import json
 import re
 from typing import Any, NamedTuple
 
 from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused
+from workbench.dataset.layouts.messages import answer_in, are_messages
+from workbench.dataset.layouts.options import Options, option_text, options_of, right_one
 
 _BOXED = r"\\boxed\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 
@@ -18,14 +21,19 @@ class _Columns(NamedTuple):
     optional: tuple[str, ...] = ()
     """Put between the first and the others where they are there."""
 
+    @property
+    def by_label(self) -> bool:
+        """Whether the answer is never an option's text: the convention of the benchmarks that have these columns."""
+        return isinstance(self.options, tuple) or self.target in ("answerKey", "label") or "article" in self.asked
+
 
 # The first whose columns are all there; after the name of a project that has it.
 _KNOWN: tuple[_Columns, ...] = (
     _Columns(("question",), "answerKey", "choices"),  # ARC, CommonsenseQA, OpenBookQA (question_stem)
     _Columns(("question_stem",), "answerKey", "choices"),
-    _Columns(("question",), "answer", "choices"),  # MMLU
-    _Columns(("question",), "answer", "options"),  # MMLU-Pro, MedQA
     _Columns(("article", "question"), "answer", "options"),  # RACE
+    _Columns(("question",), "answer", "choices", optional=("context",)),  # MMLU
+    _Columns(("question",), "answer", "options", optional=("context",)),  # MMLU-Pro, MedQA
     _Columns(
         ("Question",), "Correct Answer", ("Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
     ),  # GPQA
@@ -35,8 +43,8 @@ _KNOWN: tuple[_Columns, ...] = (
     _Columns(("sentence",), "answer", ("option1", "option2")),  # WinoGrande
     _Columns(("context", "question"), "answers"),  # SQuAD
     _Columns(("passage", "question"), "answer"),  # BoolQ, DROP
-    _Columns(("instruction",), "output", optional=("input",)),  # Alpaca
-    _Columns(("instruction",), "response", optional=("context",)),  # Dolly
+    _Columns(("instruction",), "output", optional=("input", "context")),  # Alpaca
+    _Columns(("instruction",), "response", optional=("context", "input")),  # Dolly
     _Columns(("problem",), "answer"),  # MATH-500, AIME
     _Columns(("problem",), "solution"),  # MATH
     _Columns(("question",), "answer_matching_behavior"),  # model-written evaluations
@@ -66,16 +74,27 @@ def _read(place: str, row: Row) -> Row:
     if columns is None:
         raise refused(place, f"other columns than the first row: {', '.join(row)}")
     first, *rest = columns.asked
-    parts = [row.get(name) for name in (first, *columns.optional, *rest)]
-    asked = "\n\n".join(str(part) for part in parts if part not in (None, ""))
     given = row.get(columns.target) if columns.target else None
-    found = row | {"input": asked, "target": _target(columns, given)}
+    asked = _asked([row.get(name) for name in (first, *columns.optional, *rest)])
+    found = row | {"input": asked, "target": _target(f"{place}: {columns.target}", columns, given)}
     if columns.options is not None:
         found |= _choices(place, columns, row, given, asked)
     return found
 
 
-def _target(columns: _Columns, given: Any) -> Any:
+def _asked(parts: list[Any]) -> Any:
+    """The parts of a question as one text, everything but text as JSON; messages stay what they are."""
+    parts = [part for part in parts if part not in (None, "")]
+    if len(parts) == 1 and are_messages(parts[0]):
+        return parts[0]
+    return "\n\n".join(part if isinstance(part, str) else json.dumps(part, ensure_ascii=False) for part in parts)
+
+
+def _target(place: str, columns: _Columns, given: Any) -> Any:
+    if are_messages(given):  # a conversation, whose last message is the answer
+        if given[-1]["role"] != "assistant":
+            raise refused(place, f"expected the assistant's message at the end, found one of {given[-1]['role']!r}")
+        return answer_in(place, given[-1])
     if isinstance(given, dict):  # TriviaQA has aliases, SQuAD texts with places
         value, aliases = given.get("value"), given.get("aliases")
         texts = given.get("text") if isinstance(given.get("text"), list) else [value, *(aliases or ())]
@@ -85,36 +104,25 @@ def _target(columns: _Columns, given: Any) -> Any:
     return given.strip() if isinstance(given, str) else given
 
 
-def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: str) -> Row:
+def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: Any) -> Row:
     """The options, and which of them is right."""
     if isinstance(columns.options, tuple):
-        texts = [str(row[name]) for name in columns.options]
+        texts = [option_text(f"{place}: {name}", row[name]) for name in columns.options]
         if columns.target in ("Correct Answer", "correct_answer"):
-            return {"choices": mixed([str(given)], texts, asked), "target": str(given)}
-        labels = ["1", "2"] if columns.target == "answer" else ["0", "1"]
+            right = option_text(f"{place}: {columns.target}", given)
+            return {"choices": mixed([right], texts, str(asked)), "target": right}
+        options = Options(texts, ["1", "2"] if columns.target == "answer" else ["0", "1"])
     else:
-        texts, labels = _labelled(place, row[columns.options or ""])
-    if str(given) in labels:
-        return {"choices": texts, "target": texts[labels.index(str(given))]}
-    is_number = type(given) is int or (isinstance(given, str) and given.isdecimal() and given not in texts)
-    if is_number and int(given) < len(texts):  # as datasets count options, from 0
-        return {"choices": texts, "target": texts[int(given)]}
-    return {"choices": texts, "target": given}
-
-
-def _labelled(place: str, options: Any) -> tuple[list[str], list[str]]:
-    """The options and their labels: a list, an object of those, or an object of two lists."""
-    if isinstance(options, dict) and isinstance(options.get("text"), list) and isinstance(options.get("label"), list):
-        return [str(text) for text in options["text"]], [str(label) for label in options["label"]]
-    if isinstance(options, dict):
-        return [str(text) for text in options.values()], [str(label) for label in options]
-    if isinstance(options, list) and options and isinstance(options[0], dict):
-        return [str(one.get("text")) for one in options], [str(one.get("label")) for one in options]
-    if isinstance(options, list):
-        return [str(text) for text in options], [chr(ord("A") + number) for number in range(len(options))]
-    raise refused(f"{place}: choices", f"expected a list of options, found {type(options).__name__}")
+        name = columns.options or ""
+        options = options_of(f"{place}: {name}", row[name])
+    if given is None or given == "":
+        return {"choices": options.texts, "target": None}
+    is_mmlu = "subject" in row and type(given) is int
+    target = right_one(f"{place}: {columns.target}", options, given, row, by_label=columns.by_label or is_mmlu)
+    return {"choices": options.texts, "target": target}
 
 
 LAYOUT = Layout(
-    "hub", "a question and its answer under usual names", lambda row: _columns_of(row) is not None, always(_read)
-)
+    "hub", "a question and its answer under usual names", lambda row: _columns_of(row) is not None, always(_read),
+    "the question, the answer and the options as the first row has them",
+)  # fmt: skip
