@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
+from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError, nearest
 from workbench.frames import Frames
@@ -165,8 +166,8 @@ def make_job(
         prompt: The template, or the `[prompt]` table.
         scorers: Names, or `[[scorers]]` tables.
         folder: What relative paths are relative to; by default the working folder.
-        tables: The other tables and keys of a job file: `request`, `run`, `budget`, `tags`, `description`; and `fields`,
-            which maps the parts of a sample to columns.
+        tables: The other tables and keys of a job file: `request`, `run`, `budget`, `tags`, `description`; `fields`,
+            which maps the parts of a sample to columns; and `layout`, which says what the rows are.
 
     Raises:
         InputError: With every fault found.
@@ -175,8 +176,7 @@ def make_job(
 
     rows = _rows(dataset)
     table: dict[str, Any] = {"path": _ROWS} if rows is not None else _table(dataset, "path")
-    if "fields" in tables:
-        table["fields"] = tables.pop("fields")
+    table |= {name: tables.pop(name) for name in ("fields", "layout") if name in tables}
     written = {
         "name": name,
         "models": models if isinstance(models, str) else list(models),
@@ -327,7 +327,7 @@ def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
     if not all(isinstance(row, Mapping) for row in rows):
         problem = "expected a file, a [dataset] table, or samples as dictionaries"
         raise InputError(Fault("dataset", problem, 'for several files: {"path": [...]}'))
-    return tuple(dict(row) for row in rows)
+    return checked_rows(rows)
 
 
 def _is_watched() -> bool:

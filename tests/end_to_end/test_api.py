@@ -17,6 +17,7 @@ from jupyter_client.manager import start_new_kernel
 
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
+from workbench.dataset.samples import selected_samples
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -89,6 +90,14 @@ def test_a_fault_is_named(wrong: dict[str, Any], message: str) -> None:
     given = {"scorers": ["numeric"]} | wrong
     with pytest.raises(wb.WorkbenchError, match=message):
         wb.make_job("sums", MODELS, ROWS, **given)
+
+
+def test_rows_are_what_the_job_says_they_are_and_can_be_sent(folder: Path) -> None:
+    rows = [{"input": "Hi", "metadata": {"level": 1}, "target": "x"}]
+    jobs = [wb.make_job("rows", MODELS, rows, **more) for more in ({}, {"layout": "plain"})]
+    assert [next(selected_samples(job)).metadata for job in jobs] == [{"level": 1}, {"metadata": {"level": 1}}]
+    with pytest.raises(wb.WorkbenchError, match="row 1: target: nan is not a JSON number"):
+        wb.make_job("rows", MODELS, [{"input": "x", "target": float("nan")}])
 
 
 def test_a_list_of_files_is_no_list_of_samples() -> None:
