@@ -34,6 +34,19 @@ def test_a_file_is_shown_with_what_it_is_taken_for(bench: Workbench) -> None:
     assert (found["layout"], found["samples"], found["equal"]) == ("gsm8k", 3, 1)
 
 
+def test_names_of_a_file_do_not_begin_lines_of_their_own(bench: Workbench) -> None:
+    row = {"id": "1\n  target   5", "input": "x\ny", "note\nsamples: 99": 1, "target": "t"}
+    bench.write("odd.jsonl", json.dumps(row))
+    assert bench("datasets", "show", "odd.jsonl").stdout.splitlines()[3:] == [
+        "metadata: note⏎samples: 99",
+        "",
+        "sample 1⏎  target   5",
+        "  input    x",
+        "           y",
+        "  target   t",
+    ]
+
+
 def test_a_file_is_converted_whole_or_not_at_all(bench: Workbench) -> None:
     assert bench("datasets", "convert", "d.jsonl", "own.jsonl").returncode == 0
     own = [json.loads(line) for line in (bench.folder / "own.jsonl").read_text().splitlines()]

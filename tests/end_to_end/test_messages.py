@@ -83,6 +83,12 @@ def parquet(row: dict[str, Any]) -> Change:
     return change
 
 
+def twice(bench: Workbench) -> None:
+    """A table with two columns of one name."""
+    table = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], names=["input", "input"])
+    pyarrow.parquet.write_table(table, bench.folder / "d.parquet")
+
+
 def folder(name: str) -> Change:
     return lambda bench: (bench.folder / name).mkdir(parents=True)
 
@@ -374,6 +380,14 @@ CASES: list[tuple[str, str, Change]] = [
     ("line without an end", "datasets show long.jsonl", lambda bench: bench.write("long.jsonl", '{"input": "' + "x" * 2**26)),
     ("bytes that are not text", "datasets show d.parquet", parquet({"input": "x", "image": b"\xff"})),
     ("value of many megabytes", "datasets show d.parquet", parquet({"input": "x" * (2**26 + 2**20)})),
+    ("columns of one name", "datasets show d.parquet", twice),
+    ("object around the rows", "datasets show d.json", files(d_json='{"version": 1, "data": [{"question": "a"}]}')),
+    ("answer of two readings", "datasets show d.jsonl", files(d_jsonl='{"question": "Which?", "choices": ["B", "A"], "answer": "A"}\n')),
+    ("answer of no option", "datasets show d.jsonl", files(d_jsonl='{"question": "Which?", "choices": ["x", "y"], "answer": 2}\n')),
+    ("row that does not fit", "datasets show d.jsonl --layout bfcl", files(d_jsonl='{"question": "a"}\n')),
+    ("option that is not text", "datasets show d.jsonl", files(d_jsonl='{"input": "a", "choices": ["x", null]}\n')),
+    ("number that is too large", "datasets show d.jsonl", files(d_jsonl='{"input": "a", "target": 1e999}\n')),
+    ("column of another layout", "datasets convert d.jsonl --layout plain", files(d_jsonl='{"input": "a", "metadata": {"b": 1}}\n')),
     ("null in a prompt", "plan job.toml", then(
         files(d_jsonl='{"note": null, "text": "x"}\n'),
         job_with('path = "sums.jsonl"', 'path = "d.jsonl"\n[prompt]\ntemplate = "{{ text }} {{ note }}"'))),
@@ -394,6 +408,11 @@ NOT_HERE = {
     "schedule/due.py: due": "another file's job of the same name",
     "session.py: _announced": "the embedded platform does not start",
     "dataset/json_rows.py: _elements": "the format is given, and the file has another",
+    "dataset/overview.py: converted": "a row of many megabytes that has more in our own form",
+    "dataset/python_rows.py: _object": "of the Python API",
+    "dataset/python_rows.py: _value": "of the Python API",
+    "dataset/python_rows.py: _number": "of the Python API",
+    "dataset/python_rows.py: _text": "of the Python API",
     "ledger/store.py: locked": "another process holds the ledger",
     "ledger/engine.py: _open": "another process holds the ledger",
     "ledger/upkeep.py: compact_ledger": "another process holds the ledger",

@@ -1,5 +1,6 @@
 import datetime
 import decimal
+import enum
 import gzip
 import json
 import math
@@ -10,12 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
+import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 from workbench.dataset import files
 from workbench.dataset.files import opened
+from workbench.dataset.python_rows import checked_rows
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import InputError
@@ -107,6 +111,97 @@ def test_every_format_and_packing_gives_the_same_samples(tmp_path: Path, kind: s
     assert digest(found) == digest(samples(tmp_path, "plain.jsonl"))
 
 
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ({"data": [{"input": "a"}, {"input": "b"}]}, "data"),
+        ({"version": "1", "empty": [], "my rows": [{"question": "a", "answer": "b"}]}, "my rows"),
+    ],
+)
+def test_one_object_around_the_rows_is_not_taken_for_a_row(tmp_path: Path, content: dict[str, Any], name: str) -> None:
+    (tmp_path / "d.json").write_text(json.dumps(content))
+    found = fault(tmp_path, "d.json")
+    assert f"d.json: one object, not rows: {name!r} in it is a list of objects (jq -c " in found
+    assert "d.json > d.jsonl)" in found
+    assert len(samples(tmp_path, "d.json", format="jsonl")) == 1
+
+
+def test_the_only_line_of_a_json_file_may_be_a_row_with_lists(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    for row in ({"messages": messages}, {"messages": messages[:1]}, {"input": "x", "data": messages}):
+        (tmp_path / "d.json").write_bytes(jsonl([row]))
+        assert len(samples(tmp_path, "d.json")) == 1
+
+
+def test_columns_of_one_name_in_parquet_are_refused(tmp_path: Path) -> None:
+    table = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], names=["input", "input"])
+    pyarrow.parquet.write_table(table, tmp_path / "d.parquet")
+    assert fault(tmp_path, "d.parquet").endswith("d.parquet: two columns have the name 'input'")
+
+
+def test_a_broken_list_is_named_by_its_column(tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("q,options,calls\nQ,red,\n")
+    assert "d:2: options: expected a JSON list" in fault(tmp_path, "d", fields={"input": "q", "choices": "options"})
+    (tmp_path / "d").write_text("q,options,calls\nQ,,[5]\n")
+    assert "d:2: calls[0]: " in fault(tmp_path, "d", fields={"input": "q", "tools": "calls"})
+
+
+def test_options_in_a_table_are_a_list(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text('question,choices,answer\nWhich?,"[""red"",""blue""]",blue\n')
+    (found,) = samples(tmp_path, "d.csv")
+    assert (found.choices, found.target) == (("red", "blue"), "blue")
+
+
+WITHIN_ITSELF: list[Any] = []
+WITHIN_ITSELF.append(WITHIN_ITSELF)
+
+
+class Colour(str, enum.Enum):  # noqa: UP042  # as older code has it
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"input": "\ud800"}, "row 2: input: half of a surrogate pair at position 0"),
+        ({"a\udc00": "x"}, "row 2: half of a surrogate pair"),
+        ({1: "x"}, "row 2: expected column names that are text, found 1"),
+        (
+            {"input": object()},
+            "row 2: input: expected text, a number, true, false, None, a list or a dictionary, found <object",
+        ),
+        ({"input": "x", "tags": {1, 2}}, "row 2: tags: expected text, a number"),
+        ({"input": "x", "image": b"x"}, "row 2: image: expected text, a number"),
+        ({"input": "x", "target": math.nan}, "row 2: target: nan is not a JSON number (use None for a missing value)"),
+        ({"input": "x", "target": [1, {"a": math.inf}]}, "row 2: target[1]: a: inf is not a JSON number"),
+        ({"input": "x", "at": pandas.NaT}, "row 2: at: expected text, a number"),
+        ({"input": "x", "target": 10**5000}, "row 2: target: a whole number of more than 4300 digits"),
+        ({"input": "x", "more": WITHIN_ITSELF}, "row 2: more: nested too deeply"),
+    ],
+    ids=range(11),
+)
+def test_a_value_that_no_file_could_hold_is_refused_with_row_and_column(row: dict[Any, Any], problem: str) -> None:
+    with pytest.raises(InputError) as raised:
+        checked_rows([{"input": "fine"}, row])
+    assert str(raised.value).startswith(problem)
+
+
+def test_values_of_python_become_those_of_json() -> None:
+    row = {"input": numpy.int64(3), "share": numpy.float64(0.5), "sure": numpy.bool_(True), "pair": (1, 2), "c": Colour.RED,
+           "at": datetime.datetime.fromisoformat("2026-01-02 03:04:05"), "price": decimal.Decimal("1.50")}  # fmt: skip
+    (found,) = checked_rows([row])
+    assert found == {
+        "input": 3,
+        "share": 0.5,
+        "sure": True,
+        "pair": [1, 2],
+        "c": "red",
+        "at": "2026-01-02 03:04:05",
+        "price": "1.50",
+    }
+    assert [type(value) for value in found.values()] == [int, float, bool, list, str, str, str]
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
 def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path: Path, kind: str) -> None:
     rows = [{"id": "a", "input": "one", "target": "1"}, {"id": "b", "input": "two", "target": "2"}]
@@ -162,14 +257,23 @@ def test_a_line_of_ten_megabytes_is_one_sample(tmp_path: Path) -> None:
         (b'[{"input": "a"},' + deep(971) + b"]", "d: element 2: not valid JSON: nested too deeply"),
         (b'[{"input": "a"},' + deep(5000) + b"]", "d: element 2: not valid JSON: nested too deeply"),
         (b"input,tools\na," + b"[" * 2000 + b"]" * 2000, "d:2: tools: expected a JSON list"),
-        (b'{"input": "x", "target": 1e999}\n', "d:1: not valid JSON: Number out of range"),
+        (b"input,choices\na,red\n", "d:2: choices: expected a JSON list, found the text 'red'"),
+        (b'{"input": "a", "choices": ["x", {"y": 1}]}', "d:1: choices[1]: expected an option's text, found an object"),
+        (
+            b'{"input": {"a": [[1, 1e999]]}}\n',
+            "d:1: not valid JSON: a number is too large: the limit is 1.8e308, and 4300 digits",
+        ),
+        (b'{"input": "x", "target": 1e999}\n', "d:1: not valid JSON: a number is too large: the limit is 1.8e308"),
         (b'{"input": "x", "target": NaN}\n', "d:1: not valid JSON: NaN is not a JSON number"),
-        (b'[{"input": "x"}, {"input": "x", "target": 1e999}]', "d: element 2: not valid JSON: Number out of range"),
+        (
+            b'[{"input": "x"}, {"input": "x", "target": 1e999}]',
+            "d: element 2: not valid JSON: a number is too large: the limit is 1.8e308",
+        ),
         (
             b'[{"input": "x"}, {"input": "x", "target": -Infinity}]',
             "d: element 2: not valid JSON: -Infinity is not a JSON number",
         ),
-        (b'[{"input": ' + b"1" * 5000 + b"}]", "d: element 1: not valid JSON: Integer value out of range"),
+        (b'[{"input": ' + b"1" * 5000 + b"}]", "d: element 1: not valid JSON: a number is too large"),
         (b'[{"input": "a"}', "d:1: not valid JSON: Expecting ',' delimiter at column 16"),
         (b'[{"input": "a"},]', "d:1: not valid JSON"),
         (b'[{"input": "a"}}', "d:1: not valid JSON: Expecting ',' delimiter"),

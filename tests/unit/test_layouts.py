@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from workbench.dataset.layouts.known import LAYOUTS, layout_named, layout_of
-from workbench.dataset.overview import converted
+from workbench.dataset.overview import converted, write_converted
 from workbench.dataset.samples import samples_in, selected_samples
 from workbench.errors import InputError
 from workbench.job import parse_job
@@ -377,6 +377,50 @@ def test_one_dataset_is_the_same_in_every_format(rows: list[dict[str, str]], tmp
     (tmp_path / "d.csv").write_bytes(table.getvalue().encode())
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "d.parquet")
     assert identities(tmp_path, "d.jsonl") == identities(tmp_path, "d.csv") == identities(tmp_path, "d.parquet")
+
+
+CLASHES: list[dict[str, Any]] = [
+    {"input": "Q?", "target": "A", "files": ["a"], "setup": "x"},
+    {"question": "Q?", "answer": "#### 5"},
+    {"prompt": "P", "completion": "c"},
+    {"question": "Q?", "function": [{"name": "f"}]},
+    {"body": "x", "__expected": "contains: x"},
+    {"body": {"messages": ["x"]}, "url": "x"},
+    {"task_id": 1, "prompt": "P", "test": "t"},
+    {"Question": "Q?", "Best Answer": "a", "Incorrect Answers": "b"},
+    {"question_id": 1, "turns": ["a", "b"]},
+    {"doc": {"a": 1}, "resps": ["x"]},
+    {"spec": {"run_id": 1}},
+    {"conversations": [{"from": "human", "value": "x"}]},
+    {"evalId": "x", "note": "y"},
+    {"data": [{"a": 1}]},
+    {"text": "x", "status": "success", "eval": {"a": 1}},
+]
+
+
+@pytest.mark.parametrize("row", CLASHES)
+def test_what_is_taken_as_it_is_reads_back_as_it_is(row: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "d.parquet"  # as JSON Lines, some are logs
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), path)
+    before = list(samples_in(path, layout_named("plain")))
+    assert write_converted(path, layout_named("plain"), tmp_path / "own.json") == 1
+    assert list(samples_in(tmp_path / "own.json")) == before
+
+
+@pytest.mark.parametrize(("column", "value"), [("metadata", {"level": 1}), ("sandbox", "docker")])
+def test_a_column_that_would_make_a_converted_row_another_layouts_is_refused(
+    column: str, value: Any, tmp_path: Path
+) -> None:
+    path = written(tmp_path, {"input": "Q?", column: value})
+    with pytest.raises(InputError, match=rf"sample 1: {column}: a row with this column would be read back as Inspect"):
+        write_converted(path, layout_named("plain"), tmp_path / "own.jsonl")
+    assert list(tmp_path.glob("own*")) == []
+
+
+def test_a_line_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = written(tmp_path, {"question": "x" * (40 * 2**20), "answer": "4"})  # in our own form the text is there twice
+    with pytest.raises(InputError, match="sample 1: a line of more than 64 MiB in our own form"):
+        write_converted(path, None, tmp_path / "own.jsonl")
 
 
 def test_a_job_may_say_what_its_rows_are_and_its_columns_go_first(tmp_path: Path) -> None:

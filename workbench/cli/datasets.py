@@ -78,18 +78,23 @@ def _described(file: Path, found: Overview) -> list[str]:
     ]  # fmt: skip
     lengths = f"{found.shortest_chars} to {found.longest_chars} characters, median {significant(found.median_chars)}"
     lines = [
-        f"{file}: {_FORMATS[found.format]}, taken for {found.title}{note}",
+        f"{_in_a_line(str(file))}: {_FORMATS[found.format]}, taken for {found.title}{note}",
         f"{plural(found.samples, 'sample')}{': ' if parts else ''}{', '.join(parts)}",
         f"input: {lengths}",
     ]
-    lines += [f"metadata: {', '.join(found.metadata)}"] if found.metadata else []
+    lines += [f"metadata: {', '.join(map(_in_a_line, found.metadata))}"] if found.metadata else []
     lines += [f"equal samples: {found.equal}"] if found.equal else []
     lines += [f"ids that are used again: {found.repeated_ids}"] if found.repeated_ids else []
     return lines
 
 
+def _in_a_line(text: str) -> str:
+    """A name from a file, which must not begin a line of ours."""
+    return text.replace("\n", "⏎")
+
+
 def _show_sample(sample: Sample) -> None:
-    echo(f"\nsample {sample.id}")
+    echo(f"\nsample {_in_a_line(sample.id)}")
     for name, value in (
         ("input", sample.input), ("choices", list(sample.choices)), ("target", sample.target), ("tools", list(sample.tools)),
     ):  # fmt: skip

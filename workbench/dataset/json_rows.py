@@ -16,6 +16,7 @@ from workbench.strict import kind_of
 PlacedRow = tuple[str, dict[str, Any]]
 """A place (`file:line`) and the columns found there."""
 _MOST_LEVELS, _TOO_DEEP = 500, "nested too deeply"
+_TOO_LARGE = "a number is too large: the limit is 1.8e308, and 4300 digits for whole numbers"
 _PIECE_CHARS = 2**16
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _SCAN = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # for the ends of values; numbers cost nothing
@@ -165,9 +166,11 @@ def _reason(text: bytes, error: Exception) -> str:
         return _TOO_DEEP
     except UnicodeDecodeError as better:
         return f"byte {better.object[better.start]:#04x} is not UTF-8 (is it Latin-1?)"
-    except ValueError:
-        return str(error)
-    return f"{constants[0]} is not a JSON number" if constants else str(error)
+    except ValueError:  # Python's own limit of digits
+        return _TOO_LARGE
+    if constants:
+        return f"{constants[0]} is not a JSON number"
+    return _TOO_LARGE if "out of range" in str(error) else str(error)
 
 
 def _place_in(path: Path) -> tuple[str, str] | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from workbench.dataset.files import format_of
+from workbench.dataset.files import MOST_LINE_BYTES, format_of
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import Layout
+from workbench.dataset.layouts.plain import LAYOUT as PLAIN
 from workbench.dataset.samples import rows_of, samples_in
 from workbench.errors import Fault, InputError
 from workbench.records import Sample
@@ -84,9 +85,16 @@ def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
     Args:
         path: The file.
         layout: By default the one that its first row has.
+
+    Raises:
+        InputError: A column would make the line a row of another layout.
     """
-    for sample in samples_in(path, layout or layout_of(_first_row(path))):
-        yield _ENCODER.encode(_own_row(sample)) + b"\n"
+    for number, sample in enumerate(samples_in(path, layout or layout_of(_first_row(path))), 1):
+        place = f"{path}: sample {number}"
+        line = _ENCODER.encode(_own_row(sample, place))
+        if len(line) > MOST_LINE_BYTES:
+            raise InputError(Fault(place, f"a line of more than {MOST_LINE_BYTES // 2**20} MiB in our own form"))
+        yield line + b"\n"
 
 
 def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
@@ -111,13 +119,22 @@ def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
     return count
 
 
-def _own_row(sample: Sample) -> dict[str, Any]:
-    stands_for_itself = sample.input == sample.metadata
-    own: dict[str, Any] = {"id": sample.id} if stands_for_itself else {"id": sample.id, "input": sample.input}
-    own["target"] = sample.target
-    own |= {"choices": sample.choices} if sample.choices else {}
-    own |= {"tools": sample.tools} if sample.tools else {}
-    return own | {name: value for name, value in sample.metadata.items() if name not in own}
+def _own_row(sample: Sample, place: str) -> dict[str, Any]:
+    """A sample in our columns, checked as if it were a file's first row: lines are also cut and shuffled."""
+    parts: dict[str, Any] = {"target": sample.target}
+    parts |= {"choices": sample.choices} if sample.choices else {}
+    parts |= {"tools": sample.tools} if sample.tools else {}
+    whole = {"id": sample.id, "input": sample.input} | parts | sample.metadata
+    # a row without an input column stands for itself, unless another layout has the same columns
+    short = {"id": sample.id} | parts | sample.metadata
+    if sample.input == sample.metadata and layout_of(short) is PLAIN:
+        return short
+    if (other := layout_of(whole)) is PLAIN:
+        return whole
+    ours = {"input": None, "target": None}
+    column = next(name for name, value in sample.metadata.items() if layout_of(ours | {name: value}) is not PLAIN)
+    problem = f"a row with this column would be read back as {other.title}"
+    raise InputError(Fault(f"{place}: {column}", problem, "rename the column first"))
 
 
 def _first_row(path: Path) -> dict[str, Any]:

@@ -2,7 +2,11 @@
 
 import fnmatch
 import hashlib
+import itertools
+import json
 import random
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +15,7 @@ import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
-from workbench.dataset.layouts.known import in_our_columns, layout_named
+from workbench.dataset.layouts.known import in_our_columns, layout_named, layout_of
 from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.layouts.plain import LAYOUT as PLAIN
 from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
@@ -21,7 +25,7 @@ from workbench.job_faults import limit_range
 from workbench.job_file import FieldNames
 from workbench.records import Sample
 from workbench.request_fields import tools_problems
-from workbench.strict import kind_of, shown
+from workbench.strict import kind_of
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _MOST_LAYOUTS = 1000
@@ -152,9 +156,10 @@ def rows_of(path: Path, kind: Format | None = None) -> Iterator[PlacedRow]:
     Raises:
         InputError: The file cannot be read, or is broken.
     """
-    match kind or format_of(path):
+    found = kind or format_of(path)
+    match found:
         case "jsonl":
-            return jsonl_rows(path)
+            return jsonl_rows(path) if kind or ".json" not in path.suffixes else _not_one_object(path)
         case "json":
             return array_rows(path)
         case "csv":
@@ -163,6 +168,24 @@ def rows_of(path: Path, kind: Format | None = None) -> Iterator[PlacedRow]:
             return delimited_rows(path, "\t")
         case "parquet":
             return parquet_rows(path)
+
+
+def _not_one_object(path: Path) -> Iterator[PlacedRow]:
+    """The rows of a `.json` file, which is JSON Lines as far as its first byte tells.
+
+    Raises:
+        InputError: It is one object around the rows.
+    """
+    rows = jsonl_rows(path)
+    first = list(itertools.islice(rows, 2))
+    if len(first) == 1 and layout_of(row := first[0][1]) is PLAIN and not row.keys() & {"input", "messages", "target"}:
+        for name, value in row.items():
+            if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+                problem = f"one object, not rows: {name!r} in it is a list of objects"
+                inner = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"[{json.dumps(name)}]"
+                command = shlex.join(["jq", "-c", f".{inner}[]", path.name])
+                raise InputError(Fault(str(path), problem, f"{command} > {shlex.quote(f'{path.stem}.jsonl')}"))
+    return itertools.chain(first, rows)
 
 
 class _Layout(NamedTuple):
@@ -199,8 +222,8 @@ class _SampleReader:
             id=str(self.count) if name in (None, "") else str(name),
             input=given if has_input else rest,  # a row without an input column stands for itself
             target=None if target == "" else target,
-            choices=tuple(map(str, _listed(choices, place, "choices"))),
-            tools=_tools(tools, place),
+            choices=_options(choices, place, _named(sources[2], "choices")),
+            tools=_tools(tools, place, _named(sources[4], "tools")),
             metadata=rest,
         )
         if sources[0] == "messages" and self._fields.input is None and isinstance(given, list) and not sample.is_chat:
@@ -248,6 +271,11 @@ def _collected(columns: dict[str, Any], names: list[str]) -> list[Any] | None:
     return [columns[name] for name in names if columns.get(name) not in (None, "")] or None
 
 
+def _named(source: str | list[str], name: str) -> str:
+    """The column that a part of a sample is from, for messages."""
+    return source if isinstance(source, str) else name
+
+
 def _listed(value: Any, place: str, name: str) -> tuple[Any, ...]:
     """A list column; tables carry it as JSON text."""
     if value in (None, ""):
@@ -256,14 +284,23 @@ def _listed(value: Any, place: str, name: str) -> tuple[Any, ...]:
         try:
             value = decoded(value.encode())
         except ValueError as error:
-            raise InputError(Fault(f"{place}: {name}", f"expected a JSON list, found {shown(value)}")) from error
+            raise InputError(Fault(f"{place}: {name}", f"expected a JSON list, found {kind_of(value)}")) from error
     if not isinstance(value, list):
         raise InputError(Fault(f"{place}: {name}", f"expected a list, found {kind_of(value)}"))
     return tuple(value)
 
 
-def _tools(value: Any, place: str) -> tuple[dict[str, Any], ...]:
-    tools = _listed(value, place, "tools")
+def _options(value: Any, place: str, name: str) -> tuple[str, ...]:
+    options = _listed(value, place, name)
+    for number, option in enumerate(options):
+        if option is None or isinstance(option, list | dict):
+            problem = f"expected an option's text, found {kind_of(option)}"
+            raise InputError(Fault(f"{place}: {name}[{number}]", problem))
+    return tuple(map(str, options))
+
+
+def _tools(value: Any, place: str, name: str) -> tuple[dict[str, Any], ...]:
+    tools = _listed(value, place, name)
     for number, problem in tools_problems(tools):
-        raise InputError(Fault(f"{place}: tools[{number}]", problem))
+        raise InputError(Fault(f"{place}: {name}[{number}]", problem))
     return tools

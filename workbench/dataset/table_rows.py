@@ -136,6 +136,9 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
             shutil.copyfileobj(stream, unpacked)
         try:
             with pyarrow.parquet.ParquetFile(unpacked) as file:
+                names = file.schema_arrow.names
+                if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+                    raise InputError(Fault(str(path), f"two columns have the name {twice[0]!r}"))
                 rows = itertools.chain.from_iterable(
                     batch.to_pylist()
                     for group in range(file.metadata.num_row_groups)
