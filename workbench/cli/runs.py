@@ -15,10 +15,8 @@ from workbench.cli.run_screen import print_findings
 from workbench.display import duration, visible
 from workbench.endings import RunStatus
 from workbench.evaluation.continuation import recorded_continuation
-from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, running_now, score_objects
 from workbench.evaluation.run_samples import run_samples
-from workbench.job import load_job, parse_job
 from workbench.ledger.queries import Row, reading
 from workbench.session import ledger_to_read, pages_folder
 
@@ -143,36 +141,6 @@ def _print_suspects(rows: list[Row], run: str, as_json: bool) -> None:
         say(f"where a target is wrong: workbench invalidate {run} --sample ID --reason TEXT")
     else:
         say("no sample has most of three or more models agree on an answer that is not its target")
-
-
-@click.command()
-@options.run_id
-@options.ledger
-@click.option(
-    "--job",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Use the scorers of this job file [default: the run's own].",
-)
-@options.as_json
-def score(run: str, job: Path | None, as_json: bool, **given: Any) -> None:
-    """Score RUN again from the ledger; nothing is sent. RUN may be `last`, or the beginning of an id."""
-    ledger = ledger_to_read(options.where(given))
-    with reading(ledger) as reader:
-        run = find_run(reader, run)
-        provenance = run_figures(reader, run).provenance
-    chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
-    written, ingested = rescore(ledger, run, chosen.scorers)
-    if ingested.deferred:
-        say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
-    with reading(ledger) as reader:
-        figures = run_figures(reader, run)
-    if as_json:
-        print_json({"run_id": run, "written": written, "scores": score_objects(figures)})
-        return
-    print_table(
-        [row for row, _ in figures.scores], {name: name for name in ("model", "scorer", "mean", "scored", "unscored")}
-    )
-    say(f"{written} scores are new or changed")
 
 
 @click.command()

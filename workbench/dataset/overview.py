@@ -132,7 +132,8 @@ def _own_row(sample: Sample, place: str) -> dict[str, Any]:
     if (other := layout_of(whole)) is PLAIN:
         return whole
     ours = {"input": None, "target": None}
-    column = next(name for name, value in sample.metadata.items() if layout_of(ours | {name: value}) is not PLAIN)
+    taken = (name for name, value in sample.metadata.items() if layout_of(ours | {name: value}) is not PLAIN)
+    column = next(taken, ", ".join(sample.metadata))  # or all of them together
     problem = f"a row with this column would be read back as {other.title}"
     raise InputError(Fault(f"{place}: {column}", problem, "rename the column first"))
 

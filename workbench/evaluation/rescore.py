@@ -47,9 +47,11 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
             for old in before
         }
         recorded_at = _after([old.recorded_at for old in before])
-        for count, answer in enumerate(_scorable_answers(reader, run_id)):
+        for count, answer in enumerate(scorable_answers(reader, run_id)):
             sample = _sample_of(answer)
             for scorer, name in configured:
+                if scorer.asks_a_model and (answer.request_key, *name) in known:
+                    continue
                 verdict = _judged(answer, scorer, sample)
                 if known.get((answer.request_key, *name)) != verdict:
                     journal.append(score_entry(run_id, answer.request_key, name, recorded_at, verdict))
@@ -66,7 +68,8 @@ def _after(moments: list[datetime]) -> datetime:
     return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
 
 
-def _scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
+def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
+    """The accepted answers that a run uses, with their samples, some at a time in memory."""
     for paid in reader.all(AnsweringRun, run_id=run_id):
         at_once = min(_ANSWERS_AT_ONCE, max(1, _BYTES_AT_ONCE // max(1, paid.longest_bytes)))
         for first in range(paid.first_call_no, paid.last_call_no + 1, at_once):

@@ -75,6 +75,14 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     most, left = job.budget.requests, len(plan) - plan.reused
     if most is not None and most < left:
         found.append(Finding(job.where("budget", "requests"), f"the run stops after {most} of {left} requests"))
+    found += [
+        Finding(
+            f"scorers {scorer.named!r}",
+            "asked after the run, by `workbench score RUN --yes`: its calls are not in the plan",
+        )
+        for scorer in job.scorers
+        if scorer.asks_a_model
+    ]
     found += _lint_gates(plan)
     for glob in sorted(plan.unmatched_ids):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))

@@ -9,6 +9,7 @@ from workbench.scoring.f1 import F1
 from workbench.scoring.includes import Includes
 from workbench.scoring.json_fields import JsonFields
 from workbench.scoring.json_schema import JsonSchema
+from workbench.scoring.judge import Judge
 from workbench.scoring.latency import Latency
 from workbench.scoring.length import Length
 from workbench.scoring.match import Match
@@ -21,5 +22,5 @@ from workbench.scoring.tool_calls import CalledTools
 
 Kind = (
     Exact | Includes | Match | AnswerLine | Pattern | Numeric | Choice | Choices | F1 | JsonFields | JsonSchema | CalledTool
-    | CalledTools | Latency | Length | Tokens | ServedModel | Custom
+    | CalledTools | Latency | Length | Tokens | ServedModel | Custom | Judge
 )  # fmt: skip

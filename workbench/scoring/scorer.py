@@ -22,6 +22,8 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     needs_text: ClassVar[bool] = True
     """Whether an answer without text is left unscored."""
+    asks_a_model: ClassVar[bool] = False
+    """Whether its scores come from requests of their own, so that scoring again must not replace them."""
 
     def target_of(self, sample: Sample) -> Any:
         """Read from a sample what is right.

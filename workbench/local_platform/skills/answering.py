@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.local_platform.config import Route
-from workbench.local_platform.skills import arithmetic, choice, extraction, tool_arguments
+from workbench.local_platform.skills import arithmetic, choice, extraction, judgement, tool_arguments
 from workbench.local_platform.skills.numbers import written
 
 _READ_CHARS = 8_000  # of a prompt; a model has its limits too
@@ -125,6 +125,8 @@ def count_tokens(text: str) -> int:
 
 def _prose(route: Route, body: dict[str, Any], prompt: str, whole: str) -> tuple[str, str | None]:
     careful = route.options.careful
+    if route.skill in ("arithmetic", "reasoning") and (said := judgement.judged(prompt)):
+        return said, None
     if route.skill == "extraction":
         return extraction.extract(whole), None
     if route.skill == "arithmetic":

@@ -1,0 +1,110 @@
+"""A model as the judge: asked apart from what it judges, paid for once, and never in the way of other scores."""
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from workbench.records import Score
+from workbench.scoring.judge import Judge
+
+JUDGE = '[[scorers]]\nname = "judge"\nmodel = "{model}"\n{more}'
+
+
+def judged(bench: Workbench, model: str = "Abacus Large [careful]", more: str = "", wrong: int = 2) -> str:
+    """A run of six sums, some with a wrong target, whose job has a judge; returns its id."""
+    rows = sums(6).splitlines()
+    bench.write(
+        "sums.jsonl",
+        "\n".join(row.replace('"target": ', '"target": 77') if n < wrong else row for n, row in enumerate(rows)),
+    )
+    bench.write("job.toml", job("sim/instant") + JUDGE.format(model=model, more=more))
+    return str(bench.json("run", "job.toml", code=None)["run_id"])
+
+
+def means(bench: Workbench, run_id: str) -> dict[str, float | None]:
+    return {row["scorer"]: row["mean"] for row in bench.json("show", run_id)["scores"]}
+
+
+def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> None:
+    run_id = judged(bench)
+    assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
+    stated = bench("score", run_id, code=3)
+    assert "judge: Abacus Large [careful] is still to judge 6 answers: 6 calls, at most" in stated.stderr
+    assert len(bench.json("runs")) == 1
+    scored = bench.json("score", run_id, "--yes")
+    assert (scored["written"], scored["pending"]) == (6, 0)
+    assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": pytest.approx(4 / 6)}
+    own, other = bench.json("runs")
+    assert (own["job"], own["calls"], other["run_id"]) == ("sums judged by judge", 6, run_id)
+    assert own["tags"] == {"judge": "judge", "judged_run": run_id}
+    call = bench.lines("show", run_id, "--calls")[0]
+    assert set(call["scores"]) == {"judge", "numeric"}
+
+
+def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
+    run_id = judged(bench)
+    bench.json("score", run_id, "--yes")
+    again = bench.json("score", run_id)
+    assert (again["written"], again["pending"]) == (0, 0)
+    assert len(bench.json("runs")) == 2, "nothing is asked where everything is judged"
+    fresh = bench.json("run", "job.toml")["run_id"]
+    assert bench.json("score", fresh, "--yes")["pending"] == 0
+    assert bench.json("runs")[0]["calls"] == 0, "the same answers are judged by what was said of them"
+    assert means(bench, fresh)["judge"] == pytest.approx(4 / 6)
+
+
+def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
+    run_id = judged(bench, "sim/locked")
+    done = bench("score", run_id, "--yes", code=3)
+    assert "6 answers could not be judged yet" in done.stderr
+    assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
+    assert len(bench.lines("show", run_id, "--calls")) == 6
+    bench.write("job.toml", (bench.folder / "job.toml").read_text("utf-8").replace("sim/locked", "Lab Tutor"))
+    assert bench.json("score", run_id, "--job", "job.toml", "--yes")["pending"] == 0
+    assert means(bench, run_id)["judge"] == pytest.approx(4 / 6)
+
+
+def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
+    run_id = judged(bench, more="most_calls = 4\n")
+    assert bench.json("score", run_id, "--yes", code=3)["pending"] == 2
+    assert bench.json("score", run_id, "--yes")["pending"] == 0
+
+
+def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
+    run_id = judged(bench, "sim/instant")
+    assert "note: sim/instant judges its own answers among others" in bench("score", run_id, code=3).stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('template = "{{ answr }}"', "did you mean 'answer'?"),
+        ('verdicts = { YES = 1, "yes " = 0 }', "expected two words or more that differ by more than case"),
+        ("votes = 99", "votes"),
+    ],
+)
+def test_a_judge_that_cannot_be_asked_is_named(bench: Workbench, more: str, said: str) -> None:
+    run_id = judged(bench, more=more + "\n") if "votes" not in more and "verdicts" not in more else None
+    done = bench("score", run_id, "--yes", code=2) if run_id else None
+    if done is None:
+        bench.write("sums.jsonl", sums(2))
+        bench.write("job.toml", job("sim/instant") + JUDGE.format(model="m", more=more))
+        done = bench("lint", "job.toml", code=2)
+    assert said in done.stderr
+
+
+VOTER = Judge(model="m", votes=3)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["Fine.\nVERDICT: CORRECT"], Score(1.0, "m says CORRECT: Fine.", "CORRECT")),
+        (["VERDICT: CORRECT or not?\nNo.\n**Verdict:** *incorrect*."], Score(0.0, "m says INCORRECT", "INCORRECT")),
+        (["a\nVERDICT: CORRECT", "b\nVERDICT: INCORRECT", "c\nVERDICT: CORRECT"], Score(1.0, "m says CORRECT by 2 of 3 votes: a", "CORRECT")),
+        (["VERDICT: CORRECT", "VERDICT: INCORRECT"], Score(None, "the judge is undecided: 1 CORRECT, 1 INCORRECT")),
+        (["I cannot say."], Score(None, "the judge gave no verdict", "I cannot say.")),
+        (["VERDICT: PERHAPS"], Score(None, "the judge gave no verdict", "VERDICT: PERHAPS")),
+    ],
+)  # fmt: skip
+def test_verdicts_are_read_from_the_last_line_and_the_majority_counts(said: list[str], expected: Score) -> None:
+    assert VOTER.score_of(said) == expected

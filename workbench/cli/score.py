@@ -1,0 +1,87 @@
+"""`workbench score`: a run scored again from the ledger, and by judges that are asked."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from workbench.cli import options
+from workbench.cli.output import print_json, print_table, say
+from workbench.display import count, plural
+from workbench.errors import ExitCode
+from workbench.evaluation.rescore import rescore
+from workbench.evaluation.run_figures import find_run, run_figures, score_objects
+from workbench.job import load_job, parse_job
+from workbench.judging import judge, judging
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.scoring.judge import Judge
+from workbench.session import Where, ledger_to_read
+
+
+@click.command()
+@options.run_id
+@options.endpoint
+@click.option(
+    "--job",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Use the scorers of this job file [default: the run's own].",
+)
+@click.option("--yes", is_flag=True, help="Ask the judges among the scorers; without it the calls are only stated.")
+@options.as_json
+def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) -> None:
+    """Score RUN again from the ledger; only judges send anything, and only with --yes.
+
+    RUN may be `last`, or the beginning of an id. Scores that are still to be judged exit with code 3.
+    """
+    where = options.where(given)
+    ledger = ledger_to_read(where)
+    with reading(ledger) as reader:
+        run = find_run(reader, run)
+        provenance = run_figures(reader, run).provenance
+    chosen = load_job(job) if job else parse_job(provenance.job_toml, Path(provenance.job_path))
+    written, ingested = rescore(ledger, run, chosen.scorers)
+    if ingested.deferred:
+        say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
+    pending = 0
+    for scorer in chosen.scorers:
+        if isinstance(scorer, Judge):
+            more, left = anyio.run(partial(_judged, yes=yes), where, ledger, run, scorer)
+            written, pending = written + more, pending + left
+    with reading(ledger) as reader:
+        figures = run_figures(reader, run)
+    if as_json:
+        print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
+    else:
+        print_table(
+            [row for row, _ in figures.scores],
+            {name: name for name in ("model", "scorer", "mean", "scored", "unscored")},
+        )
+        say(f"{written} scores are new or changed")
+    sys.exit(ExitCode.INCOMPLETE if pending else ExitCode.DONE)
+
+
+async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool) -> tuple[int, int]:
+    """Ask one judge; how many scores are new, and how many are still pending."""
+    asked = await judging(where, ledger, run, scorer)
+    if asked is None:
+        return 0, 0
+    answers = plural(asked.answers, "answer")
+    if asked.judges_itself:
+        say(f"note: {scorer.model} judges its own answers among others")
+    if asked.to_send and not yes:
+        calls = f"{plural(asked.to_send, 'call')}, at most {count(asked.most_tokens)} tokens"
+        say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
+        return 0, asked.answers
+    done = await judge(where, ledger, asked)
+    if done.end.error is not None:
+        say(f"error: {done.end.error}")
+    if done.pending:
+        say(
+            f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet; the same command asks only for those"
+        )
+    say(f"{scorer.named}: judged in run {done.end.summary.run_id}")
+    return done.written, done.pending

@@ -1,0 +1,161 @@
+"""Judges asked about the answers of a run: a run of their own, recorded, budgeted and tagged apart from what they judge."""
+
+import contextlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from workbench.api import make_job
+from workbench.endings import RunEnd
+from workbench.evaluation.rescore import scorable_answers
+from workbench.job import Job
+from workbench.ledger.entries import score_entry
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.rows import Provenance, ScoreThatCounts
+from workbench.ledger.store import Ledger
+from workbench.pipeline import RunOptions, plan_job, run_job
+from workbench.records import Score
+from workbench.scoring.judge import PENDING, Judge
+from workbench.session import Where
+
+_MOST_NAME_CHARS = 100
+
+
+class Judging(msgspec.Struct, frozen=True):
+    """What a judge is to be asked about a run."""
+
+    run_id: str
+    scorer: Judge
+    job: Job
+    answers: int
+    """Those that it has not judged."""
+    to_send: int
+    most_tokens: int
+    """Of what is to be sent: the bytes of the prompts, and `max_tokens` each."""
+    judges_itself: bool
+    """Whether the judge is one of the models that it judges."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What a judge has said."""
+
+    end: RunEnd
+    written: int
+    """Scores that are new or changed."""
+    pending: int
+    """Answers that it has not judged."""
+    ingested: Ingested
+
+
+async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> Judging | None:
+    """Find what a judge would be asked; nothing is sent.
+
+    Args:
+        where: The platform that has the judge, and the ledger.
+        ledger: The same ledger.
+        run_id: Whose answers.
+        scorer: The judge.
+
+    Returns:
+        None where the run has no answer with text that it has not judged.
+
+    Raises:
+        InputError: The judge is not visible, or its template has a fault.
+    """
+    with reading(ledger, frugal=True) as reader:
+        run = reader.only(Provenance, run_id=run_id)
+        name = (scorer.named, _settings(scorer))
+        known = {
+            old.request_key
+            for old in reader.all(ScoreThatCounts, run_id=run_id)
+            if (old.scorer, old.scorer_config) == name and old.reason != PENDING
+        }
+        found = [
+            answer
+            for answer in scorable_answers(reader, run_id)
+            if answer.scorable and (answer.answer or "").strip() and answer.request_key not in known
+        ]
+    if not found:
+        return None
+    rows = [_row(scorer, answer.request_key, answer.sample, answer.answer) for answer in found]
+    job = _job(run, scorer, rows)
+    planned = await plan_job(where, job)
+    size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
+    tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
+    itself = any(answer.requested_model == scorer.model for answer in found)
+    return Judging(run_id, scorer, job, len(rows), planned.to_send, tokens, itself)
+
+
+async def judge(where: Where, ledger: Ledger, asked: Judging) -> Judged:
+    """Ask a judge what it has not been asked, and write the scores that its answers make.
+
+    Raises:
+        WorkbenchError: Before anything is sent, if the job of the judge has an error.
+    """
+    end = await run_job(where, asked.job, RunOptions())
+    with reading(ledger, frugal=True) as reader:
+        votes: dict[str, list[str]] = {}
+        for row in reader.rows("answers", run_id=end.summary.run_id):
+            if row["counts"] and row["accepted"] and row["answer"]:
+                votes.setdefault(row["sample_id"], []).append(row["answer"])
+        before = {
+            (old.request_key, old.scorer): Score(old.value, old.reason, old.extracted)
+            for old in reader.all(ScoreThatCounts, run_id=asked.run_id)
+        }
+    name = (asked.scorer.named, _settings(asked.scorer))
+    now, written = datetime.now(UTC), 0
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        for key, said in votes.items():
+            verdict = asked.scorer.score_of(said)
+            if len(said) == asked.scorer.votes and before.get((key, name[0])) != verdict:
+                journal.append(score_entry(asked.run_id, key, name, now, verdict))
+                written += 1
+    done = sum(len(said) == asked.scorer.votes for said in votes.values())
+    return Judged(end, written, asked.answers - done, ingest(ledger, whole=journal.whole))
+
+
+def _settings(scorer: Judge) -> str:
+    return msgspec.json.encode(scorer).decode()
+
+
+def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None) -> dict[str, Any]:
+    content = msgspec.json.decode(sample) if sample else {}
+    asked, target = content.get("input"), content.get("target")
+    return {
+        **content.get("metadata", {}),
+        "id": request_key,
+        "question": asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False),
+        "options": "\n".join(map(str, content.get("choices") or [])),
+        "reference": ""
+        if target is None
+        else target
+        if isinstance(target, str)
+        else json.dumps(target, ensure_ascii=False),
+        "answer": answer,
+        "rubric": scorer.rubric,
+        "verdicts": ", ".join(scorer.verdicts),
+    }
+
+
+def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
+    """The job that asks a judge, as a job file would have it."""
+    request: dict[str, Any] = {"max_tokens": scorer.max_tokens}
+    if scorer.temperature is not None:
+        request["temperature"] = scorer.temperature
+    budget = {} if scorer.most_calls is None else {"requests": scorer.most_calls}
+    return make_job(
+        f"{run.job} judged by {scorer.named}"[:_MOST_NAME_CHARS],
+        [scorer.model],
+        rows,
+        layout="plain",
+        prompt=scorer.template,
+        request=request,
+        run={"epochs": scorer.votes, "max_in_flight": run.max_in_flight},
+        tags={"judge": scorer.named, "judged_run": run.run_id},
+        description=f"Judges the answers of run {run.run_id}",
+        budget=budget,
+    )
