@@ -2,8 +2,8 @@
 
 The modules, in the order in which a prompt passes through them:
 
-- `job`, `job_file`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`, `environment`, `endpoint`,
-  `occasions`: where, and when;
+- `job`, `job_file`, `job_faults`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`, `environment`,
+  `endpoint`, `occasions`: where, and when;
 - `dataset`, `template`, `prompt`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;
@@ -12,8 +12,8 @@ The modules, in the order in which a prompt passes through them:
 - `ledger`: the journal, the DuckDB file and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
 - `report`: figures become pages; `frames`: the ledger as tables;
-- `pipeline`: a job from plan to report; `schedule`: timers; `api`, `loops`, `cli`: for Python, and for the
-  terminal;
+- `pipeline`: a job from plan to report; `judging`: the runs that ask judges; `schedule`: timers; `api`, `loops`, `cli`: for
+  Python, and for the terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
   share; `demo`, `starter` and `topics`: the files behind three commands.
 """

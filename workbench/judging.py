@@ -25,7 +25,7 @@ from workbench.session import Where
 _MOST_NAME_CHARS = 100
 
 
-class Judging(msgspec.Struct, frozen=True):
+class JudgeCalls(msgspec.Struct, frozen=True):
     """What a judge is to be asked about a run."""
 
     run_id: str
@@ -51,7 +51,7 @@ class Judged(msgspec.Struct, frozen=True):
     ingested: Ingested
 
 
-async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> Judging | None:
+async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> JudgeCalls | None:
     """Find what a judge would be asked; nothing is sent.
 
     Args:
@@ -87,10 +87,10 @@ async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> J
     size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
     tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
     itself = any(answer.requested_model == scorer.model for answer in found)
-    return Judging(run_id, scorer, job, len(rows), planned.to_send, tokens, itself)
+    return JudgeCalls(run_id, scorer, job, len(rows), planned.to_send, tokens, itself)
 
 
-async def judge(where: Where, ledger: Ledger, asked: Judging) -> Judged:
+async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
     """Ask a judge what it has not been asked, and write the scores that its answers make.
 
     Raises:

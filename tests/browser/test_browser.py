@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,6 +140,7 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     page.get_by_role("button", name="Clear").click()
     expect(rows.first.locator(".cell")).to_have_count(len(MODELS))
     page.get_by_text("not answered 20", exact=True).click()  # a route of them refuses every request
+    expect(page).to_have_url(re.compile("show=failed"))
     expect(status).to_contain_text("1 to 20 of 20")
     page.reload()
     expect(page.locator("[name=show]:checked")).to_have_value("failed")

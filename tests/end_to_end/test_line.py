@@ -35,7 +35,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     result = bench.json("run", "job.toml")
     assert set(result) == {
         "run_id", "job", "status", "reason", "planned", "reused", "completed", "failed", "pending", "outcomes", "usage",
-        "served_models", "simulated", "failed_routes", "duration_s", "ledger", "report",
+        "served_models", "simulated", "failed_routes", "gates", "duration_s", "ledger", "report",
     }  # fmt: skip
     assert (result["planned"], result["completed"], result["status"]) == (120, 120, "complete")
     assert result["outcomes"] == {"ok": 120}
@@ -49,7 +49,7 @@ def test_a_run_is_recorded_scored_and_reported(bench: Workbench, platform: Threa
     calls = bench.lines("show", result["run_id"], "--calls")
     assert len(calls) == 120
     assert set(calls[0]) == {
-        "request_key", "sample_id", "epoch", "requested_model", "served_model", "identity", "identity_evidence", "outcome", "http_status", "attempts",
+        "request_key", "sample_id", "epoch", "requested_model", "variant", "served_model", "identity", "identity_evidence", "outcome", "http_status", "attempts",
         "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "finish_reason", "answer", "reasoning",
         "tool_calls", "evidence", "error_text", "scores",
     }  # fmt: skip

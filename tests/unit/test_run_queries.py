@@ -166,7 +166,7 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "m, n, o and 1 more share no sample that “exact” scored, so they are not ranked.",
+            "m, o and p tie for best by “exact”: 1.000 on the samples that each was scored on. n shares no sample with them.",
         ),
     ],
 )

@@ -14,7 +14,7 @@ from workbench.evaluation.sides import differences, sides_of
 from workbench.job_file import PREVIOUS, GatesTable
 from workbench.ledger.queries import Reader
 from workbench.stats.intervals import Interval
-from workbench.stats.series import Change, changes
+from workbench.stats.series import ScoreChange, changes
 
 
 def gate_results(reader: Reader, found: RunFindings, gates: GatesTable) -> list[GateResult]:
@@ -183,13 +183,13 @@ def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | 
     return list(found.values())
 
 
-def series_changes(series: list[OccasionScores], rate: float) -> dict[str, list[Change]]:
+def series_changes(series: list[OccasionScores], rate: float) -> dict[str, list[ScoreChange]]:
     """Model -> its changes over the occasions; all models share the rate of false alarms."""
     models = list(dict.fromkeys(model for one in series for model in one.values))
     return {model: changes([one.values.get(model, {}) for one in series], rate / len(models)) for model in models}
 
 
-def worse_now(series: list[OccasionScores], rate: float) -> dict[str, Change]:
+def worse_now(series: list[OccasionScores], rate: float) -> dict[str, ScoreChange]:
     """The models that the newest occasion shows to have become worse."""
     newest = len(series) - 1
     return {

@@ -66,6 +66,8 @@ def _others_behind(found: Standing) -> str:
     shown = sum(one.verdict == "worse" for one in behind)
     if not behind:
         return ""
+    if len(behind) == 1 and behind[0].found is None:
+        return f" {behind[0].side.model} shares no sample with them."
     if len(behind) == 1:
         return f" {behind[0].side.model} is {'worse' if shown else 'not shown to be worse'}."
     return f" {shown} of the {len(behind)} others are shown to be worse."
@@ -108,6 +110,8 @@ def _mean(side: Side) -> str:
 
 
 def _on(found: Standing) -> str:
+    if not found.shared:
+        return " on the samples that each was scored on"
     if any(side.scored > found.shared for side in found.sides):
         return f" on the {plural(found.shared, 'sample')} that the ranked models share"
     return f" on {plural(found.shared, 'sample')}"

@@ -17,9 +17,9 @@ class Standing(msgspec.Struct, frozen=True):
     sides: list[Side]
     are_shares: bool
     leading: tuple[str, ...] = ()
-    """The models with the best mean on the samples that those ranked share; empty where they share none."""
+    """The models with the best mean on the samples that those ranked share; empty where no two share any."""
     shared: int = 0
-    """How many samples that is."""
+    """How many samples that is; 0 where they share too few, and each stands by its own mean."""
     differences: dict[str, Difference] = {}
     """Every other scored model beside the first leading one, the nearest first, adjusted for all pairs of the run."""
 
@@ -28,6 +28,7 @@ def standing(reader: Reader, run_id: str) -> Standing:
     """Rank the models of a run by its first scorer.
 
     A model that was scored on fewer than half as many samples as another is not ranked: what all share would be its few.
+    Every difference is tested on what the two models share.
 
     Args:
         reader: The ledger.
@@ -44,24 +45,19 @@ def standing(reader: Reader, run_id: str) -> Standing:
     means, shared = _shared_means(ranked, there.samples)
     others = [side for side in scored if side not in ranked]
     unscored = [side for side in there.sides if not side.scored]
-    if not shared:
-        return Standing(scorer, [*scored, *unscored], there.are_shares)
+    if 2 * shared < most:  # each failed at others: what all share says little
+        means, shared = {side.model: side.interval.mean for side in ranked if side.interval is not None}, 0
     ranked.sort(key=lambda side: -means[side.model])
     best = means[ranked[0].model]
     ordered = [*ranked, *others]
     pairs = [(side, ranked[0]) for side in ordered[1:]]
     family = [*pairs, *itertools.combinations(ordered[1:], 2)]
-    return Standing(
-        scorer,
-        [*ordered, *unscored],
-        there.are_shares,
-        tuple(side.model for side in ranked if math.isclose(means[side.model], best, abs_tol=1e-9)),
-        shared,
-        {
-            one.side.model: one
-            for one in differences(family, there.samples, are_shares=there.are_shares, family=len(pairs))
-        },
-    )
+    found = differences(family, there.samples, are_shares=there.are_shares, family=len(pairs))
+    if pairs and all(one.found is None for one in found):
+        return Standing(scorer, [*ordered, *unscored], there.are_shares)
+    leading = tuple(side.model for side in ranked if math.isclose(means[side.model], best, abs_tol=1e-9))
+    beside = {one.side.model: one for one in found}
+    return Standing(scorer, [*ordered, *unscored], there.are_shares, leading, shared, beside)
 
 
 def _shared_means(sides: list[Side], samples: Samples) -> tuple[dict[str, float], int]:

@@ -13,7 +13,7 @@ WINDOWS = (1, 2, 3)
 _LEAST_SAMPLES = 5
 
 
-class Change(msgspec.Struct, frozen=True):
+class ScoreChange(msgspec.Struct, frozen=True):
     """From some occasion on, a model scores otherwise."""
 
     seen_at: int
@@ -28,7 +28,7 @@ class Change(msgspec.Struct, frozen=True):
     """What the p-value is below: the part of the rate that this look may spend."""
 
 
-def changes(occasions: Sequence[Mapping[str, float]], rate: float) -> list[Change]:
+def changes(occasions: Sequence[Mapping[str, float]], rate: float) -> list[ScoreChange]:
     """Find every change of a series, each once.
 
     On each occasion the newest one, two and three are compared with all before them back to the last change, sample by
@@ -53,7 +53,7 @@ def changes(occasions: Sequence[Mapping[str, float]], rate: float) -> list[Chang
     zero = numpy.zeros((1, len(names)))
     sums = numpy.vstack([zero, numpy.cumsum(numpy.where(known, values, 0.0), axis=0)])
     counts = numpy.vstack([zero, numpy.cumsum(known, axis=0)])
-    found: list[Change] = []
+    found: list[ScoreChange] = []
     start = 0
     for now in range(1, len(occasions)):
         level = rate / (now * (now + 1)) / len(WINDOWS)
@@ -69,7 +69,7 @@ def changes(occasions: Sequence[Mapping[str, float]], rate: float) -> list[Chang
             )
             mean, p_value = _tested(means[0] - means[1])
             if p_value < level:
-                looks.append(Change(now, began, mean, int(there.sum()), p_value, level))
+                looks.append(ScoreChange(now, began, mean, int(there.sum()), p_value, level))
         if looks:
             found.append(min(looks, key=lambda change: change.p_value))
             start = found[-1].began_at

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused
 from workbench.dataset.layouts.messages import answer_in, are_messages
-from workbench.dataset.layouts.options import Options, option_text, options_of, right_one
+from workbench.dataset.layouts.options import Choosable, option_text, options_of, right_one
 
 _BOXED = r"\\boxed\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
 
@@ -111,7 +111,7 @@ def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: Any) ->
         if columns.target in ("Correct Answer", "correct_answer"):
             right = option_text(f"{place}: {columns.target}", given)
             return {"choices": mixed([right], texts, str(asked)), "target": right}
-        options = Options(texts, ["1", "2"] if columns.target == "answer" else ["0", "1"])
+        options = Choosable(texts, ["1", "2"] if columns.target == "answer" else ["0", "1"])
     else:
         name = columns.options or ""
         options = options_of(f"{place}: {name}", row[name])

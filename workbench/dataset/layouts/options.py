@@ -11,7 +11,7 @@ _HIDDEN = -1
 """The label of rows whose answers are not published."""
 
 
-class Options(NamedTuple):
+class Choosable(NamedTuple):
     """What can be chosen."""
 
     texts: list[str]
@@ -19,8 +19,8 @@ class Options(NamedTuple):
     """Of the file, or the letters."""
 
 
-def options_of(place: str, value: Any) -> Options:
-    """Options and their labels: a list, an object of those, or an object of two lists; tables hold them as JSON text.
+def options_of(place: str, value: Any) -> Choosable:
+    """Choosable and their labels: a list, an object of those, or an object of two lists; tables hold them as JSON text.
 
     Args:
         place: Of the column, for messages.
@@ -44,7 +44,7 @@ def options_of(place: str, value: Any) -> Options:
         pairs = [(chr(ord("A") + number), text) for number, text in enumerate(value)]
     else:
         raise refused(place, f"expected a list of options, found {kind_of(value)}")
-    return Options([option_text(place, text) for _, text in pairs], [str(label) for label, _ in pairs])
+    return Choosable([option_text(place, text) for _, text in pairs], [str(label) for label, _ in pairs])
 
 
 def option_text(place: str, value: Any) -> str:
@@ -58,7 +58,7 @@ def option_text(place: str, value: Any) -> str:
     return str(value)
 
 
-def right_one(place: str, options: Options, answer: Any, row: Row, *, by_label: bool) -> Any:
+def right_one(place: str, options: Choosable, answer: Any, row: Row, *, by_label: bool) -> Any:
     """The text of the option that an answer names.
 
     Args:
@@ -111,7 +111,7 @@ def _is_letter(answer: Any) -> bool:
     return isinstance(answer, str) and bool(re.fullmatch(r"[A-Z]|[0-9]{10,}", answer.strip()))
 
 
-def _by_label(options: Options, answer: Any, number: int | None) -> int | None:
+def _by_label(options: Choosable, answer: Any, number: int | None) -> int | None:
     for label in (answer.strip() if isinstance(answer, str) else None, None if number is None else str(number)):
         if label in options.labels:
             return options.labels.index(label)
@@ -120,14 +120,14 @@ def _by_label(options: Options, answer: Any, number: int | None) -> int | None:
     return number if 0 <= number < len(options.texts) else None
 
 
-def _by_text(options: Options, answer: Any) -> int | None:
+def _by_text(options: Choosable, answer: Any) -> int | None:
     if isinstance(answer, bool | list | dict) or answer is None:
         return None
     text = str(answer)
     return options.texts.index(text) if text in options.texts else None
 
 
-def _repeated(options: Options, row: Row) -> int | None:
+def _repeated(options: Choosable, row: Row) -> int | None:
     """The number of the right option, where a benchmark has it beside the answer."""
     index, label = row.get("answer_index"), row.get("answer_idx")  # MMLU-Pro; MedQA
     if type(index) is int and 0 <= index < len(options.texts):
