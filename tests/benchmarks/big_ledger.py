@@ -49,6 +49,7 @@ _STEPS = (
     """INSERT INTO runs BY NAME SELECT run_id, 'ended' AS event, max(sent_at) + INTERVAL 1 MINUTE AS recorded_at,
         CASE WHEN job = 4 AND day(min(sent_at)) = 13 THEN 'interrupted' ELSE 'complete' END AS status, 0 AS exit_code,
         epoch(max(sent_at) - min(sent_at)) AS duration_s FROM made GROUP BY run_id, job""",
+    """INSERT INTO served_names SELECT DISTINCT run_id, model, model FROM made""",
     """INSERT INTO models_seen BY NAME SELECT run_id, min(sent_at) AS recorded_at, model, 'lab' AS owned_by, false AS preset,
         '{}' AS raw FROM made GROUP BY run_id, model""",
     """INSERT INTO samples BY NAME SELECT DISTINCT sample_key,

@@ -26,6 +26,7 @@ _VIEWS = 0  # the "version" under which the digest of a file's views is kept, be
 _VIEW_NAMES = (
     "run_overview",
     "item_outcomes",
+    "served_identities",
     "call_identities",
     "item_identities",
     "latest_scores",

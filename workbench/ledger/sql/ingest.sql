@@ -77,3 +77,10 @@ SELECT run_id, recorded_at, gate, scorer, model, result, reason FROM staged WHER
 
 INSERT INTO invalidations BY NAME
 SELECT run_id, recorded_at, sample_key, invalid, reason FROM staged WHERE kind = 'invalid';
+
+INSERT INTO served_names BY NAME
+SELECT DISTINCT staged.run_id, staged.model, staged.served_model
+FROM staged ANTI JOIN served_names AS known
+    ON known.run_id = staged.run_id AND known.model = staged.model
+        AND known.served_model IS NOT DISTINCT FROM staged.served_model
+WHERE kind = 'answer' AND drew = 'yes';

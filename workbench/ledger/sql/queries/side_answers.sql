@@ -3,9 +3,10 @@
 SELECT item.run_id, item.side AS model, item.sample_key, item.sample_id, item.epoch, item.outcome, item.served_model,
     who.identity, left(response.answer, $most_chars) AS answer, score.value, score.reason, score.extracted
 FROM item_outcomes AS item
-JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+JOIN item_identities AS who
+        ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
 LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND response.call_no = item.answer_call_no
 LEFT JOIN latest_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer
-WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[])) AND item.sample_key IN (SELECT unnest($sample_keys::VARCHAR[]))
+WHERE list_contains($run_ids::VARCHAR[], item.run_id) AND item.sample_key IN (SELECT unnest($sample_keys::VARCHAR[]))
 ORDER BY item.run_id, item.side, item.sample_key, item.epoch;

@@ -9,9 +9,10 @@ WITH item AS (
             who.identity IS DISTINCT FROM 'fallback' OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept'
         ) AS counts
     FROM item_outcomes AS item
-    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    JOIN item_identities AS who
+        ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
-    WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[]))
+    WHERE list_contains($run_ids::VARCHAR[], item.run_id)
 )
 SELECT run_id, side AS model, count(*) AS asked, count(*) FILTER (accepted) AS answered,
     avg(completion_tokens) FILTER (counts) AS completion_tokens,

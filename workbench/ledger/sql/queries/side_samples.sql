@@ -8,9 +8,10 @@ WITH item AS (
         who.identity IS DISTINCT FROM 'fallback'
             OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept' AS counts
     FROM item_outcomes AS item
-    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    JOIN item_identities AS who
+        ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
-    WHERE item.run_id IN (SELECT unnest($run_ids::VARCHAR[])) AND NOT who.invalid
+    WHERE list_contains($run_ids::VARCHAR[], item.run_id) AND NOT who.invalid
 )
 SELECT item.run_id, item.side AS model, item.sample_key, any_value(item.sample_id) AS sample_id, count(*) AS asked,
     count(*) FILTER (item.accepted) AS answered,
@@ -20,8 +21,11 @@ SELECT item.run_id, item.side AS model, item.sample_key, any_value(item.sample_i
     count(*) FILTER (item.counts AND score.request_key IS NOT NULL AND score.value IS NULL AND item.scorable) AS unread,
     any_value(json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1'))) AS cluster
 FROM item
-LEFT JOIN latest_scores AS score
-    ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer
+LEFT JOIN (
+    SELECT run_id, request_key, arg_max({value: value}, recorded_at).value AS value
+    FROM scores WHERE scorer = $scorer AND list_contains($run_ids::VARCHAR[], run_id)
+    GROUP BY run_id, request_key
+) AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
 LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key
 GROUP BY item.run_id, item.side, item.sample_key
 ORDER BY item.run_id, item.side, item.sample_key;

@@ -1,4 +1,4 @@
--- Who answered a run's item (NULL: nothing accepted did), as `call_identities` says; whether its sample was taken out
+-- Who answered a run's item (NULL: nothing accepted did), as `served_identities` says; whether its sample was taken out
 -- (`workbench invalidate`); and whether the answer counts in scores: a fallback's does only where the run's job accepts them.
 CREATE OR REPLACE VIEW item_identities AS
 SELECT
@@ -10,7 +10,8 @@ SELECT
     NOT coalesce(taken.invalid, false)
         AND (who.identity IS DISTINCT FROM 'fallback' OR coalesce(run.on_fallback, 'exclude') = 'accept') AS counts
 FROM item_outcomes AS item
-LEFT JOIN call_identities AS who ON who.run_id = item.answer_run_id AND who.call_no = item.answer_call_no
+LEFT JOIN served_identities AS who
+    ON who.run_id = item.answer_run_id AND who.model = item.model AND who.served_model IS NOT DISTINCT FROM item.served_model
 LEFT JOIN (SELECT run_id, any_value(on_fallback) AS on_fallback FROM runs WHERE event = 'started' GROUP BY run_id) AS run
     ON run.run_id = item.run_id
 LEFT JOIN (
