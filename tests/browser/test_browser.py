@@ -321,7 +321,7 @@ def test_a_run_without_any_call_has_pages(reader: Reader, tmp_path: Path) -> Non
         "5 of 5 requests have no answer yet: never sent, or cut off."
     )
     for name, said in (
-        ("index", "1 run of 1 job. The newest run of j is not complete."),
+        ("index", "1 job: 1 needs action."),
         ("allowance", "No calls are recorded yet."),
         ("routes", "No calls yet."),
     ):

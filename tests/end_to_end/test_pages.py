@@ -141,5 +141,6 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     assert "3 of its newest 3 calls failed" in routes
     index = Path(result["report"]).with_name("index.html").read_text("utf-8")
     assert "Needs attention" in index
+    assert "1 job: 1 needs action." in index
     allowance = Path(result["report"]).with_name("allowance.html").read_text("utf-8")
     assert "Most expensive" not in allowance

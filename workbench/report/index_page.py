@@ -5,15 +5,16 @@ from typing import Any
 
 import workbench.display as people
 from workbench.evaluation.continuation import recorded_continuation
+from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import Row
 from workbench.ledger.rows import Provenance
 from workbench.report import charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
+from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, summary
 from workbench.report.tables import Column, Result, Table
 
 MOST_RUNS = 200
-_NAMED = 3
 
 
 def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
@@ -26,12 +27,17 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     began = {run_id: reader.only(Provenance, run_id=run_id) for run_id in open_ones}
     scores = result(reader, "newest_run_scores", most=MOST_RUNS)
     means = result(reader, "newest_run_means", most=MOST_RUNS)
+    newest, changes = reader.rows("job_newest_runs", most=NEWEST_RUNS), job_changes(reader)
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        rows = job_rows(newest, scores.rows, changes, asked.colours)
         return {
             "period": period,
-            "verdict": verdict(period.rows[0], jobs.rows, needs),
+            "verdict": summary(rows),
+            "rows": rows,
+            "regressed": [row for row in rows if row.status == "complete" and is_worse(row)],
+            "there": {f"{stem}.html" for stem in there},
             "needs": [(row, recorded_continuation(began[row["run_id"]], str(asked.ledger))) for row in needs],
             "runs": _runs_table(runs, _sparks(scores.rows, asked.colours), there),
             "jobs": _jobs_table(jobs),
@@ -40,18 +46,6 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
         }
 
     return content
-
-
-def verdict(period: Row, jobs: Sequence[Row], needs: Sequence[Row]) -> str:
-    """The ledger in a sentence."""
-    if not jobs:
-        return "No runs yet."
-    said = f"{people.plural(period['runs'], 'run')} of {people.plural(len(jobs), 'job')}. "
-    if not needs:
-        return said + f"The newest run of {'every job' if len(jobs) > 1 else 'it'} is complete."
-    names = [row["job"] for row in needs[:_NAMED]]
-    more = f" and {len(needs) - _NAMED} more" if len(needs) > _NAMED else ""
-    return said + f"The newest run of {people.words(names)}{more} is not complete."
 
 
 def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: frozenset[str]) -> Table:

@@ -9,6 +9,7 @@ from workbench.ledger.store import Ledger
 from workbench.report.allowance_page import allowance_page
 from workbench.report.build import Asked, Page, colours_of, ledger_frame, render, result, write_page
 from workbench.report.index_page import index_page
+from workbench.report.job_page import write_job_page
 from workbench.report.routes_page import routes_page
 from workbench.report.run_page import write_run_page
 
@@ -31,7 +32,7 @@ def write_pages(
         each: Called with every run once its page is there.
 
     Returns:
-        The absolute paths: the runs' in their order, then those of `PAGES`.
+        The absolute paths: the runs' in their order, then those of `PAGES`. The pages of their jobs are rendered as well.
 
     Raises:
         InputError: A run is not there.
@@ -40,7 +41,17 @@ def write_pages(
     for run_id in run_ids:
         paths.append(write_run_page(ledger, run_id, folder, PAGES))
         each(run_id)
+    for job in _jobs_of(ledger, run_ids):
+        write_job_page(ledger, job, folder, PAGES)
     return paths + [write_ledger_page(ledger, page, folder) for page in PAGES]
+
+
+def _jobs_of(ledger: Ledger, run_ids: Sequence[str]) -> list[str]:
+    """The jobs whose pages change with these runs."""
+    if not run_ids:
+        return []
+    with reading(ledger) as reader:
+        return list(dict.fromkeys(row["job"] for row in reader.rows("runs", most=len(run_ids), run_ids=list(run_ids))))
 
 
 def write_ledger_page(ledger: Ledger, page: Page, folder: Path) -> Path:

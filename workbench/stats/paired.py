@@ -79,13 +79,28 @@ def paired(one: Sequence[float], other: Sequence[float], clusters: Sequence[Hash
     better, worse = sum(value > 1e-9 for value in differences), sum(value < -1e-9 for value in differences)
     if clusters is not None and len(set(clusters)) < n:
         return _clustered(differences, clusters, better, worse)
-    if all(value in (0.0, 1.0) for values in (one, other) for value in values):
+    is_binary = all(value in (0.0, 1.0) for values in (one, other) for value in values)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1)) if n > 1 else None
+    return of_counts(n, better, worse, mean, deviation, is_binary=is_binary)
+
+
+def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | None, *, is_binary: bool) -> Paired:
+    """The same from what `paired` needs of the samples.
+
+    Args:
+        n: How many.
+        better: Of them.
+        worse: Of them.
+        mean: Of the differences.
+        deviation: Their standard deviation; None of a single one.
+        is_binary: Whether all scores are right or wrong.
+    """
+    if is_binary:
         exact = better + worse < proportions.FEW
         method = "McNemar's exact test" if exact else "McNemar's score test"
         return Paired(n, better, worse, mean, proportions.p_value(better, worse), method)
-    if len({round(value, 9) for value in differences}) == 1:
+    if deviation is None or deviation < 1e-9:
         return Paired(n, better, worse, mean, proportions.sign_test(better, worse), "sign test")
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1))
     error = deviation / math.sqrt(n)
     return Paired(n, better, worse, mean, _t_test(mean, error, n - 1), "paired t test", error, n - 1)
 

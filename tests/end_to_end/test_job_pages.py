@@ -1,0 +1,76 @@
+"""The page of all runs by job, and the page of a job over its runs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench, job, sums
+from tests.pages import Page
+from workbench.evaluation.job_changes import job_changes
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.report.job_rows import page_name
+
+RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
+SCHEDULE = 'models = ["m"]\n[schedule]\non_calendar = "Mon..Sun 02:00"\n'
+
+
+def pages(bench: Workbench, name: str = "j") -> tuple[Page, Page]:
+    """The page of all runs, and that of a job."""
+    report = Path(bench.json("report", "last")["report"])
+    job_page = Page(report.with_name(f"{page_name(name)}.html"))
+    job_page.check(str(bench.folder / "ledger.duckdb"))
+    return Page(report.with_name("index.html")), job_page
+
+
+def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) -> None:
+    for run_id, mini in (("r1", RIGHT), ("r2", HALF)):
+        record(bench, run_id, {"mini": mini, "large": RIGHT}, scorers=["exact"], job_toml=SCHEDULE)
+    index, job_page = pages(bench)
+    assert "1 job: 1 regressed." in index.text
+    assert "mini scores 50.0 points less by “exact”, 20–0 on 40 samples" in index.text
+    assert "workbench compare r1 r2" in index.text
+    assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
+    assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
+    assert "no difference shown" in job_page.text
+
+
+def test_nothing_is_said_where_nothing_was_asked_again(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(4))
+    bench.write("job.toml", job("sim/instant"))
+    for _ in range(2):
+        bench.json("run", "job.toml")
+    index, job_page = pages(bench, "sums")
+    assert "1 job: 1 fine." in index.text
+    assert "It asked nothing again that the run before was scored on." in job_page.text
+
+
+def test_a_first_run_and_one_that_failed_have_pages(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"], status="interrupted")
+    index, job_page = pages(bench)
+    assert "1 job: 1 needs action." in index.text
+    assert "One run so far: there is nothing to compare it with." in job_page.text
+
+
+def test_what_changed_between_runs_is_marked(bench: Workbench) -> None:
+    record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
+    record(bench, "r2", {"m": RIGHT}, scorers=["exact"], dataset_hash="other", job_hash="other")
+    assert "dataset, job file" in pages(bench)[1].text
+
+
+def test_changes_of_scores_that_are_no_shares_are_tested_too(bench: Workbench) -> None:
+    values = [float(n % 7) for n in range(40)]
+    record(bench, "r1", {"m": values, "n": values}, scorers=["exact"])
+    record(bench, "r2", {"m": [value + 1 + n % 2 for n, value in enumerate(values)], "n": values}, scorers=["exact"])
+    with reading(Ledger(bench.folder / "ledger.duckdb")) as reader:
+        found = {change.model: change for change in job_changes(reader)["j"]}
+    assert (found["m"].verdict, found["n"].verdict) == ("better", "none shown")
+    assert found["m"].found.difference == pytest.approx(1.5)
+    assert found["m"].found.method == "paired t test"
+
+
+def test_names_of_pages_are_apart_and_plain() -> None:
+    names = {page_name(name) for name in ("a b", "a-b", "A B", "../x", "é" * 80, "")}
+    assert len(names) == 6
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") and len(name) < 60 for name in names)

@@ -1,0 +1,68 @@
+"""What the newest run of a job shows against the one before it."""
+
+import msgspec
+
+from workbench.display import plural
+from workbench.evaluation.difference_words import signed, unit
+from workbench.ledger.queries import Reader
+from workbench.stats.paired import LEVEL, Paired, holm, of_counts
+
+
+class JobChange(msgspec.Struct, frozen=True):
+    """One model in the newest run of a job, beside the run before."""
+
+    job: str
+    run_id: str
+    before_run_id: str
+    scorer: str
+    model: str
+    found: Paired
+    adjusted_p: float
+    """For all models of the job."""
+
+    @property
+    def verdict(self) -> str:
+        """better, worse, or none shown."""
+        if self.adjusted_p >= LEVEL:
+            return "none shown"
+        return "better" if self.found.difference > 0 else "worse"
+
+    @property
+    def says(self) -> str:
+        """The change in words: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
+        shares = self.found.method.startswith("McNemar")
+        value = f"{signed(abs(self.found.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
+        more = "more" if self.found.difference > 0 else "less"
+        ahead, behind = sorted((self.found.better, self.found.worse), reverse=True)
+        return f"{self.model} scores {value} {more} by “{self.scorer}”, {ahead}–{behind} on {plural(self.found.n, 'sample')}"
+
+
+def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobChange]]:
+    """By job what its two newest runs show of each model, where they asked anything again.
+
+    Args:
+        reader: The ledger.
+        job: Only this one; None takes all.
+    """
+    found: dict[str, list[JobChange]] = {}
+    rows: dict[str, list[tuple[dict[str, object], Paired]]] = {}
+    for row in reader.rows("job_changes", job=job):
+        pair = of_counts(
+            row["samples"], row["better"], row["worse"], row["difference"], row["deviation"], is_binary=row["is_binary"]
+        )
+        rows.setdefault(row["job"], []).append((row, pair))
+    for name, pairs in rows.items():
+        adjusted = holm([pair.p_value for _, pair in pairs])
+        found[name] = [
+            JobChange(
+                name,
+                str(row["run_id"]),
+                str(row["before_run_id"]),
+                str(row["scorer"]),
+                str(row["model"]),
+                pair,
+                p_value,
+            )
+            for (row, pair), p_value in zip(pairs, adjusted, strict=True)
+        ]
+    return found

@@ -1,0 +1,9 @@
+-- The newest runs of a job, the newest first, with what its requests, its dataset and its scorers were, so that changes show.
+-- Parameters: job, most (how many runs)
+SELECT run.run_id, run.started_at, run.occasion, run.status, run.reason, run.planned, start.dataset_hash, start.job_hash,
+    start.job_toml, run.scorers, used.total_tokens
+FROM run_overview AS run
+JOIN (SELECT run_id, dataset_hash, job_hash, job_toml FROM runs WHERE event = 'started') AS start USING (run_id)
+LEFT JOIN (SELECT run_id, sum(total_tokens)::BIGINT AS total_tokens FROM attempts GROUP BY run_id) AS used USING (run_id)
+WHERE run.job = $job
+ORDER BY run.started_at DESC, run.run_id DESC LIMIT $most;

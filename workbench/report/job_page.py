@@ -1,0 +1,123 @@
+"""The page of one job: how it has gone over its runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import workbench.display as people
+from workbench.evaluation.job_changes import JobChange, job_changes
+from workbench.ledger.queries import Row, reading
+from workbench.ledger.store import Ledger
+from workbench.report import charts
+from workbench.report.build import Page, PageHead, colours_of, render, result, write_page
+from workbench.report.drawing import Chart, Colours, drawn
+from workbench.report.job_rows import page_name
+from workbench.report.tables import Column, Result, Table
+
+MOST_RUNS = 60
+_MEASURES = (
+    ("mean", "mean score", "Does it score as before?"),
+    ("completion_tokens", "completion tokens an answer", "Do answers take as many tokens?"),
+    ("seconds", "median seconds to the answer", "Are answers as fast?"),
+    ("failed_share", "share of requests without an answer", "Does it fail as rarely?"),
+    ("fallback_share", "share of answers by a fallback", "Do others answer for it?"),
+)
+
+
+def write_job_page(ledger: Ledger, job: str, folder: Path, pages: Sequence[Page]) -> Path:
+    """Render a job's page and put it into a folder, whole or not at all; returns its absolute path."""
+    with reading(ledger) as reader:
+        runs = result(reader, "job_runs", job=job, most=MOST_RUNS)
+        course = result(reader, "job_course", job=job, most=MOST_RUNS)
+        changes = job_changes(reader, job).get(job, [])
+        period = reader.row("ledger_period")
+        colours = colours_of(reader)
+    newest, oldest = runs.rows[0], runs.rows[-1]
+    frame = PageHead(
+        "job", job, period["endpoint"] or "no endpoint yet", period["key_fingerprint"] or "not available",
+        period["simulated"], oldest["started_at"], newest["started_at"],
+    )  # fmt: skip
+    content = {
+        "job": job,
+        "verdict": verdict(runs.rows, changes),
+        "changes": changes,
+        "charts": _charts(course, colours),
+        "runs": _runs_table(runs, frozenset(path.stem for path in folder.glob("*.html"))),
+        "most": MOST_RUNS,
+    }
+    return write_page(folder, f"{page_name(job)}.html", render(frame, pages, content))
+
+
+def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
+    """The newest run against the one before, in a sentence or two."""
+    newest = runs[0]
+    if len(runs) == 1:
+        return "One run so far: there is nothing to compare it with."
+    said = (
+        f"{people.plural(len(runs), 'run')}; the newest is {(newest['status'] or 'without an end').replace('_', ' ')}. "
+    )
+    shown = [change for change in changes if change.verdict != "none shown"]
+    if not changes:
+        return said + "It asked nothing again that the run before was scored on."
+    if not shown:
+        return said + "No difference from the run before is shown."
+    return said + "; ".join(change.says for change in shown) + ", compared with the run before."
+
+
+def _charts(course: Result, colours: Colours) -> list[Chart]:
+    """A line a model for each measure, where there are several runs."""
+    if len({row["run_id"] for row in course.rows}) < 2:
+        return []
+    models = list(dict.fromkeys(row["model"] for row in course.rows))
+    found = []
+    for name, title, question in _MEASURES:
+        points = [
+            {
+                "series": row["model"], "at": f"{row['started_at']:%Y-%m-%dT%H:%M:%SZ}",
+                "when": f"{row['started_at']:%Y-%m-%d %H:%M}", name: value,
+            }
+            for row in course.rows
+            if (value := _value(row, name)) is not None
+        ]  # fmt: skip
+        if not points or not any(point[name] for point in points):
+            continue
+        bounded = name == "mean" and all(0 <= point[name] <= 1 for point in points)
+        drawing = charts.lines_over_time(points, name, title, colours.scale(models), height=140, bounded=bounded)
+        found.append(drawn(f"{name}", question, drawing, _course_table(course) if name == "mean" else None))
+    return found
+
+
+def _value(row: Row, name: str) -> Any:
+    if name == "seconds":
+        return None if row["p50_ms"] is None else row["p50_ms"] / 1000
+    return row[name]
+
+
+def _course_table(course: Result) -> Table:
+    return Table(
+        "job_course", course, ("run_id", "model"),
+        (Column("started_at", "started", "moment"), Column("model", "model", "text"), Column("requests", "requests"),
+         Column("mean", "mean score", "number"), Column("scored", "scored"),
+         Column("completion_tokens", "tokens an answer", "number"), Column("p50_ms", "median", "ms"),
+         Column("failed_share", "not answered", "share"), Column("fallback_share", "by a fallback", "share")),
+    )  # fmt: skip
+
+
+def _runs_table(runs: Result, there: frozenset[str]) -> Table:
+    """The runs, each with what had changed since the one before."""
+    before = [*runs.rows[1:], None]
+    rows = [row | {"changed": _changed(row, old)} for row, old in zip(runs.rows, before, strict=True)]
+    return Table(
+        "job_runs", Result(runs.query, runs.parameters, rows), ("run_id",),
+        (Column("started_at", "started", "moment"), Column("run_id", "run", "run"), Column("occasion", "occasion", "text"),
+         Column("status", "status", "status"), Column("planned", "planned"), Column("total_tokens", "tokens", "amount"),
+         Column("changed", "changed", "text", help="Since the run before")),
+        there,
+    )  # fmt: skip
+
+
+def _changed(row: Row, before: Row | None) -> str:
+    if before is None:
+        return ""
+    what = [("dataset", "dataset_hash"), ("job file", "job_hash"), ("scorers", "scorers")]
+    return ", ".join(name for name, column in what if row[column] != before[column])

@@ -1,0 +1,137 @@
+"""Jobs as the page of all runs has them: their newest runs as marks, scores as lines, and when they run next."""
+
+import contextlib
+import hashlib
+import re
+import tomllib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+from markupsafe import Markup
+
+import workbench.display as people
+from workbench.evaluation.job_changes import JobChange
+from workbench.job_file import ScheduleTable
+from workbench.ledger.queries import Row
+from workbench.occasions import following
+from workbench.report.drawing import Colours
+
+NEWEST_RUNS = 14
+_WIDTH, _HEIGHT, _MARGIN = 120, 28, 3  # px, of a line of scores
+_MOST_LINES = 4
+
+
+class JobRow(msgspec.Struct, frozen=True):
+    """One job."""
+
+    job: str
+    page: str
+    """The name of its page's file."""
+    dots: list[tuple[str, str, str]]
+    """Its newest runs, the oldest first: run id, kind of mark, words."""
+    line: Markup
+    """Its scores over those runs, a line a model."""
+    status: str | None
+    reason: str | None
+    newest_at: datetime
+    next_at: datetime | None
+    changes: list[JobChange]
+    """What its newest run shows against the one before, as far as a test shows anything."""
+
+
+def page_name(job: str) -> str:
+    """The name of a job's page, without its ending; two jobs never share one."""
+    readable = re.sub(r"[^a-z0-9]+", "-", job.lower()).strip("-")[:40]
+    return f"job-{readable}-{hashlib.sha256(job.encode()).hexdigest()[:8]}"
+
+
+def job_rows(
+    runs: Sequence[Row], scores: Sequence[Row], changes: dict[str, list[JobChange]], colours: Colours
+) -> list[JobRow]:
+    """The jobs, those with the newest run first.
+
+    Args:
+        runs: `job_newest_runs` rows.
+        scores: `newest_run_scores` rows.
+        changes: By job; see `job_changes`.
+        colours: Of the ledger.
+    """
+    by_job: dict[str, list[Row]] = {}
+    for run in runs:
+        by_job.setdefault(run["job"], []).append(run)
+    found = [_row(job, own, scores, changes.get(job, []), colours) for job, own in by_job.items()]
+    return sorted(found, key=lambda row: row.newest_at, reverse=True)
+
+
+def _row(job: str, runs: list[Row], scores: Sequence[Row], changes: list[JobChange], colours: Colours) -> JobRow:
+    newest = runs[-1]
+    return JobRow(
+        job=job,
+        page=f"{page_name(job)}.html",
+        dots=[_dot(run) for run in runs],
+        line=_line(runs, [row for row in scores if row["job"] == job and row["scorer"] == newest["scorer"]], colours),
+        status=newest["status"],
+        reason=newest["reason"],
+        newest_at=newest["started_at"],
+        next_at=_next(newest["job_toml"]),
+        changes=[change for change in changes if change.verdict != "none shown"],
+    )
+
+
+def _dot(run: Row) -> tuple[str, str, str]:
+    status = run["status"]
+    kind = {"complete": "ok", None: "unknown", "gate_failed": "failed"}.get(status, "wasted")
+    return run["run_id"], kind, f"{status or 'no end'}, {people.moment(run['started_at'])}"
+
+
+def _line(runs: list[Row], scores: list[Row], colours: Colours) -> Markup:
+    """Scores from 0 to 1 over a job's newest runs, as a drawing that needs no script."""
+    places = {run["run_id"]: number for number, run in enumerate(runs)}
+    models: dict[str, list[tuple[float, float]]] = {}
+    for row in scores:
+        if row["run_id"] in places and row["mean"] is not None and 0 <= row["mean"] <= 1:
+            across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (places[row["run_id"]] / max(1, len(runs) - 1))
+            down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row["mean"])
+            models.setdefault(row["model"], []).append((across, down))
+    drawn = Markup("").join(
+        Markup('<polyline points="{}" stroke="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2" fill="{}"/>').format(
+            " ".join(f"{x:.1f},{y:.1f}" for x, y in points), colours.of(model), *points[-1], colours.of(model)
+        )
+        for model, points in list(models.items())[:_MOST_LINES]
+    )
+    told = ", ".join(list(models)[:_MOST_LINES])
+    if not models:
+        return Markup("")
+    return Markup('<svg class="spark" width="{}" height="{}" role="img" aria-label="scores of {}">{}</svg>').format(
+        _WIDTH, _HEIGHT, people.visible(told), drawn
+    )
+
+
+def _next(job_toml: str | None) -> datetime | None:
+    """When a job runs next by its schedule; None where it has none."""
+    with contextlib.suppress(ValueError, KeyError, msgspec.ValidationError, StopIteration):
+        schedule = msgspec.convert(tomllib.loads(job_toml or "")["schedule"], ScheduleTable)
+        return next(following(schedule, datetime.now(UTC)))
+    return None
+
+
+def is_worse(row: JobRow) -> bool:
+    """Whether the newest run shows that a model has become worse."""
+    return any(change.verdict == "worse" for change in row.changes)
+
+
+def summary(rows: Sequence[JobRow]) -> str:
+    """The jobs in a line: `2 need action · 1 regressed · 24 fine`."""
+    if not rows:
+        return "No runs yet."
+    action = sum(row.status != "complete" for row in rows)
+    worse = sum(row.status == "complete" and is_worse(row) for row in rows)
+    fine = len(rows) - action - worse
+    needs = "needs" if action == 1 else "need"
+    told = [
+        f"{action} {needs} action" if action else "",
+        f"{worse} regressed" if worse else "",
+        f"{fine} fine" if fine else "",
+    ]
+    return f"{people.plural(len(rows), 'job')}: {' · '.join(filter(None, told))}."
