@@ -5,7 +5,7 @@ from typing import Any
 
 import workbench.display as people
 from workbench.ledger.queries import Row
-from workbench.report import charts
+from workbench.report import charts, time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table
@@ -83,7 +83,10 @@ def _charts(daily: Result, jobs: Result, asked: Asked) -> list[Chart]:
         )  # fmt: skip
         found.append(
             drawn(
-                "daily", "When did we spend, and on which model?", charts.daily_chart(daily.rows, asked.colours), shown
+                "daily",
+                "When did we spend, and on which model?",
+                time_charts.daily_chart(daily.rows, asked.colours),
+                shown,
             )
         )
     if len(jobs.rows) > 1:

@@ -6,10 +6,11 @@ from typing import Any
 
 import altair as alt
 
+import workbench.display as people
 from workbench.ledger.queries import Row
+from workbench.report.chart_parts import ROW, WIDTH, model_axis, over, sized, tip
 from workbench.report.drawing import AnyChart, Colours
 
-WIDTH, ROW = 640, 28
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 
@@ -35,18 +36,18 @@ def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
     models = [row["model"] for row in data]
     ends = [end for row in data for end in (row["mean"], row["low"], row["high"]) if end is not None]
     bounded = all(0 <= end <= 1 for end in ends)
-    base = _over(data).encode(y=_models(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
+    base = over(data).encode(y=model_axis(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
     x = alt.X(
         "low:Q", title="mean score, 95 % interval", scale=alt.Scale(domain=[0, 1]) if bounded else alt.Scale(zero=False)
     )
     rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x="mean:Q", tooltip=[_tip("model", "N"), _tip("mean"), _tip("low"), _tip("high"), _tip("samples")]
+        x="mean:Q", tooltip=[tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("samples")]
     )
     label = base.mark_text(align="left", dx=8, dy=-8, fontSize=12).encode(
         x="mean:Q", text="told:N", color=alt.value("var(--ink)")
     )
-    return _sized(alt.layer(rule, dot, label), len(models))
+    return sized(alt.layer(rule, dot, label), len(models))
 
 
 def difference_chart(rows: Sequence[dict[str, Any]], unit: str, colours: Colours) -> AnyChart:
@@ -59,18 +60,18 @@ def difference_chart(rows: Sequence[dict[str, Any]], unit: str, colours: Colours
     """
     names = [row["model"] for row in rows]
     scale = alt.Scale(domain=names, range=[colours.of(row["of"]) for row in rows])
-    base = _over(rows).encode(y=_models(names), color=alt.Color("model:N", scale=scale, legend=None))
+    base = over(rows).encode(y=model_axis(names), color=alt.Color("model:N", scale=scale, legend=None))
     x = alt.X("low:Q", title=f"difference, {unit}")
     rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     tips = [
-        _tip("model", "N"),
-        _tip("difference", format="+.1f"),
-        _tip("low", format="+.1f"),
-        _tip("high", format="+.1f"),
+        tip("model", "N"),
+        tip("difference", format="+.1f"),
+        tip("low", format="+.1f"),
+        tip("high", format="+.1f"),
     ]
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(x="difference:Q", tooltip=tips)
-    zero = _over([{"at": 0}]).mark_rule(strokeDash=[4, 4], color="var(--soft)").encode(x="at:Q")
-    return _sized(alt.layer(zero, rule, dot), len(names))
+    zero = over([{"at": 0}]).mark_rule(strokeDash=[4, 4], color="var(--soft)").encode(x="at:Q")
+    return sized(alt.layer(zero, rule, dot), len(names))
 
 
 def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
@@ -86,9 +87,9 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
     axis = alt.X(
         "tokens:Q", title="completion tokens an answer", scale=alt.Scale(type="log") if wide else alt.Scale(zero=True)
     )
-    base = _over(rows).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
+    base = over(rows).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
     rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
-    tips = [_tip("model", "N"), _tip("mean"), _tip("low"), _tip("high"), _tip("tokens", format=",.1f")]
+    tips = [tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f")]
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(y="mean:Q", tooltip=tips)
     return alt.layer(rule, dot).properties(width=WIDTH, height=240)
 
@@ -109,24 +110,29 @@ def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyC
     there = [group for group in _TROUBLES if any(row["group"] == group for row in rows)]
     scale = alt.Scale(domain=there, range=[_TROUBLES[group] for group in there])
     data = [row | {"order": there.index(row["group"])} for row in rows]
-    chart = _over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
+    chart = over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
         x=alt.X("requests:Q", title="requests", axis=alt.Axis(tickMinStep=1, format="~s")),
         y=alt.Y("model:N", sort=list(models), title=None, scale=alt.Scale(domain=list(models))),
         color=alt.Color("group:N", scale=scale, title=None),
         order="order:Q",
-        tooltip=[_tip("model", "N"), _tip("group", "N"), _tip("requests", format=","), _tip("planned", format=",")],
+        tooltip=[tip("model", "N"), tip("group", "N"), tip("requests", format=","), tip("planned", format=",")],
     )  # fmt: skip
-    return _sized(chart, len(models))
+    return sized(chart, len(models))
 
 
 def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     """The distribution of latency a model: `run_latency` rows, or any with p10_ms to p99_ms."""
     data = [
-        {"model": row["model"], "answers": row["answers"], **{name[:-3]: row[name] / 1000 for name in _QUANTILES}}
+        {
+            "model": row["model"],
+            "answers": people.count(row["answers"]),
+            **{name[:-3]: row[name] / 1000 for name in _QUANTILES},
+            **{told: people.milliseconds(row[name]) for name, told in _QUANTILES.items()},
+        }
         for row in rows
     ]
     models = [row["model"] for row in data]
-    base = _over(data).encode(y=_models(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
+    base = over(data).encode(y=model_axis(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
     fastest = min((row["p10"] for row in data), default=1)
     wide = fastest > 0 and max((row["p99"] for row in data), default=1) / fastest > _WIDE
     x = alt.X(
@@ -134,76 +140,14 @@ def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
         title="seconds to the answer" + (", logarithmic" if wide else ""),
         scale=alt.Scale(type="log") if wide else alt.Undefined,
     )
-    tips = [_tip("model", "N"), *(_tip(name[:-3], format=".3s") for name in _QUANTILES), _tip("answers", format=",")]
+    tips = [tip("model", "N"), *(tip(told, "N") for told in _QUANTILES.values()), tip("answers", "N")]
     whole = base.mark_rule(strokeWidth=2).encode(x=x, x2="p90:Q", tooltip=tips)
     half = base.mark_bar(height=12, opacity=0.55).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
     middle = base.mark_tick(thickness=3, height=18, opacity=1).encode(
         x="p50:Q", color=alt.value("var(--ink)"), tooltip=tips
     )
     far = base.mark_point(shape="diamond", size=30, filled=True, opacity=1).encode(x="p99:Q", tooltip=tips)
-    return _sized(alt.layer(whole, half, middle, far), len(models))
-
-
-def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyChart:
-    """Latency by model in the course of a run.
-
-    Args:
-        latency: `run_latency_course` rows.
-        far: The run's length in s.
-        colours: Of the ledger.
-    """
-    data = [
-        {"model": row["model"], "s": row["seconds"], "latency": row["p50_ms"] / 1000, "answers": row["answers"]}
-        for row in latency
-    ]
-    models = list(dict.fromkeys(row["model"] for row in data))
-    into = _tip("s", title="seconds into the run", format=".3s")
-    lines: alt.Chart = (
-        _over(data, width=WIDTH, height=160)
-        .mark_line(point=len(data) < 60 * len(models), strokeWidth=2)
-        .encode(
-            x=alt.X("s:Q", title="seconds since the first call", scale=alt.Scale(domain=[0, far], nice=False)),
-            y=alt.Y("latency:Q", title="median seconds to the answer"),
-            color=alt.Color("model:N", scale=colours.scale(models), title=None),
-            tooltip=[_tip("model", "N"), into, _tip("latency", title="median s", format=".3s"), _tip("answers")],
-        )
-    )
-    return lines
-
-
-def pace_chart(in_flight: Sequence[Row], pace: Sequence[Row], limit: int, far: float) -> AnyChart:
-    """The calls in flight in the course of a run, and how many were allowed.
-
-    Args:
-        in_flight: `run_in_flight` rows.
-        pace: `run_pace` rows.
-        limit: The run's `max_in_flight`.
-        far: The run's length in s.
-    """
-    most = max((limit, *(row["most_in_flight"] for row in in_flight)))
-    across = alt.Scale(domain=[0, far], nice=False)
-    into = _tip("s", title="seconds into the run", format=".3s")
-    flights = [{"s": row["seconds"], "in flight": row["most_in_flight"]} for row in in_flight]
-    levels = alt.Y(
-        "in flight:Q", title=f"in flight of {limit} (line: allowed)", axis=alt.Axis(tickMinStep=1, tickCount=3)
-    )
-    area = (
-        _over(flights, width=WIDTH, height=70)
-        .mark_area(interpolate="step", opacity=0.35, color="var(--accent)")
-        .encode(
-            x=alt.X("s:Q", title="seconds since the first call", scale=across),
-            y=levels.scale(domain=[0, most]),
-            tooltip=[into, _tip("in flight")],
-        )
-    )
-    rule = _over([{"limit": limit}]).mark_rule(color="var(--soft)", strokeDash=[4, 4]).encode(y="limit:Q")
-    steps = [{"s": row["seconds"], "allowed": row["allowed"], "why": row["reason"]} for row in pace]
-    allowed = (
-        _over(steps)
-        .mark_line(interpolate="step-after", color="var(--accent)", strokeWidth=1.5)
-        .encode(x=alt.X("s:Q", scale=across), y="allowed:Q", tooltip=[into, _tip("allowed"), _tip("why", "N")])
-    )
-    return alt.layer(area, allowed, rule)
+    return sized(alt.layer(whole, half, middle, far), len(models))
 
 
 def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart:
@@ -223,79 +167,14 @@ def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart
             for place, (part, tokens) in enumerate(zip(names, parts, strict=False))
         ]
     order = list(dict.fromkeys(row["by"] for row in data))
-    chart = _over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
+    chart = over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
         x=alt.X("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
         y=alt.Y("by:N", sort=order, title=None),
         color=alt.Color("part:N", scale=alt.Scale(domain=list(names), range=list(names.values())), title=None),
         order="order:Q",
-        tooltip=[_tip("by", "N"), _tip("part", "N"), _tip("tokens", format=",")],
+        tooltip=[tip("by", "N"), tip("part", "N"), tip("tokens", format=",")],
     )  # fmt: skip
-    return _sized(chart, len(order))
-
-
-def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
-    """Tokens by UTC day, stacked by model: `usage_by_day_and_model` rows."""
-    data = [
-        {
-            "day": row["day"].isoformat(),
-            "model": row["model"],
-            "tokens": row["total_tokens"] or 0,
-            "calls": row["calls"],
-        }
-        for row in rows
-    ]
-    models = list(dict.fromkeys(row["model"] for row in data))
-    days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0)
-    chart: alt.Chart = (
-        _over(data, width=WIDTH, height=240)
-        .mark_bar()
-        .encode(
-            x=alt.X("day:O", timeUnit="utcyearmonthdate", title=None, axis=days),
-            y=alt.Y("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
-            color=alt.Color("model:N", scale=colours.scale(models), title=None),
-            tooltip=[_tip("day", "N"), _tip("model", "N"), _tip("tokens", format=","), _tip("calls", format=",")],
-        )
-    )
-    return chart
-
-
-def lines_over_time(
-    rows: Sequence[dict[str, Any]],
-    value: str,
-    title: str,
-    scale: alt.Scale,
-    height: int = 200,
-    *,
-    bounded: bool = False,
-) -> AnyChart:
-    """One line a series over time.
-
-    Args:
-        rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`.
-        value: The column drawn.
-        title: What it is, with its unit.
-        scale: The series' colours.
-        height: In px.
-        bounded: Draw from 0 to 1.
-    """
-    series = len({row["series"] for row in rows})
-    times = alt.X("at:T", title="UTC", scale=alt.Scale(type="utc"), axis=alt.Axis(labelOverlap=True, tickCount=6))
-    chart: alt.Chart = (
-        _over(rows, width=WIDTH, height=height)
-        .mark_line(point={"size": 25, "filled": True}, strokeWidth=2)
-        .encode(
-            x=times,
-            y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]) if bounded else alt.Undefined),
-            color=alt.Color("series:N", scale=scale, title=None) if series > 1 else alt.value("var(--accent)"),
-            tooltip=[_tip("series", "N"), _tip("when", "N", title="UTC"), _tip(value)],
-        )
-    )
-    return chart
-
-
-def two_lines(colour: str, names: Sequence[str]) -> alt.Scale:
-    """A model's colour for the first of two lines, a quiet one for the second."""
-    return alt.Scale(domain=list(names), range=[colour, "var(--soft)"])
+    return sized(chart, len(order))
 
 
 def matrix_chart(rows: Sequence[Row]) -> AnyChart:
@@ -315,10 +194,10 @@ def matrix_chart(rows: Sequence[Row]) -> AnyChart:
         {name for _, name in answers},
         key=lambda name: (requested.index(name) if name in requested else math.inf, name),
     )
-    base = _over(data).encode(
+    base = over(data).encode(
         x=alt.X("served:N", sort=served, title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=160)),
         y=alt.Y("requested:N", sort=requested, title=None),
-        tooltip=[_tip("requested", "N"), _tip("served", "N"), _tip("answers", format=","), _tip("share", format=".1%")],
+        tooltip=[tip("requested", "N"), tip("served", "N"), tip("answers", format=","), tip("share", format=".1%")],
     )  # fmt: skip
     cells = base.mark_rect(stroke="var(--ground)", strokeWidth=2, color="var(--accent)").encode(
         opacity=alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.12, 0.6]), legend=None)
@@ -327,22 +206,7 @@ def matrix_chart(rows: Sequence[Row]) -> AnyChart:
     return alt.layer(cells, texts).properties(width={"step": 64}, height={"step": ROW})
 
 
-_QUANTILES = ("p10_ms", "p25_ms", "p50_ms", "p75_ms", "p90_ms", "p99_ms")
-
-
-def _models(models: Sequence[str]) -> alt.Y:
-    return alt.Y("model:N", sort=list(models), title=None)
-
-
-def _sized(chart: AnyChart, rows: int) -> AnyChart:
-    return chart.properties(width=WIDTH, height=max(ROW * rows, ROW))
-
-
-def _over(rows: Sequence[dict[str, Any]], **size: Any) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(rows)), **size)  # type: ignore[no-untyped-call]
-
-
-def _tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = ".3~f") -> alt.Tooltip:
-    if kind == "Q":
-        return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
-    return alt.Tooltip(f"{name}:{kind}", title=title or name)
+_QUANTILES = {
+    "p10_ms": "10 % within", "p25_ms": "25 % within", "p50_ms": "median", "p75_ms": "75 % within", "p90_ms": "90 % within",
+    "p99_ms": "99 % within",
+}  # fmt: skip

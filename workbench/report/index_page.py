@@ -8,7 +8,7 @@ from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import Row
 from workbench.ledger.rows import Provenance
-from workbench.report import charts
+from workbench.report import time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, summary
@@ -102,6 +102,6 @@ def _charts(means: Result) -> list[Chart]:
          Column("scored", "scored")),
     )  # fmt: skip
     bounded = all(0 <= point["mean"] <= 1 for point in points)
-    drawing = charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs), bounded=bounded)
+    drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs), bounded=bounded)
     note = "Each point is a run: the mean over all its models and scorers."
     return [drawn("jobs", "Do the jobs score as before?", drawing, shown, note)]

@@ -8,7 +8,7 @@ import workbench.display as people
 from workbench.evaluation.job_changes import JobChange, job_changes
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
-from workbench.report import charts
+from workbench.report import time_charts
 from workbench.report.build import Page, PageHead, colours_of, render, result, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
@@ -82,7 +82,7 @@ def _charts(course: Result, colours: Colours) -> list[Chart]:
         if not points or not any(point[name] for point in points):
             continue
         bounded = name == "mean" and all(0 <= point[name] <= 1 for point in points)
-        drawing = charts.lines_over_time(points, name, title, colours.scale(models), height=140, bounded=bounded)
+        drawing = time_charts.lines_over_time(points, name, title, colours.scale(models), height=140, bounded=bounded)
         found.append(drawn(f"{name}", question, drawing, _course_table(course) if name == "mean" else None))
     return found
 

@@ -16,7 +16,7 @@ from workbench.evaluation.attention import (
     unconfirmed,
 )
 from workbench.ledger.queries import Row
-from workbench.report import charts
+from workbench.report import charts, time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
@@ -145,8 +145,8 @@ def _card_chart(number: int, model: str, course: Result, colours: Colours) -> Ch
         for row in rows
         for name, column in zip(names, ("p50_ms", "p90_ms"), strict=True)
     ]
-    drawing = charts.lines_over_time(
-        points, "seconds", "seconds", charts.two_lines(colours.of(model), names), height=110
+    drawing = time_charts.lines_over_time(
+        points, "seconds", "seconds", time_charts.two_lines(colours.of(model), names), height=110
     )
     own = Result(course.query, course.parameters, rows)
     shown = Table(

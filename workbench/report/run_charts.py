@@ -4,7 +4,7 @@ import workbench.display as people
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.trouble import planned_by_model, troubles_by_model
 from workbench.ledger.queries import Row
-from workbench.report import charts
+from workbench.report import charts, time_charts
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import Interval
@@ -125,7 +125,7 @@ def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Re
             (Column("model", "model", "text"), seconds, Column("answers", "answers"), Column("p50_ms", "median", "ms"),
              Column("p90_ms", "90 % within", "ms")),
         )  # fmt: skip
-        drawing = charts.course_chart(course.rows, far, colours)
+        drawing = time_charts.course_chart(course.rows, far, colours)
         found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:
         columns = (
@@ -133,6 +133,6 @@ def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Re
             Column("model", "limit of", "text"), Column("limit_allowed", "new limit"),
         )  # fmt: skip
         steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), columns)
-        drawing = charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)
+        drawing = time_charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)
         found.append(drawn("pace", "How many calls were in flight?", drawing, steps))
     return found

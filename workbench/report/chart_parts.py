@@ -1,0 +1,33 @@
+"""What all charts are made of: their size, their lines a model, their tooltips."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from workbench.report.drawing import AnyChart
+
+WIDTH, ROW = 640, 28
+"""px."""
+
+
+def model_axis(models: Sequence[str]) -> alt.Y:
+    """A line for each model, in this order."""
+    return alt.Y("model:N", sort=list(models), title=None)
+
+
+def sized(chart: AnyChart, rows: int) -> AnyChart:
+    """As wide as a page's column, and high enough for so many lines."""
+    return chart.properties(width=WIDTH, height=max(ROW * rows, ROW))
+
+
+def over(rows: Sequence[dict[str, Any]], **size: Any) -> alt.Chart:
+    """A chart over rows."""
+    return alt.Chart(alt.Data(values=list(rows)), **size)  # type: ignore[no-untyped-call]
+
+
+def tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = ".3~f") -> alt.Tooltip:
+    """A line of a tooltip; what the page has in words is given as text (`N`), in the same words."""
+    if kind == "Q":
+        return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
+    return alt.Tooltip(f"{name}:{kind}", title=title or name)
