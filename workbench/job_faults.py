@@ -45,6 +45,9 @@ def contradictions(job: JobFile, folder: Path) -> list[Problem]:
     found += _model_faults(job.models, folder)
     found += _scorer_faults(job.scorers, folder)
     found += _gate_faults(job)
+    k = re.search(r"[0-9]+$", job.run.reduce)
+    if k is not None and int(k[0]) > job.run.epochs:
+        found.append(Problem(("run", "reduce"), f"{job.run.reduce!r} needs run.epochs of at least {k[0]}"))
     if job.schedule is not None:
         from workbench.occasions import problems  # with two parsers that few commands need
 

@@ -32,7 +32,10 @@ def _print_scores(found: RunFindings) -> None:
         | ({"low": _rounded(interval.low), "high": _rounded(interval.high)} if interval else {})
         for row, interval in found.scores
     ]
-    columns = {"mean": "score", "low": f"{CONFIDENCE:.0%} from", "high": "to", "samples": "n", "unscored": "unscored"}
+    columns = {
+        "mean": found.provenance.reduce or "score", "low": f"{CONFIDENCE:.0%} from", "high": "to", "samples": "n",
+        "unscored": "unscored",
+    }  # fmt: skip
     echo()
     print_table(rows, {"model": "model", "scorer": "scorer"} | columns)
     echo()

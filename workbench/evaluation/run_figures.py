@@ -80,7 +80,7 @@ def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FI
     for sample in reader.each(SampleMean, run_id=run_id):
         values.setdefault((sample.model, sample.scorer), []).append(sample.value)
     scores = [
-        (row, mean_interval(values[row["model"], row["scorer"]]) if row["scored"] else None)
+        (row, mean_interval(own) if (own := values.get((row["model"], row["scorer"]))) else None)
         for row in reader.rows("run_scores", run_id=run_id)
     ]
     return RunFindings(provenance, {name: reader.rows(name, run_id=run_id) for name in tables}, scores)

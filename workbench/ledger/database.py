@@ -24,6 +24,7 @@ from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 _VIEW_NAMES = (
+    "reduced",
     "run_overview",
     "item_outcomes",
     "served_identities",

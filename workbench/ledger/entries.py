@@ -51,6 +51,7 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     on_fallback: str | None = None
     scorers: list[str] | None = None
     variants: list[str] | None = None
+    reduce: str | None = None
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):

@@ -78,6 +78,7 @@ class Provenance(QueryRow, frozen=True):
     on_fallback: str | None
     scorers: list[str] | None
     variants: list[str] | None
+    reduce: str | None
     started_at: datetime
     ended_at: datetime | None
     status: str | None

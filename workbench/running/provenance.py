@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from workbench.endpoint import Endpoint
+from workbench.job_file import MEAN
 from workbench.ledger.entries import RunStarted
 from workbench.planning.expand import Plan
 
@@ -63,6 +64,7 @@ def run_started(
         git_dirty=dirty,
         narrowed=job.narrowed or None,
         on_fallback=job.run.on_fallback,
+        reduce=None if job.run.reduce == MEAN else job.run.reduce,
         scorers=[scorer.named for scorer in job.scorers],
         variants=[variant.name for variant in job.variants if variant.name] or None,
     )

@@ -6,6 +6,7 @@ INSERT INTO runs BY NAME
 SELECT run_id, 'started' AS event, recorded_at, job, job_path, job_toml, job_hash, tags, generation, planned, dataset_paths,
     dataset_hash, dataset_rows, endpoint, identity, simulated, key_fingerprint, host, pid, max_in_flight, versions,
     limits, git_commit, git_dirty, coalesce(fresh, false) AS fresh, resumed_run, narrowed, on_fallback, scorers, variants,
+    reduce,
     -- a journal of an earlier version has it in the generation's name only
     coalesce(occasion, CASE WHEN starts_with(generation, job || '@') THEN substr(generation, length(job) + 2) END) AS occasion
 FROM staged WHERE kind = 'run_started';

@@ -20,16 +20,19 @@ judged AS (
     GROUP BY run_id, request_key
 ),
 by_sample AS (
-    SELECT item.run_id, concat_ws(' · ', item.model, item.variant) AS model, item.sample_key, avg(judged.value) AS value,
+    SELECT item.run_id, concat_ws(' · ', item.model, item.variant) AS model, item.sample_key,
+        reduced(any_value(run.reduce), list(judged.value)) AS value,
         min(item.answer_run_id || ' ' || item.answer_call_no) AS answer
     FROM run_items AS item
     JOIN judged ON judged.run_id = item.run_id AND judged.request_key = item.request_key
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE who.counts AND judged.value IS NOT NULL AND item.run_id IN (SELECT run_id FROM wanted)
     GROUP BY ALL
 )
 SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.model, count(*) AS samples,
-    count(*) FILTER (newest.value - before.value > 1e-9) AS better, count(*) FILTER (newest.value - before.value < -1e-9) AS worse,
+    count(*) FILTER (newest.value - before.value > 1e-9) AS better,
+    count(*) FILTER (newest.value - before.value < -1e-9) AS worse,
     avg(newest.value - before.value) AS difference, stddev_samp(newest.value - before.value) AS deviation,
     bool_and(newest.value IN (0, 1) AND before.value IN (0, 1)) AS is_binary
 FROM pair

@@ -1,4 +1,5 @@
--- Mean score of each of the newest runs over all its models and scorers, of what is scored and counts; runs without scores are left out.
+-- Mean score of each of the newest runs over all its models and scorers, of what is scored and counts; runs without scores
+-- are left out.
 -- Parameters: most (how many runs)
 WITH newest AS (SELECT run_id, job, started_at FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most),
 judged AS (

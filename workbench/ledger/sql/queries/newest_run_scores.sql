@@ -6,7 +6,8 @@ judged AS (
     FROM scores WHERE run_id IN (SELECT run_id FROM newest)
     GROUP BY run_id, request_key, scorer
 )
-SELECT newest.run_id, newest.job, newest.started_at, judged.scorer, concat_ws(' · ', item.model, item.variant) AS model, count(judged.value) AS scored,
+SELECT newest.run_id, newest.job, newest.started_at, judged.scorer, concat_ws(' · ', item.model, item.variant) AS model,
+    count(judged.value) AS scored,
     avg(judged.value) AS mean
 FROM newest
 JOIN run_items AS item USING (run_id)

@@ -33,6 +33,7 @@ SELECT own.model, own.calls, own.accepted, own.answers, own.failed, own.calls_wi
     own.reasoning / nullif(own.completion_with_reasoning, 0) AS thinking_share,
     coalesce(tools.offered, 0) AS tools_offered, coalesce(tools.forced, 0) AS tools_forced,
     coalesce(tools.called, 0) AS tools_called, coalesce(tools.forced_and_called, 0) AS forced_and_called,
-    coalesce(tools.tool_calls, 0) AS tool_calls, own.served_names, listed.owned_by, own.first_at, own.last_at, listed.listed_at
+    coalesce(tools.tool_calls, 0) AS tool_calls, own.served_names, listed.owned_by, own.first_at, own.last_at,
+    listed.listed_at
 FROM own LEFT JOIN tools USING (model) LEFT JOIN listed USING (model)
 ORDER BY own.model;

@@ -1,7 +1,9 @@
--- A run's items by requested model (and variant): how many are answered, by this run or an earlier one. cut_off: answered, and of no use to
+-- A run's items by requested model (and variant): how many are answered, by this run or an earlier one. cut_off: answered,
+-- and of no use to
 -- a scorer (truncated, or all tokens went into reasoning). fallbacks and unknown: answers by who gave them.
 -- Parameters: run_id
-SELECT item.side AS model, count(*) AS items, count(*) FILTER (item.accepted) AS answered, count(*) FILTER (item.reused) AS reused,
+SELECT item.side AS model, count(*) AS items, count(*) FILTER (item.accepted) AS answered,
+    count(*) FILTER (item.reused) AS reused,
     count(*) FILTER (item.accepted IS NOT TRUE) AS unanswered,
     count(*) FILTER (item.accepted AND NOT item.scorable) AS cut_off,
     count(*) FILTER (who.identity = 'fallback') AS fallbacks, count(*) FILTER (who.identity = 'unknown') AS unknown

@@ -5,7 +5,7 @@
 -- Parameters: run_id
 WITH own AS (
     SELECT request_key, count(*) AS attempts, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun,
-        bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off  -- sent again, and no more known
+        bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off  -- sent again, then lost
     FROM attempts JOIN run_items USING (run_id, request_key)
     WHERE run_id = $run_id AND NOT reused GROUP BY request_key
 ),

@@ -12,7 +12,8 @@ alike AS (
     SELECT sample_key, extracted AS answer, count(DISTINCT model) AS agree
     FROM judged WHERE value < 1 AND extracted IS NOT NULL GROUP BY sample_key, extracted
 ),
-asked AS (SELECT sample_key, any_value(sample_id) AS sample_id, count(DISTINCT model) AS models FROM judged GROUP BY sample_key)
+asked AS (SELECT sample_key, any_value(sample_id) AS sample_id,
+    count(DISTINCT model) AS models FROM judged GROUP BY sample_key)
 SELECT asked.sample_id, json_extract_string(sample.sample, '$.target') AS target, alike.answer, alike.agree, asked.models
 FROM alike JOIN asked USING (sample_key) LEFT JOIN samples AS sample USING (sample_key)
 WHERE alike.agree >= 3 AND 2 * alike.agree > asked.models

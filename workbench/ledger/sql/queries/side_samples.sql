@@ -1,10 +1,12 @@
--- The samples of some runs by run and model, with the score of one scorer: value is the mean over the epochs that are scored
--- and count, NULL where none does. asked, answered and scored count epochs. left_out: scored answers of fallbacks, where
+-- The samples of some runs by run and model, with the score of one scorer: value is what the job reduces the epochs to that
+-- are
+-- scored and count, NULL where none does. asked, answered and scored count epochs. left_out: scored answers of fallbacks,
+-- where
 -- those do not count; unread: answers that the scorer could not judge. cluster: the metadata column that says which
 -- samples vary together. Samples that were taken out are not among them. on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), scorer, cluster (the name of a metadata column), on_fallback
 WITH item AS (
-    SELECT item.*, run.on_fallback,
+    SELECT item.*, run.on_fallback, run.reduce,
         who.identity IS DISTINCT FROM 'fallback'
             OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept' AS counts
     FROM item_outcomes AS item
@@ -16,7 +18,9 @@ WITH item AS (
 SELECT item.run_id, item.side AS model, item.sample_key, any_value(item.sample_id) AS sample_id, count(*) AS asked,
     count(*) FILTER (item.accepted) AS answered,
     count(score.value) FILTER (item.counts) AS scored,
-    avg(score.value) FILTER (item.counts) AS value,
+    reduced(
+        any_value(item.reduce), list(score.value) FILTER (item.counts AND score.value IS NOT NULL)
+    ) AS value,
     count(score.value) FILTER (NOT item.counts) AS left_out,
     count(*) FILTER (item.counts AND score.request_key IS NOT NULL AND score.value IS NULL AND item.scorable) AS unread,
     any_value(json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1'))) AS cluster

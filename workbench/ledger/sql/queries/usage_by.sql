@@ -1,4 +1,5 @@
--- What our calls used, by day, week (its Monday), month, model or job. Tokens as reported; calls_without_usage and maybe_drawn
+-- What our calls used, by day, week (its Monday), month, model or job. Tokens as reported; calls_without_usage and
+-- maybe_drawn
 -- used an unknown amount, and so may open_intents have.
 -- Parameters: by (day | week | month | model | job), since, until (days, both included; NULL: no bound)
 SELECT

@@ -1,5 +1,6 @@
 -- What our calls drew, by day, run and model. Days are those of the zone in the variable
--- day_zone, which the workbench sets from [account] time_zone; without it UTC. calls_without_usage drew an unknown amount; maybe_drawn are calls
+-- day_zone, which the workbench sets from [account] time_zone; without it UTC. calls_without_usage drew an unknown amount;
+-- maybe_drawn are calls
 -- that failed after they may have reached a model; open_intents were sent and never recorded as ended.
 CREATE OR REPLACE VIEW usage_by_day AS
 SELECT
