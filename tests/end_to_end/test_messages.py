@@ -236,6 +236,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("again without a cap", "run job.toml --again truncated", job_with("[run]", "[run]")),
     ("again and fresh", "run job.toml --again invalidated --fresh", job_with("[run]", "[run]")),
     ("again without samples", "run job.toml --again invalidated", job_with("[run]", "[run]")),
+    ("draws of more epochs than there are", "run job.toml", run('reduce = "pass@3"')),
     ("variant twice", "run job.toml", job_with("[run]", '[[variants]]\nname = "a"\n[[variants]]\nname = "a"\n[run]')),
     ("variant without a name", "run job.toml", job_with("[run]", "[[variants]]\nseed = 1\n[run]")),
     ("samples without a reason", "invalidate r1 --sample 0", scored),
