@@ -11,7 +11,7 @@ import msgspec
 
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
-from workbench.errors import Fault, InputError
+from workbench.errors import ExitCode, Fault, InputError
 from workbench.evaluation.deciding import decide
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
@@ -160,6 +160,9 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: 
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
         remedy = f"`workbench score {run_id}` and `workbench report {run_id}` create them"
         notes.append(f"scores or page are missing ({failed}); {remedy}")
+        if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
+            notes.append("its gates are not decided: the same command decides them")
+            end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
     summary = msgspec.structs.replace(end.summary, report=report)
     return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
 

@@ -59,6 +59,15 @@ def test_what_the_answers_cannot_tell_passes_unless_told_otherwise(bench: Workbe
     assert told(bench.json("run", "job.toml", code=code)) == {"min_mean": "cannot tell"}
 
 
+def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
+    gated(bench, "max_failed_share = 0.5", count=4)
+    bench.json("run", "job.toml")
+    gated(bench, 'max_drop = { numeric = 0.5 }\nbaseline = "20"', count=4)  # the beginning of one run, and then of two
+    done = bench("run", "job.toml", code=3)
+    assert "2 runs begin with '20'" in done.stderr
+    assert "its gates are not decided" in done.stderr
+
+
 def test_a_run_that_is_not_complete_is_not_judged(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
     assert bench.json("run", "job.toml", code=3)["gates"] == []

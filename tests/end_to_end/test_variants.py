@@ -135,6 +135,8 @@ def test_samples_that_were_taken_out_are_asked_again_where_told_to(cut: Workbenc
     cut("invalidate", "last", "--sample", "s1", "--reason", "odd")
     again = cut.json("run", "job.toml", "--again", "invalidated")
     assert (again["reused"], again["completed"]) == (2, 1)
+    assert "is taken out and not yet asked again" in cut("run", "job.toml", "--again", "invalidated", code=2).stderr
+    assert cut.json("run", "job.toml")["reused"] == 3, "the newer answer stands"
 
 
 def test_asking_again_needs_what_it_needs(cut: Workbench) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from workbench.display import percent, plural, words
+from workbench.display import percent, plural
 from workbench.endings import GateResult, GateVerdict
 from workbench.errors import Fault, InputError
 from workbench.evaluation.difference_words import interval_text, signed, size, unit
@@ -142,12 +142,13 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
         if run.occasion is None or not series or run.run_id not in series[-1].run_ids:
             yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
             continue
-        for model, change in worse_now(series, gates.false_alarm_rate).items():
+        worse = worse_now(series, gates.false_alarm_rate)
+        for model, change in worse.items():
             since = series[change.began_at].occasion
             less = size(-change.difference, are_shares=_are_shares(series))
             says = f"{model} scores {less} less by “{scorer}” since {since} ({plural(change.samples, 'sample')})"
             yield GateResult("steady", "not met", says, scorer, model)
-        if not worse_now(series, gates.false_alarm_rate):
+        if not worse:
             rate = percent(gates.false_alarm_rate)
             says = (
                 f"no model has become worse by “{scorer}” over {plural(len(series), 'occasion')} (false alarms: {rate})"
@@ -201,9 +202,3 @@ def worse_now(series: list[OccasionScores], rate: float) -> dict[str, ScoreChang
 
 def _are_shares(series: list[OccasionScores]) -> bool:
     return all(0 <= value <= 1 for one in series for scores in one.values.values() for value in scores.values())
-
-
-def gates_line(results: list[GateResult]) -> str:
-    """The gates in a line: `2 gates met, 1 cannot tell`."""
-    counts = {name: sum(result.result == name for result in results) for name in ("not met", "cannot tell", "met")}
-    return words([f"{count} {name}" for name, count in counts.items() if count])
