@@ -15,6 +15,7 @@ from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
 
 MOST_RUNS = 60
+_LEAST_RUNS = 3  # two points are no course, and every run ends with this page
 _MEASURES = (
     ("mean", "mean score", "Does it score as before?"),
     ("completion_tokens", "completion tokens an answer", "Do answers take as many tokens?"),
@@ -65,8 +66,8 @@ def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
 
 
 def _charts(course: Result, colours: Colours) -> list[Chart]:
-    """A line a model for each measure, where there are several runs."""
-    if len({row["run_id"] for row in course.rows}) < 2:
+    """A line a model for each measure, where there are runs enough to show a course."""
+    if len({row["run_id"] for row in course.rows}) < _LEAST_RUNS:
         return []
     models = list(dict.fromkeys(row["model"] for row in course.rows))
     found = []
