@@ -1,6 +1,7 @@
 """A page as a test reads it: every figure with the query, row and column that it comes from."""
 
 import json
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -55,4 +56,6 @@ class Page(HTMLParser):
 
 def told(value: Any) -> Any:
     """A value as a page's address of a row has it."""
+    if isinstance(value, date):  # a moment too
+        return value.isoformat()
     return value if isinstance(value, str | int | float | None) else str(value)

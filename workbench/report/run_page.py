@@ -15,11 +15,12 @@ from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
 from workbench.evaluation.sides import Side
 from workbench.evaluation.trouble import planned_by_model, troubles_by_model
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.report.build import Page, PageHead, colours_of, render, result, write_page
 from workbench.report.run_charts import course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
+from workbench.report.tables import Result
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _NAMED = 5  # served names that the page asks to confirm
@@ -42,23 +43,19 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
     """
     with reading(ledger) as reader:
         figures = run_figures(reader, run_id)
-        models = [row["model"] for row in model_rows(figures)]
+        rows = model_rows(figures)
         samples = sample_browser(
             run_samples(reader, run_id, MOST_SAMPLES),
             sum(row["items"] for row in figures.tables["run_items_by_model"]),
             folder,
             f"{run_id}.samples",
-            models=models,
+            models=[row["model"] for row in rows],
             scorer=figures.standing.scorer,
         )
-        fewest = min((row["answers"] for row in figures.tables["run_latency"]), default=0)
-        spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
-        course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
-        in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
-        pace = result(reader, "run_pace", run_id=run_id)
+        course, flights = _course(reader, figures)
         invalid = reader.rows("run_invalid", run_id=run_id)
         suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")
-        gates = result(reader, "run_gates", run_id=run_id)
+        gates = reader.rows("run_gates", run_id=run_id)
         sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
         colours = colours_of(reader)
     run = figures.provenance
@@ -71,13 +68,13 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         "summary": of_run(figures, "run_summary", [msgspec.structs.asdict(figures.numbers)]),
         "provenance": of_run(figures, "run_provenance", [msgspec.structs.asdict(run)]),
         "tables": run_tables(figures),
-        "charts": [*run_charts(figures, colours), *course_charts(figures, course, (in_flight, pace), colours)],
+        "charts": [*run_charts(figures, colours), *course_charts(figures, course, flights, colours)],
         "fallbacks": sum(row["fallbacks"] for row in figures.tables["run_items_by_model"]),
         "standing": figures.standing,
         "others": list(dict.fromkeys(row["scorer"] for row, _ in figures.scores if row["scored"]))[1:],
-        "rows": model_rows(figures),
+        "rows": rows,
         "sides": sides,
-        "gates": gates.rows,
+        "gates": gates,
         "invalid": invalid,
         "suspects": suspects,
         "by_model": {row["model"]: row for row in sides.rows},
@@ -91,6 +88,16 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
     path = write_page(folder, f"{run_id}.html", render(frame, pages, content))
     remove_earlier_parts(folder / f"{run_id}.samples", samples)
     return path
+
+
+def _course(reader: Reader, figures: RunFigures) -> tuple[Result, tuple[Result, Result]]:
+    """Latency over the run, in as many spans as its answers fill; and its calls in flight, with how many were allowed."""
+    run_id = figures.provenance.run_id
+    fewest = min((row["answers"] for row in figures.tables["run_latency"]), default=0)
+    spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
+    in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
+    course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
+    return course, (in_flight, result(reader, "run_pace", run_id=run_id))
 
 
 def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
