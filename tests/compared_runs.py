@@ -31,6 +31,7 @@ def record(
     `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset.
     """
     clusters: Sequence[str] = more.pop("clusters", ())
+    columns: Sequence[dict[str, Any]] = more.pop("metadata", ())
     said: str = more.pop("said", "answer {1} of {0}")
     extracted: Callable[[str, int], str | None] = more.pop("extracted", lambda _model, _sample: None)
     status: str = more.pop("status", "complete")
@@ -45,7 +46,7 @@ def record(
     for place, (model, scores) in enumerate(values.items()):
         for sample, value in enumerate(scores):
             number = 1 + place * 10_000 + sample
-            metadata = {"cluster": clusters[sample]} if clusters else {}
+            metadata = {"cluster": clusters[sample]} if clusters else columns[sample] if columns else {}
             content = msgspec.json.encode({"input": f"q{sample}", "metadata": metadata}).decode()
             key = f"sample{sample}"
             asked = msgspec.structs.replace(intent(run_id, number), model=model, sample_id=str(sample), sample_key=key)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
-from workbench.evaluation.comparison import Wanted, compared
-from workbench.evaluation.comparison_words import difference_rows
+from workbench.evaluation.comparison import Wanted, compared, gathered
+from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
@@ -26,6 +26,7 @@ class CompareOptions(TypedDict, total=False):
     scorer: str | None
     cluster: str
     on_fallback: Literal["exclude", "accept"] | None
+    by: str
 
 
 Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
@@ -93,15 +94,18 @@ class Frames:
 
         Args:
             runs: The first of them is the baseline; none is the newest run, whose models are compared.
-            how: `models`, `baseline`, `scorer`, `cluster` and `on_fallback`, as options of that command.
+            how: `models`, `baseline`, `scorer`, `cluster`, `on_fallback` and `by`, as options of that command. By a further
+                column of the dataset: one row per difference and value of that column, as tested among its samples.
 
         Raises:
-            InputError: There is no such run, model or scorer, or nothing to compare.
+            InputError: There is no such run, model, scorer or column, or nothing to compare.
         """
         import pandas
 
+        wanted = Wanted(runs, **how)
         with reading(self._ledger) as reader:
-            return pandas.DataFrame(difference_rows(compared(reader, Wanted(runs, **how))))
+            found = compared(gathered(reader, wanted), wanted)
+        return pandas.DataFrame(difference_rows(found) if wanted.by is None else slice_rows(found))
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.

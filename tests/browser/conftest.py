@@ -34,8 +34,9 @@ def chromium(request: pytest.FixtureRequest) -> Iterator[Browser]:
 class Reader:
     """Somebody who opens pages; notes everything that a page should not do."""
 
-    def __init__(self, context: BrowserContext) -> None:
+    def __init__(self, context: BrowserContext, *, scripted: bool) -> None:
         self._context = context
+        self.scripted = scripted
         self.faults: list[str] = []
 
     def open(self, path: str | Path, fragment: str = "") -> Page:
@@ -58,4 +59,4 @@ def reader(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Reader
     """A reader; parametrize indirectly with Playwright's options of a context."""
     options: dict[str, Any] = getattr(request, "param", {"viewport": {"width": 1440, "height": 900}})
     with chromium.new_context(timezone_id="Asia/Kolkata", **options) as context:
-        yield Reader(context)
+        yield Reader(context, scripted=options.get("java_script_enabled", True))

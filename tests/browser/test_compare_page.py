@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Reader
-from tests.compared_runs import record
+from tests.compared_runs import Values, record
 from tests.conftest import Workbench
 
 pytestmark = pytest.mark.browser
@@ -32,12 +32,46 @@ def test_a_comparison_says_what_the_command_says_and_lets_nothing_run(tmp_path: 
     page = reader.open(found["report"])
     expect(page.locator("p.verdict").first).to_have_text(found["differences"][0]["says"])
     assert page.locator("#sides tbody tr").count() == len(found["sides"])
-    page.locator("summary", has_text="Worse: 12 samples").press("Enter")  # a click may miss it while charts come alive
-    shown = page.locator(".exchange").first
+    if reader.scripted:
+        expect(page.locator("label", has_text="worse 12")).to_be_visible()
+        shown = page.locator(".exchange").first
+        expect(shown.locator("mark").first).to_be_visible()
+    else:
+        shown = page.locator("#first-apart details").first
+        shown.locator("summary").press("Enter")
     expect(shown.locator("pre").nth(1)).to_contain_text("<script>alert(1)</script>")
-    expect(shown.locator("mark").first).to_be_visible()
     assert page.locator("main script:not([type])").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert not reader.faults
+
+
+def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    topics = [{"topic": "algebra" if sample % 2 else "logic"} for sample in range(20)]
+    values: dict[str, Values] = {"large": [1.0] * 20, "mini": [0.0] * 12 + [1.0] * 8, "other": [1.0] * 19 + [None]}
+    record(bench, "r1", values, metadata=topics)
+    found = bench.json("compare")
+    page = reader.open(found["report"])
+    expect(page.locator("label", has_text="worse 12")).to_be_visible()
+    page.locator("#baseline").select_option("mini")
+    against = bench.json("compare", "--baseline", "mini", "--no-report")
+    told = [row["says"] for row in against["differences"]]
+    expect(page.locator("p.verdict:visible")).to_have_text(told)
+    expect(page.locator("#sides tbody tr").nth(1)).to_contain_text("baseline")
+    expect(page.locator("label", has_text="better 12")).to_be_visible()
+    page.locator("select[name=side]").select_option("other")
+    expect(page.locator("[role=status]")).to_have_text("1 to 10 of 12")
+    page.locator("label", has_text="not comparable 1").click()
+    expect(page.locator(".exchange")).to_have_count(1)
+    expect(page.locator(".exchange h4").first).to_have_text("sample 19")
+    assert set(page.url.split("#")[1].split("&")) == {"baseline=mini", "side=other", "show=not+comparable"}
+    again = reader.open(found["report"], "#" + page.url.split("#")[1])
+    expect(again.locator(".exchange h4").first).to_have_text("sample 19")
+    expect(again.locator("#sides tbody tr").first.locator("td").nth(2)).to_contain_text("+60.0")
+    slices = again.locator("#slices + details tbody tr")
+    assert [cell.split()[0] for cell in slices.locator("th").all_inner_texts()] == ["algebra", "logic"]
+    parts = {(row["value"], row["model"]): row["difference"] for row in against["slices"]}
+    expect(slices.first.locator("td").nth(1)).to_contain_text(f"+{100 * parts['algebra', 'large']:.1f}")
     assert not reader.faults
 
 

@@ -86,7 +86,7 @@ def test_a_job_for_real_models_is_rehearsed_with_stand_ins(tmp_path: Path) -> No
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("gpt-oss:20b", "Abacus Large [carefull]"))
-    done = bench("run", "job.toml", "--local", "--json")
+    done = bench("run", "job.toml", "--no-report", "--local", "--json")
     result = json.loads(done.stdout)
     assert (result["completed"], result["simulated"]) == (6, True)
     assert "note: a simulated stand-in answers for 'gpt-oss:20b'" in done.stderr

@@ -17,13 +17,13 @@ def bench(tmp_path: Path) -> Workbench:
 
 
 def difference(bench: Workbench, *options: str) -> dict[str, Any]:
-    (found,) = bench.json("compare", *options)["differences"]
+    (found,) = bench.json("compare", "--no-report", *options)["differences"]
     return dict(found)
 
 
 def test_a_difference_is_shown_by_a_paired_test_though_the_intervals_overlap(bench: Workbench) -> None:
     record(bench, "r1", {"large": [1.0] * 20 + [0.0] * 29, "mini": [0.0] * 12 + [1.0] * 8 + [0.0] * 29})
-    found = bench.json("compare")
+    found = bench.json("compare", "--no-report")
     (beside,) = found["differences"]
     assert (beside["verdict"], len(beside["better"]), len(beside["worse"])) == ("worse", 0, 12)
     assert beside["says"] == (
@@ -31,7 +31,7 @@ def test_a_difference_is_shown_by_a_paired_test_though_the_intervals_overlap(ben
     )
     first, second = (side["interval"] for side in found["sides"])
     assert first["low"] < second["high"], "as two intervals they overlap"
-    said = bench("compare").stdout
+    said = bench("compare", "--no-report").stdout
     assert beside["says"] in said
     assert "0:12:37" in said
 
@@ -56,11 +56,14 @@ def test_the_words_follow_from_the_test(bench: Workbench, one: Values, other: Va
 
 def test_only_samples_that_both_were_scored_on_are_compared_and_the_rest_is_counted(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0, 1.0, None, 1.0], "b": [0.0, None, 1.0, 0.0]})
-    found = bench.json("compare")
+    found = bench.json("compare", "--no-report")
     (beside,) = found["differences"]
     assert (beside["shared"], beside["only_side"], beside["only_baseline"]) == (2, 1, 1)
     assert [side["mean_of_asked"] for side in found["sides"]] == [0.75, 0.25]
-    assert "b: compared on 2 samples; 1 scored here alone, 1 only in the baseline." in found["notes"]
+    assert [(lost["model"], lost["reason"], lost["samples"]) for lost in beside["lost"]] == [
+        ("b", "unread by the scorer", 1), ("a", "unread by the scorer", 1),
+    ]  # fmt: skip
+    assert "b: compared on 2 samples; 1 unread by the scorer in b, 1 unread by the scorer in a." in found["notes"]
 
 
 def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(bench: Workbench) -> None:
@@ -68,13 +71,13 @@ def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(ben
     record(
         bench, "r1", values, served={"classic": "mini", "tutor": "large", "mini": "mini-2"}, listed={"tutor": "large"}
     )
-    found = bench.json("compare")
+    found = bench.json("compare", "--no-report")
     sides = {side["model"]: (side["fallbacks"], side["unknown"], side["scored"]) for side in found["sides"]}
     assert sides == {"large": (0, 0, 12), "classic": (12, 0, 0), "mini": (0, 12, 12), "tutor": (0, 0, 12)}
     verdicts = {row["side"]["model"]: row["verdict"] for row in found["differences"]}
     assert verdicts == {"classic": "not comparable", "mini": "worse", "tutor": "too few"}
     assert "classic: 12 of 12 answers are of another model (mini) and are left out." in found["notes"]
-    accepted = bench.json("compare", "--on-fallback", "accept")
+    accepted = bench.json("compare", "--no-report", "--on-fallback", "accept")
     assert [row["verdict"] for row in accepted["differences"]] == ["worse", "worse", "too few"]
     assert "count all the same" in " ".join(accepted["notes"])
 
@@ -82,20 +85,26 @@ def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(ben
 def test_runs_are_compared_model_by_model_with_the_first(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0] * 20, "b": [0.0] * 20})
     record(bench, "r2", {"a": [0.0] * 20, "b": [0.0] * 20}, dataset_hash="other", config='{"ignore_case": true}')
-    found = bench.json("compare", "r1", "r2")
+    found = bench.json("compare", "--no-report", "r1", "r2")
     assert [(row["side"]["model"], row["baseline"]["run_id"], row["verdict"]) for row in found["differences"]] == [
         ("a", "r1", "worse"), ("b", "r1", "too few"),
     ]  # fmt: skip
-    assert found == bench.json("compare", "r2", "r1", "--baseline", "r1") == bench.json("compare", "--job", "j")
+    assert (
+        found
+        == bench.json("compare", "--no-report", "r2", "r1", "--baseline", "r1")
+        == bench.json("compare", "--no-report", "--job", "j")
+    )
     assert any("dataset is not the same" in note for note in found["notes"])
     assert any("settings of “exact” are not the same" in note for note in found["notes"])
-    assert [row["side"]["model"] for row in bench.json("compare", "r1", "r2", "--model", "b")["differences"]] == ["b"]
+    assert [
+        row["side"]["model"] for row in bench.json("compare", "--no-report", "r1", "r2", "--model", "b")["differences"]
+    ] == ["b"]
 
 
 def test_p_values_are_adjusted_for_all_differences(bench: Workbench) -> None:
     base = [1.0] * 40
     record(bench, "r1", {"a": base} | {f"m{n}": [0.0] * 6 + [1.0] * 34 for n in range(5)})
-    for row in bench.json("compare")["differences"]:
+    for row in bench.json("compare", "--no-report")["differences"]:
         assert row["found"]["p_value"] == pytest.approx(2 * 0.5**6)
         assert row["adjusted_p"] == pytest.approx(5 * 2 * 0.5**6)
         assert row["verdict"] == "too few"
@@ -104,7 +113,7 @@ def test_p_values_are_adjusted_for_all_differences(bench: Workbench) -> None:
 
 def test_samples_of_clusters_are_tested_as_such(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0] * 12, "b": [0.0] * 6 + [1.0] * 6}, clusters=["x"] * 6 + ["y"] * 6)
-    found = bench.json("compare")
+    found = bench.json("compare", "--no-report")
     assert found["differences"][0]["found"]["method"] == "t test over 2 clusters"
     assert "b: 2 clusters, which is few: the test may claim too much." in found["notes"]
     assert difference(bench, "--cluster", "none")["found"]["method"] == "McNemar's exact test"
@@ -112,7 +121,7 @@ def test_samples_of_clusters_are_tested_as_such(bench: Workbench) -> None:
 
 def test_a_frame_says_the_same(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0] * 12, "b": [0.0] * 12, "c": [1.0] * 12})
-    found = bench.json("compare", "--baseline", "b")["differences"]
+    found = bench.json("compare", "--no-report", "--baseline", "b")["differences"]
     frame = Frames(folder=bench.folder).compare("r1", baseline="b")
     assert list(frame["says"]) == [row["says"] for row in found]
     assert list(frame["adjusted_p_value"]) == [row["adjusted_p"] for row in found]
@@ -134,34 +143,34 @@ def test_a_frame_says_the_same(bench: Workbench) -> None:
 )
 def test_what_cannot_be_compared_is_said(bench: Workbench, options: tuple[str, ...], problem: str) -> None:
     record(bench, "r1", {"a": [1.0], "b": [0.0]})
-    assert problem in bench("compare", *options, code=2).stderr
+    assert problem in bench("compare", "--no-report", *options, code=2).stderr
 
 
 def test_runs_without_scores_or_shared_models_are_said(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0], "b": [0.0]})
     record(bench, "r2", {"c": [1.0]})
-    assert "the runs share no model" in bench("compare", "r1", "r2", code=2).stderr
+    assert "the runs share no model" in bench("compare", "--no-report", "r1", "r2", code=2).stderr
     record(bench, "r3", {"a": [None], "b": [None]})
-    assert "nothing is scored" in bench("compare", "r3", code=2).stderr
+    assert "nothing is scored" in bench("compare", "--no-report", "r3", code=2).stderr
 
 
 def test_clusters_that_are_all_alike_show_a_difference(bench: Workbench) -> None:
     names = [f"text{number // 2}" for number in range(24)]
     record(bench, "r1", {"m": [1.0] * 24, "n": [0.0] * 24}, clusters=names)
-    (found,) = bench.json("compare")["differences"]
+    (found,) = bench.json("compare", "--no-report")["differences"]
     assert (found["verdict"], found["found"]["method"]) == ("worse", "sign test over 12 clusters")
     assert found["found"]["p_value"] == pytest.approx(2 / 2**12)
 
 
 def test_a_column_of_clusters_that_is_not_there_is_said(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4}, clusters=["a", "a", "b", "b"])
-    assert "no sample has a column 'clutser'" in bench("compare", "--cluster", "clutser", code=2).stderr
-    bench.json("compare", "--cluster", "cluster")
+    assert "no sample has a column 'clutser'" in bench("compare", "--no-report", "--cluster", "clutser", code=2).stderr
+    bench.json("compare", "--no-report", "--cluster", "cluster")
 
 
 def test_the_order_of_a_job_decides_what_is_the_baseline(bench: Workbench) -> None:
     record(bench, "r1", {"n": [0.0] * 12, "m": [1.0] * 12}, limits={"m": "8 in flight", "n": "8 in flight"})
-    (found,) = bench.json("compare")["differences"]
+    (found,) = bench.json("compare", "--no-report")["differences"]
     assert (found["side"]["model"], found["baseline"]["model"]) == ("n", "m")
 
 
@@ -171,15 +180,15 @@ def test_what_is_compared_with_nothing_is_no_baseline(bench: Workbench) -> None:
     told = bench("compare", "r1", "r2")
     assert told.stdout.count("baseline") == 1
     page = told.stderr.partition("page: ")[2].strip()
-    assert Path(page).read_text("utf-8").count("not compared") == 2
+    assert Path(page).read_text("utf-8").count("not compared</span>") == 2
 
 
 def test_models_that_are_chosen_are_looked_for_among_all(bench: Workbench) -> None:
     record(bench, "r1", {"mini": [1.0] * 12, "large": [0.0] * 12, "other": [0.0] * 12})
-    assert "did you mean 'mini'?" in bench("compare", "--model", "mni", code=2).stderr
-    (found,) = bench.json("compare", "--model", "large", "--baseline", "mini")["differences"]
+    assert "did you mean 'mini'?" in bench("compare", "--no-report", "--model", "mni", code=2).stderr
+    (found,) = bench.json("compare", "--no-report", "--model", "large", "--baseline", "mini")["differences"]
     assert (found["side"]["model"], found["baseline"]["model"]) == ("large", "mini")
-    assert "there is one model to compare" in bench("compare", "--model", "mini", code=2).stderr
+    assert "there is one model to compare" in bench("compare", "--no-report", "--model", "mini", code=2).stderr
 
 
 def test_many_runs_have_a_page(bench: Workbench) -> None:
@@ -191,21 +200,56 @@ def test_many_runs_have_a_page(bench: Workbench) -> None:
 
 def test_a_run_that_was_not_finished_is_said(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4}, status="interrupted")
-    assert any("r1 is not complete (interrupted)" in note for note in bench.json("compare")["notes"])
+    assert any("r1 is not complete (interrupted)" in note for note in bench.json("compare", "--no-report")["notes"])
 
 
 def test_answers_that_are_the_same_ones_are_said(tmp_path: Path, platform: ThreadedServer) -> None:
     bench = Workbench(tmp_path, platform)
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant"))
-    first, again = (bench.json("run", "job.toml")["run_id"] for _ in range(2))
-    notes = bench.json("compare", first, again)["notes"]
+    first, again = (bench.json("run", "job.toml", "--no-report")["run_id"] for _ in range(2))
+    notes = bench.json("compare", "--no-report", first, again)["notes"]
     assert f"3 of 3 answers of run {again} are reused, the same as of run {first}: they cannot differ." in notes
 
 
 def test_answers_that_are_left_out_cost_nothing_and_are_marked(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0] * 12, "n": [0.0] * 11 + [1.0]}, served_by={("n", 0): "m"})
-    found = bench.json("compare")
+    found = bench.json("compare", "--no-report")
     side = found["differences"][0]["side"]
     assert (side["left_out"], side["scored"], side["completion_tokens"]) == (1, 11, 20.0)
-    assert "sample 0<" not in Path(found["report"]).read_text("utf-8"), "it has one side only"
+    assert [(lost["model"], lost["reason"], lost["samples"]) for lost in found["differences"][0]["lost"]] == [
+        ("n", "answered by a fallback", 1)
+    ]
+
+
+def test_parts_of_the_dataset_are_compared_by_themselves_and_adjusted_together(bench: Workbench) -> None:
+    topics: list[Any] = ["algebra"] * 12 + ["logic"] * 12 + [["algebra", "logic"], None]
+    record(
+        bench, "r1", {"m": [1.0] * 26, "n": [0.0] * 12 + [1.0] * 14}, metadata=[{"topic": topic} for topic in topics]
+    )
+    parts = bench.json("compare", "--no-report", "--by", "topic")["slices"]
+    assert [(part["value"], part["samples"], part["worse"], part["verdict"]) for part in parts] == [
+        ("algebra", 13, 12, "worse"), ("logic", 13, 0, "too few"), ("(not given)", 1, 0, "too few"),
+    ]  # fmt: skip
+    assert parts[0]["p_value"] == pytest.approx(2 / 2**12)
+    assert parts[0]["adjusted_p_value"] == pytest.approx(3 * 2 / 2**12)
+    assert (parts[0]["mean"], parts[0]["baseline_mean"]) == (pytest.approx(1 / 13), 1.0)
+    frame = Frames(folder=bench.folder).compare("r1", by="topic")
+    assert list(frame["adjusted_p_value"]) == [part["adjusted_p_value"] for part in parts]
+    said = bench("compare", "--by", "topic", "--no-report").stdout
+    assert [line.split()[0] for line in said.splitlines()[-3:]] == ["algebra", "logic", "(not"]
+    assert bench.json("compare", "--no-report")["slices"] == parts, "columns of few values are looked at unasked"
+
+
+def test_a_column_of_many_values_is_sliced_only_where_it_is_named(bench: Workbench) -> None:
+    record(
+        bench, "r1", {"m": [1.0] * 70, "n": [0.0] * 70}, metadata=[{"row": row, "part": row % 20} for row in range(70)]
+    )
+    assert bench.json("compare", "--no-report")["slices"] == []
+    assert len(bench.json("compare", "--no-report", "--by", "part")["slices"]) == 20
+    said = bench("compare", "--no-report", "--by", "row", code=2).stderr
+    assert "--by: 'row' has 70 values" in said
+    assert (
+        "no sample has a column 'prat' (did you mean 'part'?)"
+        in bench("compare", "--no-report", "--by", "prat", code=2).stderr
+    )

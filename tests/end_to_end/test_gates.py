@@ -56,21 +56,21 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
 @pytest.mark.parametrize(("more", "code"), [("", 0), ('\non_uncertain = "fail"', 100)])
 def test_what_the_answers_cannot_tell_passes_unless_told_otherwise(bench: Workbench, more: str, code: int) -> None:
     gated(bench, "min_mean = { numeric = 0.5 }" + more, wrong=28)
-    assert told(bench.json("run", "job.toml", code=code)) == {"min_mean": "cannot tell"}
+    assert told(bench.json("run", "job.toml", "--no-report", code=code)) == {"min_mean": "cannot tell"}
 
 
 def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.5", count=4)
-    bench.json("run", "job.toml")
+    bench.json("run", "job.toml", "--no-report")
     gated(bench, 'max_drop = { numeric = 0.5 }\nbaseline = "20"', count=4)  # the beginning of one run, and then of two
-    done = bench("run", "job.toml", code=3)
+    done = bench("run", "job.toml", "--no-report", code=3)
     assert "2 runs begin with '20'" in done.stderr
     assert "its gates are not decided" in done.stderr
 
 
 def test_a_run_that_is_not_complete_is_not_judged(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
-    assert bench.json("run", "job.toml", code=3)["gates"] == []
+    assert bench.json("run", "job.toml", "--no-report", code=3)["gates"] == []
 
 
 def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: PlatformConfig) -> None:
@@ -81,7 +81,7 @@ def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: Pl
     with ThreadedServer(msgspec.structs.replace(catalogue, routes=routes)) as server:
         bench = Workbench(tmp_path, server)
         gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
-        result = bench.json("run", "job.toml", code=100)
+        result = bench.json("run", "job.toml", "--no-report", code=100)
     assert result["reason"] == "4 of 8 requests are not answered (50 %); at most 10 % may be"
 
 

@@ -17,7 +17,7 @@ def judged(bench: Workbench, model: str = "Abacus Large [careful]", more: str = 
         "\n".join(row.replace('"target": ', '"target": 77') if n < wrong else row for n, row in enumerate(rows)),
     )
     bench.write("job.toml", job("sim/instant") + JUDGE.format(model=model, more=more))
-    return str(bench.json("run", "job.toml", code=None)["run_id"])
+    return str(bench.json("run", "job.toml", "--no-report", code=None)["run_id"])
 
 
 def means(bench: Workbench, run_id: str) -> dict[str, float | None]:
@@ -46,7 +46,7 @@ def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
     again = bench.json("score", run_id)
     assert (again["written"], again["pending"]) == (0, 0)
     assert len(bench.json("runs")) == 2, "nothing is asked where everything is judged"
-    fresh = bench.json("run", "job.toml")["run_id"]
+    fresh = bench.json("run", "job.toml", "--no-report")["run_id"]
     assert bench.json("score", fresh, "--yes")["pending"] == 0
     assert bench.json("runs")[0]["calls"] == 0, "the same answers are judged by what was said of them"
     assert means(bench, fresh)["judge"] == pytest.approx(4 / 6)

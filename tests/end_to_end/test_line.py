@@ -192,7 +192,7 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
         first = bench.start("run", "one.toml", "--json", "--no-report")
         while not server.platform.statistics.requests:
             time.sleep(0.01)
-        refused = bench("run", "one.toml", code=5)
+        refused = bench("run", "--no-report", "one.toml", code=5)
         assert f"in process {first.pid}" in refused.stderr
         other = bench.start("run", "two.toml", "--json", "--no-report")
         live = bench.json("runs")
@@ -282,9 +282,9 @@ def test_reading_commands(bench: Workbench, command: str) -> None:
 def test_the_key_is_nowhere(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant", "sim/flaky", "sim/locked"))
-    outputs = [bench("run", "job.toml", code=3), bench("models"), bench("doctor"), bench("runs")]
+    outputs = [bench("run", "job.toml", "--no-report", code=3), bench("models"), bench("doctor"), bench("runs")]
     bench.environment["WORKBENCH_API_KEY"] = platform.key[:-1] + "x"
-    outputs.append(bench("run", "job.toml", code=4))
+    outputs.append(bench("run", "job.toml", "--no-report", code=4))
     secret = platform.key[3:-1].encode()
     for path in bench.folder.rglob("*"):
         if path.is_file():

@@ -234,7 +234,7 @@ def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: P
     bench("run", "job.toml", "--no-report")
     script = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     bench.write("sums.jsonl", sums(9))
-    process = bench.start("run", "job.toml", "--json")
+    process = bench.start("run", "job.toml", "--no-report", "--json")
     while sum(platform.platform.statistics.requests.values()) < 6:
         time.sleep(0.005)
     command = [sys.executable, "-c", script, str(tmp_path / "ledger.duckdb")]

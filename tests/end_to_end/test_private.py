@@ -62,9 +62,12 @@ def test_a_key_over_plain_http_is_warned_about(tmp_path: Path) -> None:
     bench.environment |= {"WORKBENCH_BASE_URL": "http://no-such-host.invalid", "WORKBENCH_API_KEY": KEY}
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())
-    assert "the API key goes to http://no-such-host.invalid unencrypted" in bench("run", "job.toml", code=6).stderr
+    assert (
+        "the API key goes to http://no-such-host.invalid unencrypted"
+        in bench("run", "job.toml", "--no-report", code=6).stderr
+    )
     bench.environment["WORKBENCH_BASE_URL"] = "http://127.0.0.1:1"
-    assert "unencrypted" not in bench("run", "job.toml", code=6).stderr
+    assert "unencrypted" not in bench("run", "job.toml", "--no-report", code=6).stderr
 
 
 @pytest.mark.parametrize("command", ["plan", "run", "lint"])

@@ -60,7 +60,7 @@ def test_what_each_reducer_makes_of_a_sample(bench: Workbench, reducer: str | No
 def test_a_job_says_how(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job().replace("passes = 1", 'passes = 1\nepochs = 3\nreduce = "pass^3"'))
-    result = bench.json("run", "job.toml")
+    result = bench.json("run", "job.toml", "--no-report")
     (row,) = bench.json("show", result["run_id"])["scores"]
     assert (row["samples"], row["scored"], row["mean"]) == (3, 9, 1.0)
     assert "pass^3" in bench("show", result["run_id"]).stdout

@@ -42,7 +42,7 @@ def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path,
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(400))
         bench.write("job.toml", job("sim/instant", limit=4))
-        process = bench.start("run", "job.toml", "--json")
+        process = bench.start("run", "job.toml", "--no-report", "--json")
         while server.platform.statistics.requests.total() < 8:
             time.sleep(0.01)
         for _ in range(3):
@@ -58,7 +58,7 @@ def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: 
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())
-    process = bench.start("run", "job.toml", "--local", start_new_session=True)
+    process = bench.start("run", "job.toml", "--no-report", "--local", start_new_session=True)
     while not psutil.Process(process.pid).children():
         time.sleep(0.005)
     time.sleep(0.05)  # it imports what it needs

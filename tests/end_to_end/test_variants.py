@@ -66,15 +66,17 @@ def test_every_variant_is_scored_compared_and_paged_like_a_model(varied: Workben
 
 
 def test_what_is_known_is_not_asked_again_when_a_variant_is_added(varied: Workbench) -> None:
-    varied.json("run", "job.toml")
+    varied.json("run", "job.toml", "--no-report")
     varied.write(
         "job.toml",
         job("sim/instant", "Abacus Mini [fast]") + VARIANTS + '[[variants]]\nname = "hot"\ntemperature = 2\n',
     )
-    again = varied.json("run", "job.toml")
+    again = varied.json("run", "job.toml", "--no-report")
     assert (again["reused"], again["completed"]) == (24, 12)
     varied.write("job.toml", job("sim/instant", "Abacus Mini [fast]"))
-    assert varied.json("run", "job.toml")["reused"] == 12, "the variant without fields asks what the job asks"
+    assert varied.json("run", "job.toml", "--no-report")["reused"] == 12, (
+        "the variant without fields asks what the job asks"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,16 +114,16 @@ def outcomes(bench: Workbench) -> dict[str, str]:
 
 
 def test_only_what_was_cut_off_is_asked_again_with_a_larger_cap(cut: Workbench) -> None:
-    first = cut.json("run", "job.toml")
+    first = cut.json("run", "job.toml", "--no-report")
     short = [sample for sample, outcome in outcomes(cut).items() if outcome == "ok"]
     assert short
     assert len(short) < 3, outcomes(cut)
-    again = cut.json("run", "job.toml", "--again", "truncated", "--max-tokens", "200")
+    again = cut.json("run", "job.toml", "--no-report", "--again", "truncated", "--max-tokens", "200")
     assert (again["reused"], again["completed"]) == (len(short), 3 - len(short))
     assert set(outcomes(cut).values()) == {"ok"}
-    known = cut.json("run", "job.toml", "--again", "truncated", "--max-tokens", "200")
+    known = cut.json("run", "job.toml", "--no-report", "--again", "truncated", "--max-tokens", "200")
     assert known["reused"] == 3, "what was asked with this cap is not asked again"
-    assert cut.json("run", "job.toml")["reused"] == 3
+    assert cut.json("run", "job.toml", "--no-report")["reused"] == 3
     notes = cut.json("compare", first["run_id"], again["run_id"])["notes"]
     assert "Answers were capped at different numbers of tokens: sim/instant 12, sim/instant 12 to 200." in notes
     cut("ledger", "check")
@@ -131,12 +133,12 @@ def test_samples_that_were_taken_out_are_asked_again_where_told_to(cut: Workbenc
     assert (
         "no sample of a run of 'sums' is taken out" in cut("run", "job.toml", "--again", "invalidated", code=2).stderr
     )
-    cut.json("run", "job.toml")
+    cut.json("run", "job.toml", "--no-report")
     cut("invalidate", "last", "--sample", "s1", "--reason", "odd")
-    again = cut.json("run", "job.toml", "--again", "invalidated")
+    again = cut.json("run", "job.toml", "--no-report", "--again", "invalidated")
     assert (again["reused"], again["completed"]) == (2, 1)
     assert "is taken out and not yet asked again" in cut("run", "job.toml", "--again", "invalidated", code=2).stderr
-    assert cut.json("run", "job.toml")["reused"] == 3, "the newer answer stands"
+    assert cut.json("run", "job.toml", "--no-report")["reused"] == 3, "the newer answer stands"
 
 
 def test_asking_again_needs_what_it_needs(cut: Workbench) -> None:

@@ -108,4 +108,4 @@ def test_a_folder_in_which_duckdb_cannot_write_is_refused_before_anything_is_sen
     with pytest.raises(InputError):
         Ledger(bench.folder / "l.duckdb")
     elsewhere = bench.folder.parent / "l.duckdb"
-    assert bench.json("run", "job.toml", "--ledger", str(elsewhere))["completed"] == 2
+    assert bench.json("run", "job.toml", "--no-report", "--ledger", str(elsewhere))["completed"] == 2

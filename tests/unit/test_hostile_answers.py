@@ -1,4 +1,4 @@
-"""Answers of a megabyte that were made to be slow: every scorer is done with each of them in a moment."""
+"""Long answers that were made to be slow: every scorer is done with each of them in a moment, by its length."""
 
 import json
 import time
@@ -23,8 +23,10 @@ from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import score
 from workbench.scoring.tool_call import CalledTool
 
-BYTES = 1_000_000
-SLOWEST_S = 2.5
+BYTES = [200_000, pytest.param(1_000_000, marks=pytest.mark.long)]
+SLOWEST_S_PER_MB = 2.5
+OWN_LIMIT_S = 1.0
+"""After which a user's pattern is given up."""
 CHOICES = ("one", "two", "three", "four")
 TEXTS = {
     "newlines": "\n",
@@ -64,7 +66,6 @@ TEXTS = {
     "full width": "\uff11",
     "emoji": "\U0001f600",
 }
-ANSWERS = {name: (text * (BYTES // len(text.encode()) + 1))[:BYTES] for name, text in TEXTS.items()}
 SCORERS: dict[str, tuple[Scorer, Any]] = {
     "exact": (Exact(ignore_case=True, ignore_punctuation=True), "four"),
     "includes": (Includes(), "a" * 500 + "b"),
@@ -82,27 +83,34 @@ SCORERS: dict[str, tuple[Scorer, Any]] = {
 }
 
 
+def answers(most_bytes: int) -> dict[str, str]:
+    return {name: (text * (most_bytes // len(text.encode()) + 1))[:most_bytes] for name, text in TEXTS.items()}
+
+
+@pytest.mark.parametrize("most_bytes", BYTES)
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_a_long_answer_is_scored_in_a_moment(scorer: str) -> None:
+def test_a_long_answer_is_scored_in_a_moment(scorer: str, most_bytes: int) -> None:
     table, target = SCORERS[scorer]
     sample = Sample("1", "q", target=target, choices=CHOICES if "choice" in scorer else ())
+    most_s = SLOWEST_S_PER_MB * most_bytes / 1_000_000 + (OWN_LIMIT_S if "pattern" in scorer else 0)
     slow = {}
-    for name, answer in ANSWERS.items():
+    for name, answer in answers(most_bytes).items():
         began = time.thread_time()  # what else the machine does is not the scorer's
         score(table, Given(answer), sample)
         took_s = time.thread_time() - began
-        if took_s > SLOWEST_S:
+        if took_s > most_s:
             slow[name] = round(took_s, 1)
     assert not slow
 
 
-def test_a_long_tool_call_is_scored_in_a_moment() -> None:
+@pytest.mark.parametrize("most_bytes", BYTES)
+def test_a_long_tool_call_is_scored_in_a_moment(most_bytes: int) -> None:
     sample = Sample("1", "q", target={"name": "f", "arguments": {"a": "b"}})
-    for answer in ANSWERS.values():
+    for answer in answers(most_bytes).values():
         began = time.thread_time()  # what else the machine does is not the scorer's
         for arguments in (answer, json.dumps({"a": answer})):
             score(CalledTool(), Given("", [ToolCall("c", "f", arguments)]), sample)
-        assert time.thread_time() - began < SLOWEST_S
+        assert time.thread_time() - began < SLOWEST_S_PER_MB * most_bytes / 1_000_000
 
 
 @pytest.mark.parametrize(

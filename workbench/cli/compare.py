@@ -9,10 +9,11 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.comparison import Comparison, Wanted, compared, is_baseline
-from workbench.evaluation.comparison_words import headline, side_name, warnings
+from workbench.evaluation.comparison import Comparison, Wanted, compared, gathered, is_baseline
+from workbench.evaluation.comparison_words import headline, side_name, slice_rows, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
+from workbench.evaluation.slices import Slice
 from workbench.ledger.queries import Reader, reading
 from workbench.report.compare_page import write_compare_page
 from workbench.report.ledger_pages import PAGES
@@ -34,6 +35,7 @@ _MOST_LINES = 2  # more differences are a table's
               help="The metadata column that says which samples belong together, or none.")  # fmt: skip
 @click.option("--on-fallback", type=click.Choice(["exclude", "accept"]),
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
+@click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")
 @options.reports
 @options.no_report
 @options.as_json
@@ -49,11 +51,13 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     ledger = ledger_to_read(where)
     with reading(ledger) as reader:
         named = _newest(reader, job) if job is not None else runs
-    wanted = Wanted(named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"])
+    wanted = Wanted(
+        named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"], given["by"]
+    )
     page = None
     if given["no_report"]:
         with reading(ledger) as reader:
-            found = compared(reader, wanted)
+            found = compared(gathered(reader, wanted), wanted)
     else:
         found, page = write_compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
     if as_json:
@@ -62,6 +66,8 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     for difference in found.differences if len(found.differences) <= _MOST_LINES else ():
         echo(headline(difference, found) + "\n")
     _print_sides(found)
+    if wanted.by is not None:
+        _print_slices(found)
     for warning in warnings(found):
         say(f"note: {warning}")
     if page is not None:
@@ -74,7 +80,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found)}
-    return plain | {"notes": warnings(found)}
+    return plain | {"notes": warnings(found), "slices": slice_rows(found)}
 
 
 def _newest(reader: Reader, job: str) -> list[str]:
@@ -99,6 +105,31 @@ def _print_sides(found: Comparison) -> None:
         "fallbacks": "fallback",
     }  # fmt: skip
     print_table(rows, columns, whole="side", spare=("fallbacks", "failed", "asked", "p50", "tokens"))
+
+
+def _print_slices(found: Comparison) -> None:
+    """A line for each value and difference."""
+    rows = [
+        {
+            "value": part.value, "side": side_name(one.side, found),
+            "mean": _mean(part, one.side), "base": _mean(part, one.baseline),
+            "difference": _difference(one.side, one, found), "test": outcome(one, are_shares=found.are_shares),
+            "shared": one.shared,
+        }
+        for part in found.slices
+        for one in part.differences
+    ]  # fmt: skip
+    columns = {
+        "value": found.slices[0].column, "side": "model", "mean": found.scorer, "base": "baseline", "difference": "difference",
+        "test": "shown", "shared": "shared",
+    }  # fmt: skip
+    echo("")
+    print_table(rows, columns, whole="value", spare=("base", "mean"))
+
+
+def _mean(part: Slice, side: Side) -> str:
+    score = next(score for score in part.scores if (score.run_id, score.model) == (side.run_id, side.model))
+    return "–" if score.interval is None else f"{score.interval.mean:.3f}"
 
 
 def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[str, Any]:

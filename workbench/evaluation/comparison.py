@@ -1,13 +1,15 @@
 """Models and runs compared on the samples that both sides were scored on, and what of it is shown."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from workbench.endings import RunStatus
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import LAST, find_run
-from workbench.evaluation.sides import Difference, Samples, Side, differences, sides_of
+from workbench.evaluation.sides import Difference, Samples, Side, differences, lost_samples, sides_of
+from workbench.evaluation.slices import Slice, sliced_by, slices_of
 from workbench.evaluation.trouble import sides_asked
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance
@@ -32,6 +34,29 @@ class Comparison(msgspec.Struct, frozen=True):
     """Whether all scores are from 0 to 1, so that differences are points."""
     on_fallback: str
     """Whether the answers of fallbacks count: `exclude` or `accept`."""
+    baseline: str
+    """The model, or of several runs the run, that the others are compared with."""
+    slices: list[Slice]
+    """The same within the values of the dataset's further columns."""
+
+
+class Material(msgspec.Struct, frozen=True):
+    """All that is compared, before one of it is chosen as the baseline."""
+
+    scorer: str
+    runs: list[Provenance]
+    sides: list[Side]
+    samples: Samples
+    metadata: dict[str, dict[str, Any]]
+    """Sample key -> its further columns."""
+    notes: list[str]
+    are_shares: bool
+    on_fallback: str
+
+    @property
+    def baselines(self) -> list[str]:
+        """What can be the baseline: the models of a single run, or the runs of several."""
+        return [side.model for side in self.sides] if len(self.runs) == 1 else [run.run_id for run in self.runs]
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -49,10 +74,12 @@ class Wanted(msgspec.Struct, frozen=True):
     """The metadata column that says which samples belong together, where the dataset has it."""
     on_fallback: str | None = None
     """`exclude` leaves out the answers that another model gave, `accept` counts them; by default as the first run's job says."""
+    by: str | None = None
+    """The further column of the dataset within whose values is compared as well; by default every one with few values."""
 
 
-def compared(reader: Reader, wanted: Wanted) -> Comparison:
-    """Compare the models of one run, or runs with each other.
+def gathered(reader: Reader, wanted: Wanted) -> Material:
+    """Read what is compared; of several runs the baseline comes first.
 
     Raises:
         InputError: There is no such run, model or scorer, or nothing to compare.
@@ -71,14 +98,54 @@ def compared(reader: Reader, wanted: Wanted) -> Comparison:
     there.sides.sort(key=lambda side: (run_ids.index(side.run_id), order.get((side.run_id, side.model), len(order))))
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
-    found = differences(_pairs(sides, run_ids, wanted.baseline), there.samples, are_shares=there.are_shares)
     notes = [
         *_notes(runs, settings, chosen),
         *_of_runs(reader, runs),
         *_of_caps(reader, run_ids, sides),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
-    return Comparison(chosen, runs, sides, found, notes, there.are_shares, on_fallback)
+    keys = {row["sample_key"] for side in sides for row in there.samples[side.run_id, side.model]}
+    metadata = {
+        row["sample_key"]: msgspec.json.decode(row["metadata"] or "{}")
+        for row in reader.rows("sample_metadata", keys=sorted(keys))
+    }
+    return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback)
+
+
+def compared(material: Material, wanted: Wanted) -> Comparison:
+    """Compare the models of one run, or runs with each other, as was asked.
+
+    Raises:
+        InputError: There is no such column, or nothing to compare.
+    """
+    single = wanted.baseline if len(material.runs) == 1 else None
+    return against(material, single or material.baselines[0], by=wanted.by)
+
+
+def against(material: Material, baseline: str, *, by: str | None = None) -> Comparison:
+    """Compare everything with one baseline.
+
+    Args:
+        material: What is compared.
+        baseline: One of its `baselines`.
+        by: The only column to slice by; by default every one with few values.
+
+    Raises:
+        InputError: No sample has the column, or it has too many values.
+    """
+    run_ids = [run.run_id for run in material.runs]
+    order = [baseline, *(run_id for run_id in run_ids if run_id != baseline)] if len(run_ids) > 1 else run_ids
+    pairs, samples = _pairs(material.sides, order, baseline), material.samples
+    found = [
+        msgspec.structs.replace(one, lost=lost_samples(one.side, one.baseline, samples))
+        for one in differences(pairs, samples, are_shares=material.are_shares)
+    ]
+    told = material.metadata, material.sides, pairs, samples
+    shares = material.are_shares
+    slices = slices_of(*told, are_shares=shares) if by is None else sliced_by(by, *told, are_shares=shares)
+    return Comparison(
+        material.scorer, material.runs, material.sides, found, material.notes, shares, material.on_fallback, baseline, slices
+    )  # fmt: skip
 
 
 def _scorer(wanted: str | None, settings: Sequence[Row], runs: int) -> str:
@@ -108,10 +175,10 @@ def _check(wanted: Wanted, sides: Sequence[Side], run_ids: Sequence[str]) -> Non
             raise InputError(Fault(option, f"no answer is of {model!r}", hint))
 
 
-def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str | None) -> list[tuple[Side, Side]]:
-    """Each side with what it is compared with."""
+def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str) -> list[tuple[Side, Side]]:
+    """Each side with what it is compared with: a model of a single run, or else the first run."""
     if len(run_ids) == 1:
-        base = next((side for side in sides if side.model == baseline), sides[0])
+        base = next(side for side in sides if side.model == baseline)
         pairs = [(side, base) for side in sides if side is not base]
         if not pairs:
             hint = "name a second run to compare it with, or a second model"

@@ -5,7 +5,7 @@ from typing import Any
 from workbench.display import percent, plural, significant
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
-from workbench.evaluation.sides import Difference, Side
+from workbench.evaluation.sides import Difference, Lost, Side
 
 
 def side_name(side: Side, comparison: Comparison) -> str:
@@ -33,21 +33,34 @@ def headline(difference: Difference, comparison: Comparison) -> str:
 
 def difference_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """The differences as flat rows."""
+    return [_flat(one, comparison) | {"says": headline(one, comparison)} for one in comparison.differences]
+
+
+def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """The differences within each slice as flat rows, with the mean scores of both sides in it."""
     rows = []
-    for difference in comparison.differences:
-        side, base, found = difference.side, difference.baseline, difference.found
-        rows.append(
-            {
-                "run_id": side.run_id, "model": side.model, "baseline_run_id": base.run_id, "baseline_model": base.model,
-                "scorer": comparison.scorer, "shared_samples": difference.shared,
-                "difference": None if found is None else found.difference, "low": difference.low, "high": difference.high,
-                "better": len(difference.better), "worse": len(difference.worse), "same": None if found is None else found.same,
-                "p_value": None if found is None else found.p_value, "adjusted_p_value": difference.adjusted_p,
-                "method": None if found is None else found.method, "detectable": difference.detectable,
-                "verdict": difference.verdict, "says": headline(difference, comparison),
-            }
-        )  # fmt: skip
+    for part in comparison.slices:
+        means = {(score.run_id, score.model): score.interval for score in part.scores}
+        for one in part.differences:
+            mean, base = (means[side.run_id, side.model] for side in (one.side, one.baseline))
+            rows.append(
+                {"column": part.column, "value": part.value, "samples": len(part.samples)}
+                | _flat(one, comparison)
+                | {"mean": None if mean is None else mean.mean, "baseline_mean": None if base is None else base.mean}
+            )
     return rows
+
+
+def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:
+    side, base, found = difference.side, difference.baseline, difference.found
+    return {
+        "run_id": side.run_id, "model": side.model, "baseline_run_id": base.run_id, "baseline_model": base.model,
+        "scorer": comparison.scorer, "shared_samples": difference.shared,
+        "difference": None if found is None else found.difference, "low": difference.low, "high": difference.high,
+        "better": len(difference.better), "worse": len(difference.worse), "same": None if found is None else found.same,
+        "p_value": None if found is None else found.p_value, "adjusted_p_value": difference.adjusted_p,
+        "method": None if found is None else found.method, "detectable": difference.detectable, "verdict": difference.verdict,
+    }  # fmt: skip
 
 
 def warnings(comparison: Comparison) -> list[str]:
@@ -65,9 +78,13 @@ def warnings(comparison: Comparison) -> list[str]:
                 f"{name}: {plural(difference.found.freedom + 1, 'cluster')}, which is few: the test may claim too much."
             )
         if difference.only_side or difference.only_baseline:
-            lost = f"{difference.only_side} scored here alone, {difference.only_baseline} only in the baseline"
+            lost = ", ".join(f"{one.samples} {one.reason} in {_in(one, comparison)}" for one in difference.lost)
             found.append(f"{name}: compared on {plural(difference.shared, 'sample')}; {lost}.")
     return found
+
+
+def _in(lost: Lost, comparison: Comparison) -> str:
+    return lost.model if len(comparison.runs) == 1 else f"{lost.model} in {lost.run_id}"
 
 
 def _tokens(difference: Difference) -> str | None:

@@ -1,124 +1,99 @@
-"""The samples on which two sides differ, with what each side answered."""
+"""The samples behind a difference, with what each side answered."""
 
-import difflib
-import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import msgspec
 
-from workbench.evaluation.comparison import Comparison
-from workbench.evaluation.sides import Difference, Side
+from workbench.evaluation.comparison import Material
+from workbench.evaluation.sides import Difference, Samples, why_unscored
 from workbench.ledger.queries import Reader, Row
 
 MOST_CHARS = 4_000
 """Of an answer or a prompt; the whole is in the ledger."""
-_MOST_WORDS = 600
-_LEAST_ALIKE = 0.3  # below it the marks say nothing
+
+Kind = Literal["worse", "better", "same", "not comparable"]
 
 
-class Piece(msgspec.Struct, frozen=True):
-    """A stretch of an answer."""
+class Asked(msgspec.Struct, frozen=True):
+    """A sample as it was asked."""
 
-    text: str
-    differs: bool
+    sample_id: str
+    asked: str
+    target: str
 
 
 class Said(msgspec.Struct, frozen=True):
     """What one side answered to a sample, in one epoch."""
 
     epoch: int
-    pieces: list[Piece]
+    text: str
     value: float | None
     reason: str
-    outcome: str
 
 
-class Apart(msgspec.Struct, frozen=True):
-    """One sample with the answers of both sides."""
+class Texts(msgspec.Struct, frozen=True):
+    """Samples and what was answered to them."""
 
-    sample_id: str
-    asked: str
-    target: str
-    baseline: list[Said]
-    side: list[Said]
-
-
-class SideBySide(msgspec.Struct, frozen=True):
-    """The samples of one difference, the first of each kind."""
-
-    difference: Difference
-    worse: list[Apart]
-    better: list[Apart]
+    samples: dict[str, Asked]
+    """By sample key."""
+    answers: dict[tuple[str, str, str], list[Said]]
+    """By run, model and sample key, an entry an epoch."""
 
 
-def side_by_side(reader: Reader, comparison: Comparison, most: int) -> list[SideBySide]:
-    """The answers to the samples on which sides differ.
+def samples_by_kind(difference: Difference, samples: Samples) -> dict[Kind, list[str]]:
+    """The keys of all samples of two sides by how they differ.
+
+    Args:
+        difference: Of the sides.
+        samples: Of both.
+    """
+    sides = [samples[side.run_id, side.model] for side in (difference.side, difference.baseline)]
+    scored = [{row["sample_key"] for row in rows if row["value"] is not None} for rows in sides]
+    shared, everything = scored[0] & scored[1], dict.fromkeys(row["sample_key"] for rows in sides for row in rows)
+    apart = {*difference.better, *difference.worse}
+    return {
+        "worse": difference.worse,
+        "better": difference.better,
+        "same": [key for key in everything if key in shared and key not in apart],
+        "not comparable": [key for key in everything if key not in shared],
+    }
+
+
+def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
+    """The answers of all sides to some samples.
 
     Args:
         reader: The ledger.
-        comparison: Of it.
-        most: How many samples of each kind and difference.
+        material: What is compared.
+        keys: Of the samples.
     """
-    wanted = {key for one in comparison.differences for key in (*one.worse[:most], *one.better[:most])}
-    run_ids = [run.run_id for run in comparison.runs]
-    answers: dict[tuple[str, str, str], list[Row]] = {}
-    asked = {"run_ids": run_ids, "sample_keys": sorted(wanted), "scorer": comparison.scorer, "most_chars": MOST_CHARS}
-    for row in reader.rows("side_answers", **asked):
-        answers.setdefault((row["run_id"], row["model"], row["sample_key"]), []).append(row)
-    contents = {row["sample_key"]: row["sample"] for row in reader.rows("sample_texts", keys=sorted(wanted))}
-
-    def apart(one: Difference, keys: Sequence[str]) -> list[Apart]:
-        return [_apart(one, key, contents.get(key), answers, comparison.on_fallback) for key in keys[:most]]
-
-    return [SideBySide(one, apart(one, one.worse), apart(one, one.better)) for one in comparison.differences]
-
-
-def _apart(
-    one: Difference, key: str, content: str | None, answers: dict[tuple[str, str, str], list[Row]], on_fallback: str
-) -> Apart:
-    here, there = _rows(one.side, key, answers), _rows(one.baseline, key, answers)
-    sample: dict[str, Any] = msgspec.json.decode(content) if content else {}
-    texts = {row["epoch"]: row["answer"] or "" for row in there}
-    others = {row["epoch"]: row["answer"] or "" for row in here}
-    return Apart(
-        sample_id=here[0]["sample_id"] if here else key,
-        asked=_text(sample.get("input")),
-        target=_text(sample.get("target")),
-        baseline=[_said(row, others.get(row["epoch"], ""), on_fallback) for row in there],
-        side=[_said(row, texts.get(row["epoch"], ""), on_fallback) for row in here],
-    )
+    wanted = sorted(set(keys))
+    rows = {(side, row["sample_key"]): row for side, found in material.samples.items() for row in found}
+    names: dict[str, str] = {row["sample_key"]: row["sample_id"] for row in rows.values()}
+    samples = {}
+    for row in reader.rows("sample_texts", keys=wanted):
+        content = msgspec.json.decode(row["sample"])
+        key: str = row["sample_key"]
+        samples[key] = Asked(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
+    run_ids = [run.run_id for run in material.runs]
+    answers: dict[tuple[str, str, str], list[Said]] = {}
+    told = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}
+    for row in reader.rows("side_answers", **told):
+        answers.setdefault((row["run_id"], row["model"], row["sample_key"]), []).append(
+            _said(row, rows.get(((row["run_id"], row["model"]), row["sample_key"])), material.on_fallback)
+        )
+    return Texts(samples, answers)
 
 
-def _rows(side: Side, key: str, answers: dict[tuple[str, str, str], list[Row]]) -> list[Row]:
-    return answers.get((side.run_id, side.model, key), [])
-
-
-def _said(row: Row, other: str, on_fallback: str) -> Said:
-    pieces = marked(row["answer"] or "", other)
+def _said(row: Row, sample: Row | None, on_fallback: str) -> Said:
+    text = row["answer"] or ""
     if row["identity"] == "fallback" and on_fallback == "exclude":
-        return Said(row["epoch"], pieces, None, f"left out: {row['served_model']} answered", row["outcome"])
-    return Said(row["epoch"], pieces, row["value"], row["reason"] or "not scored", row["outcome"] or "no answer yet")
-
-
-def marked(text: str, other: str) -> list[Piece]:
-    """A text in pieces, the words marked that another does not have in that place; unmarked where little is alike."""
-    words, others = _words(text), _words(other)
-    if not words or not others or len(words) > _MOST_WORDS or len(others) > _MOST_WORDS:
-        return [Piece(text, differs=False)]
-    matcher = difflib.SequenceMatcher(None, words, others, autojunk=False)
-    if matcher.ratio() < _LEAST_ALIKE:
-        return [Piece(text, differs=False)]
-    pieces = [
-        Piece("".join(words[start:end]), differs=kind != "equal")
-        for kind, start, end, _, _ in matcher.get_opcodes()
-        if end > start
-    ]
-    return pieces
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\s+|\w+|[^\w\s]", text)
+        return Said(row["epoch"], text, None, f"left out: {row['served_model']} answered")
+    if row["reason"] is not None:
+        return Said(row["epoch"], text, row["value"], row["reason"])
+    outcome = (row["outcome"] or "no answer yet").replace("_", " ")
+    return Said(row["epoch"], text, None, why_unscored(sample) if outcome == "ok" else outcome)
 
 
 def _text(value: Any) -> str:

@@ -50,6 +50,15 @@ class Side(msgspec.Struct, frozen=True):
         return total / n, (total + self.left_out) / n
 
 
+class Lost(msgspec.Struct, frozen=True):
+    """Samples without a score on one of two sides, for one reason."""
+
+    run_id: str
+    model: str
+    reason: str
+    samples: int
+
+
 class Difference(msgspec.Struct, frozen=True):
     """A side beside its baseline."""
 
@@ -73,6 +82,8 @@ class Difference(msgspec.Struct, frozen=True):
     better: list[str] = []
     worse: list[str] = []
     """Sample keys."""
+    lost: list[Lost] = []
+    """Why samples of either side are not among the shared, where that was looked up (`lost_samples`)."""
 
 
 Samples = dict[tuple[str, str], list[Row]]
@@ -146,14 +157,42 @@ def differences(
         are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
         family: How many of the pairs, the first ones, are given back; by default all.
     """
-    joined = [_joined(one, other, samples) for one, other in pairs]
+    return differences_within(pairs, [samples], are_shares=are_shares)[0][:family]
+
+
+def differences_within(
+    pairs: Sequence[tuple[Side, Side]], parts: Sequence[Samples], *, are_shares: bool
+) -> list[list[Difference]]:
+    """Each side beside its baseline within each part of the samples; p-values are adjusted for all pairs and parts.
+
+    Args:
+        pairs: Side and baseline.
+        parts: Of the sides' samples.
+        are_shares: Whether all scores are from 0 to 1.
+    """
+    asked = [(side, base, part) for part in parts for side, base in pairs]
+    joined = [_joined(*one) for one in asked]
     found = [_paired(rows) if rows else None for rows in joined]
     adjusted = iter(holm([pair.p_value for pair in found if pair is not None]))
     told = [next(adjusted) if pair is not None else None for pair in found]
-    return [
-        _difference(side, base, rows, (pair, p_value), are_shares)
-        for (side, base), rows, pair, p_value in list(zip(pairs, joined, found, told, strict=True))[:family]
-    ]
+    made = iter(
+        _difference(*one, rows, (pair, p_value), are_shares=are_shares)
+        for one, rows, pair, p_value in zip(asked, joined, found, told, strict=True)
+    )
+    return [[next(made) for _ in pairs] for _ in parts]
+
+
+def why_unscored(row: Row | None) -> str:
+    """Why a sample has no score on a side, given its row of `side_samples`; None where it has no row."""
+    if row is None:
+        return "not asked, or taken out"
+    if row["left_out"]:
+        return "answered by a fallback"
+    if not row["answered"]:
+        return "not answered"
+    if row["unread"]:
+        return "unread by the scorer"
+    return "too few epochs are scored" if row["scored"] else "not scored"
 
 
 _Joined = list[tuple[Row, Row]]
@@ -172,10 +211,27 @@ def _paired(joined: _Joined) -> Paired:
     return paired([row["value"] for row, _ in joined], [row["value"] for _, row in joined], known)
 
 
+def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
+    """What each of two sides lacks of all samples of both."""
+    rows = [{row["sample_key"]: row for row in samples[one.run_id, one.model]} for one in (side, base)]
+    found: dict[tuple[str, str, str], int] = {}
+    for one, there in zip((side, base), rows, strict=True):
+        for key in rows[0].keys() | rows[1].keys():
+            row = there.get(key)
+            if row is None or row["value"] is None:
+                reason = one.run_id, one.model, why_unscored(row)
+                found[reason] = found.get(reason, 0) + 1
+    return [Lost(*reason, number) for reason, number in sorted(found.items(), key=lambda entry: -entry[1])]
+
+
 def _difference(
-    side: Side, base: Side, joined: _Joined, tested: tuple[Paired | None, float | None], are_shares: bool
-) -> Difference:
+    side: Side, base: Side, samples: Samples, joined: _Joined, tested: tuple[Paired | None, float | None],
+    *, are_shares: bool,
+) -> Difference:  # fmt: skip
     pair, adjusted = tested
+    scored, base_scored = (
+        sum(row["value"] is not None for row in samples[one.run_id, one.model]) for one in (side, base)
+    )
     apart = [(row["sample_key"], row["value"] - other["value"]) for row, other in joined]
     bounds = pair.interval(level_shown(pair.p_value, adjusted)) if pair is not None and adjusted is not None else None
     if bounds is not None and are_shares:
@@ -184,8 +240,8 @@ def _difference(
         side=side,
         baseline=base,
         shared=len(joined),
-        only_side=side.scored - len(joined),
-        only_baseline=base.scored - len(joined),
+        only_side=scored - len(joined),
+        only_baseline=base_scored - len(joined),
         found=pair,
         adjusted_p=adjusted,
         low=bounds[0] if bounds else None,

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from workbench.report.drawing import Colours
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
 _SCRIPTS = ("page.js", "tables.js", "charts.js")
-_SCRIPTS_OF = {"run": ("exchange.js", "samples.js")}
+_SCRIPTS_OF = {"run": ("exchange.js", "samples.js"), "compare": ("compare.js",)}
 
 
 class PageHead(msgspec.Struct, frozen=True):
@@ -88,14 +89,7 @@ def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> s
         pages: Those that its head links.
         content: What the template names; the charts' program is put in where there are `charts`.
     """
-    environment = Environment(
-        loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True, trim_blocks=True
-    )
-    environment.globals.update(
-        people=people, figure=tables.figure, moment=tables.moment, outcome=tables.outcome, status=tables.status
-    )
-    environment.filters.update(visible=people.visible, clip=lambda text: people.clipped(text, _SHOWN_CHARS))
-    return environment.get_template(f"{frame.page}.html").render(
+    return _environment().get_template(f"{frame.page}.html").render(
         frame=frame,
         css=Markup(_source("report.css")),
         scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
@@ -105,6 +99,18 @@ def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> s
         pages=pages,
         **content,
     )
+
+
+@cache  # the pages of a run share their base: compiled once, not for each of them
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True, trim_blocks=True
+    )
+    environment.globals.update(
+        people=people, figure=tables.figure, moment=tables.moment, outcome=tables.outcome, status=tables.status
+    )
+    environment.filters.update(visible=people.visible, clip=lambda text: people.clipped(text, _SHOWN_CHARS))
+    return environment
 
 
 def write_page(folder: Path, name: str, text: str) -> Path:

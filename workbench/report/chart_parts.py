@@ -11,9 +11,10 @@ WIDTH, ROW = 640, 28
 """px."""
 
 
-def model_axis(models: Sequence[str]) -> alt.Y:
-    """A line for each model, in this order."""
-    return alt.Y("model:N", sort=list(models), title=None)
+def model_axis(models: Sequence[str], *, fixed: bool = False) -> alt.Y:
+    """A line for each model, in this order; fixed: also for those of which nothing is drawn."""
+    scale = alt.Scale(domain=list(models)) if fixed else alt.Undefined
+    return alt.Y("model:N", sort=list(models), title=None, scale=scale)
 
 
 def sized(chart: AnyChart, rows: int) -> AnyChart:

@@ -50,17 +50,26 @@ def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
     return sized(alt.layer(rule, dot, label), len(models))
 
 
-def difference_chart(rows: Sequence[dict[str, Any]], unit: str, colours: Colours) -> AnyChart:
+def difference_chart(
+    rows: Sequence[dict[str, Any]], names: Sequence[str], baseline: int, unit: str, colours: Colours
+) -> AnyChart:
     """Differences from a baseline with their intervals, a line each, and no difference as an upright line.
 
     Args:
-        rows: Each with model, of (whose colour), difference, low, high and told.
+        rows: Each with model, of (whose colour), difference, low, high, told, and the number of its baseline.
+        names: Of the lines, in order.
+        baseline: Which of them is shown; the page's script sets the parameter `chosen` to another.
         unit: Of the differences.
         colours: Of the ledger.
     """
-    names = [row["model"] for row in rows]
-    scale = alt.Scale(domain=names, range=[colours.of(row["of"]) for row in rows])
-    base = over(rows).encode(y=model_axis(names), color=alt.Color("model:N", scale=scale, legend=None))
+    of = {row["model"]: colours.of(row["of"]) for row in rows}
+    scale = alt.Scale(domain=list(names), range=[of[name] for name in names])
+    chosen = alt.param(name="chosen", value=baseline)
+    base = (
+        over(rows)
+        .transform_filter(alt.datum.baseline == chosen)
+        .encode(y=model_axis(names, fixed=True), color=alt.Color("model:N", scale=scale, legend=None))
+    )
     x = alt.X("low:Q", title=f"difference, {unit}")
     rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
     tips = [
@@ -71,27 +80,33 @@ def difference_chart(rows: Sequence[dict[str, Any]], unit: str, colours: Colours
     ]
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(x="difference:Q", tooltip=tips)
     zero = over([{"at": 0}]).mark_rule(strokeDash=[4, 4], color="var(--soft)").encode(x="at:Q")
-    return sized(alt.layer(zero, rule, dot), len(names))
+    return sized(alt.layer(zero, rule, dot).add_params(chosen), len(names))
 
 
 def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
-    """Scores with their intervals over the tokens of an answer, a point a model.
+    """Scores with their intervals over the tokens of an answer and over its latency, a point a model.
 
     Args:
-        rows: Each with model, of (whose colour), mean, low, high and tokens.
+        rows: Each with model, of (whose colour), mean, low, high, tokens and p50, in seconds.
         colours: Of the ledger.
     """
     names = [row["model"] for row in rows]
     scale = alt.Scale(domain=names, range=[colours.of(row["of"]) for row in rows])
-    wide = max(row["tokens"] for row in rows) > _WIDE * min(row["tokens"] for row in rows)
-    axis = alt.X(
-        "tokens:Q", title="completion tokens an answer", scale=alt.Scale(type="log") if wide else alt.Scale(zero=True)
-    )
-    base = over(rows).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
-    rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
-    tips = [tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f")]
-    dot = base.mark_point(filled=True, size=90, opacity=1).encode(y="mean:Q", tooltip=tips)
-    return alt.layer(rule, dot).properties(width=WIDTH, height=240)
+    titles = {"tokens": "completion tokens an answer", "p50": "median seconds to the answer"}
+    data = [row | {"seconds": people.milliseconds(1000 * row["p50"])} for row in rows]
+    tips = [
+        tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f"),
+        tip("seconds", "N", title="median"),
+    ]  # fmt: skip
+    parts = []
+    for name, title in titles.items():
+        wide = max(row[name] for row in rows) > _WIDE * min(row[name] for row in rows) > 0
+        axis = alt.X(f"{name}:Q", title=title, scale=alt.Scale(type="log") if wide else alt.Scale(zero=True))
+        base = over(data).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
+        rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
+        dot = base.mark_point(filled=True, size=90, opacity=1).encode(y="mean:Q", tooltip=tips)
+        parts.append(alt.layer(rule, dot).properties(width=WIDTH, height=200))
+    return alt.vconcat(*parts)
 
 
 _TROUBLES = {

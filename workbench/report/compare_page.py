@@ -1,23 +1,28 @@
 """The page of a comparison: what is shown, how sure, and the samples behind it."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.evaluation.comparison import Comparison, Wanted, compared, is_baseline
-from workbench.evaluation.comparison_words import headline, side_name, warnings
-from workbench.evaluation.difference_words import interval_text, outcome, signed
-from workbench.evaluation.side_by_side import side_by_side
-from workbench.ledger.queries import reading
+import workbench.display as people
+from workbench.errors import InputError
+from workbench.evaluation.comparison import Comparison, Material, Wanted, against, compared, gathered
+from workbench.evaluation.comparison_words import side_name, warnings
+from workbench.evaluation.difference_words import outcome
+from workbench.evaluation.sides import why_unscored
+from workbench.evaluation.slices import Slice
+from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Page, PageHead, colours_of, render, write_page
+from workbench.report.build import Page, PageHead, colours_of, packed_json, render, write_page
+from workbench.report.compare_samples import compared_samples
+from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
 
-MOST_APART = 50
-"""Samples of each kind that are shown for a difference."""
-_MOST_LINES = 3
+MOST_BASELINES = 6
+"""With more sides than this the page has one baseline, the one that was asked for."""
 _NAMED = 3  # runs in the name of the page's file
 
 
@@ -34,11 +39,13 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         The comparison, and the page's absolute path.
 
     Raises:
-        InputError: There is no such run, model or scorer, or nothing to compare.
+        InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
     with reading(ledger) as reader:
-        found = compared(reader, wanted)
-        apart = side_by_side(reader, found, MOST_APART)
+        material = gathered(reader, wanted)
+        found = compared(material, wanted)
+        every = _every_baseline(material, found)
+        samples = compared_samples(reader, material, every)
         colours = colours_of(reader)
     runs = found.runs
     keys = dict.fromkeys(run.key_fingerprint for run in runs)
@@ -47,21 +54,52 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         ", ".join(keys), any(run.simulated for run in runs), min(run.started_at for run in runs),
         max(run.ended_at or run.started_at for run in runs),
     )  # fmt: skip
+    texts = [texts_by_place(one) for one in every]
+    chosen = every.index(found)
     content = {
         "comparison": found,
-        "lines": _lines(found),
-        "rows": _rows(found),
+        "baselines": [one.baseline for one in every],
+        "chosen": chosen,
+        "texts": texts[chosen],
+        "names": [side_name(side, found) for side in found.sides],
         "runs": runs,
         "linked": {run.run_id for run in runs if (folder / f"{run.run_id}.html").is_file()},
-        "charts": _charts(found, colours),
-        "apart": [
-            (one, side_name(one.difference.side, found), side_name(one.difference.baseline, found)) for one in apart
-        ],
-        "most": MOST_APART,
+        "charts": _charts(every, chosen, colours),
+        "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
+        "slices": _by_column(found.slices),
+        "first": samples.first(chosen),
+        "index": packed_json({"texts": texts} | samples.index),
         "warnings": warnings(found),
     }
     name = f"{_name([run.run_id for run in runs])}.compare.html"
     return found, write_page(folder, name, render(frame, pages, content))
+
+
+def _every_baseline(material: Material, found: Comparison) -> list[Comparison]:
+    """The comparison with each baseline that there can be, the one that was asked for among them."""
+    if len(material.baselines) > MOST_BASELINES:
+        return [found]
+    every = []
+    for baseline in material.baselines:
+        try:
+            every.append(found if baseline == found.baseline else against(material, baseline))
+        except InputError:  # a run that shares no model with the others
+            continue
+    return every
+
+
+def _unscored(rows: Sequence[Row]) -> str:
+    """Why samples of a side have no score, with how many."""
+    reasons = Counter(why_unscored(row) for row in rows if row["value"] is None)
+    return ", ".join(f"{reason}: {people.count(number)}" for reason, number in reasons.most_common())
+
+
+def _by_column(slices: Sequence[Slice]) -> list[tuple[str, list[tuple[int, Slice]]]]:
+    """Each column with its slices and their places among all."""
+    columns: dict[str, list[tuple[int, Slice]]] = {}
+    for place, part in enumerate(slices):
+        columns.setdefault(part.column, []).append((place, part))
+    return list(columns.items())
 
 
 def _name(run_ids: Sequence[str]) -> str:
@@ -72,58 +110,42 @@ def _name(run_ids: Sequence[str]) -> str:
     return f"{run_ids[0]}.{run_ids[-1]}.{len(run_ids)}-runs-{told}"
 
 
-def _lines(found: Comparison) -> list[str]:
-    """The first differences in words, those that are shown before the others."""
-    shown = sorted(found.differences, key=lambda one: one.verdict not in ("better", "worse"))
-    return [headline(one, found) for one in shown[:_MOST_LINES]]
-
-
-def _rows(found: Comparison) -> list[dict[str, Any]]:
-    """The sides, each beside its difference; the baselines have none."""
-    beside = {(one.side.run_id, one.side.model): one for one in found.differences}
-    rows = []
-    for side in found.sides:
-        one = beside.get((side.run_id, side.model))
-        rows.append(
-            {
-                "side": side, "name": side_name(side, found), "difference": one,
-                "is_baseline": is_baseline(side, found),
-                "value": None if one is None or one.found is None else signed(one.found.difference, are_shares=found.are_shares),
-                "interval": "" if one is None else interval_text(one, are_shares=found.are_shares),
-                "shown": "" if one is None else outcome(one, are_shares=found.are_shares),
-            }
-        )  # fmt: skip
-    return rows
-
-
-def _charts(found: Comparison, colours: Colours) -> list[Chart]:
+def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[Chart]:
+    found = every[chosen]
     factor = 100 if found.are_shares else 1
     forest = [
         {
             "model": side_name(one.side, found), "of": one.side.model, "difference": factor * one.found.difference,
             "low": factor * one.low, "high": factor * one.high, "told": outcome(one, are_shares=found.are_shares),
+            "baseline": place,
         }
-        for one in found.differences
+        for place, comparison in enumerate(every)
+        for one in comparison.differences
         if one.found is not None and one.low is not None and one.high is not None
     ]  # fmt: skip
-    charts_found = []
+    charts_found: list[Chart] = []
     if forest:
         unit = "points" if found.are_shares else "score"
         note = "Each line holds the differences that the samples do not rule out, adjusted for all that are compared."
-        drawing = charts.difference_chart(forest, unit, colours)
+        names = [side_name(side, found) for side in found.sides]
+        drawing = charts.difference_chart(
+            forest, [name for name in names if _is_in(name, forest)], chosen, unit, colours
+        )
         charts_found.append(drawn("differences", "How far is each from its baseline?", drawing, None, note))
     cost = [
         {
             "model": side_name(side, found), "of": side.model, "mean": side.interval.mean, "low": side.interval.low,
-            "high": side.interval.high, "tokens": side.completion_tokens,
+            "high": side.interval.high, "tokens": side.completion_tokens, "p50": (side.p50_ms or 0) / 1000,
         }
         for side in found.sides
         if side.interval is not None and side.completion_tokens
     ]  # fmt: skip
     if len(cost) > 1:
         drawing = charts.cost_chart(cost, colours)
-        note = (
-            "Score with its 95 % interval over the mean completion tokens: higher is better, further left is cheaper."
-        )
+        note = "Score with its 95 % interval: higher is better, further left is cheaper, or faster."
         charts_found.append(drawn("cost", "What does a better answer cost?", drawing, None, note))
     return charts_found
+
+
+def _is_in(name: str, rows: Sequence[dict[str, Any]]) -> bool:
+    return any(row["model"] == name for row in rows)

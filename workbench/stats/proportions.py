@@ -4,6 +4,8 @@ Only samples on which the two differ say anything: `better` and `worse` of n.
 """
 
 import math
+from collections.abc import Callable
+from statistics import NormalDist
 
 FEW = 25
 """With fewer samples that differ, an exact test decides, and the score test otherwise."""
@@ -52,17 +54,22 @@ def tango(better: int, worse: int, n: int, level: float) -> tuple[float, float]:
     Source: Tango, T. (1998), Equivalence test and confidence interval for the difference in proportions for the
     paired-sample design, Statistics in Medicine 17, 891-908.
     """
-    from scipy.optimize import brentq
-    from scipy.special import ndtri
+    z = NormalDist().inv_cdf(1 - level / 2)
 
-    z = float(ndtri(1 - level / 2))
+    def score(difference: float) -> float:
+        return _score(difference, better, worse, n)
 
-    def beyond(difference: float, side: int) -> float:
-        return _score(difference, better, worse, n) - side * z
+    low = -1.0 if score(_LEAST) < z else _where(lambda difference: score(difference) <= z, _LEAST, _MOST)
+    high = 1.0 if score(_MOST) > -z else _where(lambda difference: score(difference) <= -z, _LEAST, _MOST)
+    return low, high
 
-    low = -1.0 if beyond(_LEAST, 1) < 0 else brentq(beyond, _LEAST, _MOST, args=(1,))
-    high = 1.0 if beyond(_MOST, -1) > 0 else brentq(beyond, _LEAST, _MOST, args=(-1,))
-    return float(low), float(high)
+
+def _where(begun: Callable[[float], bool], low: float, high: float, *, within: float = 1e-13) -> float:
+    """Where something begins to be so between two numbers, by halves: importing scipy's solvers takes longer than a page."""
+    while high - low > within:
+        middle = (low + high) / 2
+        low, high = (low, middle) if begun(middle) else (middle, high)
+    return (low + high) / 2
 
 
 def _score(difference: float, better: int, worse: int, n: int) -> float:
@@ -97,12 +104,10 @@ def detectable(better: int, worse: int, n: int, level: float, power: float) -> f
     Returns:
         None where so few samples differ that none would be shown.
     """
-    from scipy.optimize import brentq
-
     share = (better + worse) / n
     if not share or _power(share, share, n, level) < power:
         return None
-    return float(brentq(lambda difference: _power(difference, share, n, level) - power, 0.0, share, xtol=1e-4))
+    return _where(lambda difference: _power(difference, share, n, level) >= power, 0.0, share, within=1e-4)
 
 
 def _power(difference: float, share: float, n: int, level: float) -> float:

@@ -52,6 +52,15 @@
   const all = document.querySelectorAll(".drawing");
   for (const drawing of all) seen.observe(drawing);
 
+  // Draws a chart again with another value of one of its parameters.
+  workbench.redraw = (figure, name, value) => {
+    const program = figure.querySelector("script"), spec = JSON.parse(program.textContent);
+    spec.params.find((param) => param.name === name).value = value;
+    program.textContent = JSON.stringify(spec);
+    seen.unobserve(figure.querySelector(".drawing"));
+    return enliven(figure.querySelector(".drawing"));
+  };
+
   let waiting;
   addEventListener("resize", () => {
     clearTimeout(waiting);

@@ -1,22 +1,7 @@
 "use strict";
 // One request whole: what was sent, what came back, and what the scorers say. Whatever a model said is text, never markup.
 workbench.exchange = (() => {
-  const CLAMP = 1200;
-  const { make, count } = workbench;
-
-  // A text, clamped when it is long, and opened in place.
-  function block(title, text) {
-    if (text == null || text === "") return null;
-    const pre = make("pre", { dir: "auto" }, text);
-    const part = make("div", {}, make("h4", {}, title), pre);
-    if (text.length > CLAMP) {
-      pre.classList.add("clamped");
-      const open = () => { pre.classList.remove("clamped"); more.remove(); };
-      const more = make("button", { type: "button", onclick: open }, `Show all ${count(text.length)} characters`);
-      part.append(more);
-    }
-    return part;
-  }
+  const { make, count, block } = workbench;
 
   function folded(title, content) {
     const details = make("details", { class: "numbers" }, make("summary", {}, title));

@@ -31,6 +31,21 @@ const workbench = (() => {
     return element;
   }
 
+  // A text under a title, clamped when it is long, and opened in place. Its parts, if given, are what it consists of.
+  function block(title, text, parts = [text]) {
+    const CLAMP = 1200;
+    if (text == null || text === "") return null;
+    const pre = make("pre", { dir: "auto" }, ...parts);
+    const part = make("div", {}, title ? make("h4", {}, title) : null, pre);
+    if (text.length > CLAMP) {
+      pre.classList.add("clamped");
+      const open = () => { pre.classList.remove("clamped"); more.remove(); };
+      const more = make("button", { type: "button", onclick: open }, `Show all ${count(text.length)} characters`);
+      part.append(more);
+    }
+    return part;
+  }
+
   const count = (number) => (number == null ? "not available" : number.toLocaleString("en").replaceAll(",", "\u202f"));
 
   for (const time of document.querySelectorAll("time[data-zoned]")) {
@@ -40,5 +55,5 @@ const workbench = (() => {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone || "your zone";
   if (zone && here !== "UTC") zone.textContent = `times in ${here}, UTC on hover`;
 
-  return { state, keep, unpack, make, count };
+  return { state, keep, unpack, make, block, count };
 })();

@@ -1,9 +1,8 @@
 -- The samples of some runs by run and model, with the score of one scorer: value is what the job reduces the epochs to that
--- are
--- scored and count, NULL where none does. asked, answered and scored count epochs. left_out: scored answers of fallbacks,
--- where
--- those do not count; unread: answers that the scorer could not judge. cluster: the metadata column that says which
--- samples vary together. Samples that were taken out are not among them. on_fallback NULL: as each run's job says.
+-- are scored and count, NULL where none does. asked, answered and scored count epochs. left_out: scored answers of
+-- fallbacks, where those do not count; unread: answers that the scorer could not judge. cluster: the metadata column that
+-- says which samples vary together. Samples that were taken out are not among them. In the order of their ids, 2 before 10.
+-- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), scorer, cluster (the name of a metadata column), on_fallback
 WITH item AS (
     SELECT item.*, run.on_fallback, run.reduce,
@@ -32,4 +31,4 @@ LEFT JOIN (
 ) AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
 LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key
 GROUP BY item.run_id, item.side, item.sample_key
-ORDER BY item.run_id, item.side, item.sample_key;
+ORDER BY item.run_id, item.side, length(any_value(item.sample_id)), any_value(item.sample_id), item.sample_key;

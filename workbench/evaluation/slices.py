@@ -1,0 +1,121 @@
+"""A comparison within parts of the dataset: the samples that share a value of one of their further columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.sides import Difference, Samples, Side, differences_within
+from workbench.stats.intervals import Interval, mean_interval
+
+MOST_VALUES = 12
+"""A column with more values is not offered as slices; one that is named may have `MOST_NAMED_VALUES`."""
+MOST_NAMED_VALUES = 60
+MOST_COLUMNS = 6
+NOT_GIVEN = "(not given)"
+
+Metadata = Mapping[str, Mapping[str, Any]]
+"""Sample key -> its further columns."""
+
+
+class SliceScore(msgspec.Struct, frozen=True):
+    """One side's scores in a slice."""
+
+    run_id: str
+    model: str
+    scored: int
+    interval: Interval | None
+    """Of the mean; None where nothing is scored."""
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """The samples with one value of a column."""
+
+    column: str
+    value: str
+    samples: list[str]
+    """Their keys."""
+    scores: list[SliceScore]
+    differences: list[Difference]
+    """As of the whole comparison; p-values are adjusted for all values of the column."""
+
+
+def slices_of(
+    metadata: Metadata, sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], samples: Samples, *, are_shares: bool
+) -> list[Slice]:
+    """Every column that takes few values, sliced.
+
+    Args:
+        metadata: Of the samples of all sides.
+        sides: All that are compared.
+        pairs: Side and baseline.
+        samples: Of the sides.
+        are_shares: Whether all scores are from 0 to 1.
+    """
+    columns = dict.fromkeys(name for row in metadata.values() for name in row)
+    parted = ((column, _parts(metadata, column)) for column in columns)
+    few = [
+        (column, parts) for column, parts in parted if 2 <= len(parts) <= min(MOST_VALUES, max(2, len(metadata) // 2))
+    ]
+    return [
+        found
+        for column, parts in few[:MOST_COLUMNS]
+        for found in _sliced(column, parts, sides, (pairs, samples), are_shares=are_shares)
+    ]
+
+
+def sliced_by(
+    column: str, metadata: Metadata, sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], samples: Samples,
+    *, are_shares: bool,
+) -> list[Slice]:  # fmt: skip
+    """One column, sliced, though it has many values.
+
+    Raises:
+        InputError: No sample has the column, or it has too many values.
+    """
+    columns = dict.fromkeys(name for row in metadata.values() for name in row)
+    if column not in columns:
+        known = f"there are: {', '.join(columns)}" if columns else "the samples have no further columns"
+        raise InputError(Fault("--by", f"no sample has a column {column!r}", nearest(column, columns) or known))
+    parts = _parts(metadata, column)
+    if len(parts) > MOST_NAMED_VALUES:
+        hint = f"a column with at most {MOST_NAMED_VALUES} of them has samples enough in each"
+        raise InputError(Fault("--by", f"{column!r} has {len(parts)} values", hint))
+    return list(_sliced(column, parts, sides, (pairs, samples), are_shares=are_shares))
+
+
+def _parts(metadata: Metadata, column: str) -> dict[str, set[str]]:
+    """Value -> the samples that have it; a sample with a list of values belongs to each of them."""
+    parts: dict[str, set[str]] = {}
+    for key, row in metadata.items():
+        for value in _values(row.get(column)):
+            parts.setdefault(value, set()).add(key)
+    return dict(sorted(parts.items(), key=lambda part: (part[0] == NOT_GIVEN, part[0])))
+
+
+def _values(value: Any) -> list[str]:
+    if value is None or value == "":
+        return [NOT_GIVEN]
+    if isinstance(value, list):
+        return [text for one in value for text in _values(one)] or [NOT_GIVEN]
+    return [value if isinstance(value, str) else msgspec.json.encode(value).decode()]
+
+
+def _sliced(
+    column: str, parts: Mapping[str, set[str]], sides: Sequence[Side],
+    compared: tuple[Sequence[tuple[Side, Side]], Samples], *, are_shares: bool,
+) -> Iterator[Slice]:  # fmt: skip
+    pairs, samples = compared
+    within = [
+        {side: [row for row in rows if row["sample_key"] in keys] for side, rows in samples.items()}
+        for keys in parts.values()
+    ]
+    tested = differences_within(pairs, within, are_shares=are_shares)
+    for (value, keys), part, found in zip(parts.items(), within, tested, strict=True):
+        yield Slice(column, value, sorted(keys), [_score(side, part) for side in sides], found)
+
+
+def _score(side: Side, part: Samples) -> SliceScore:
+    values = [row["value"] for row in part[side.run_id, side.model] if row["value"] is not None]
+    return SliceScore(side.run_id, side.model, len(values), mean_interval(values) if values else None)

@@ -1,0 +1,63 @@
+"""What a comparison's page says differently of each baseline, as texts by their places in the page."""
+
+import workbench.display as people
+from workbench.evaluation.comparison import Comparison, is_baseline
+from workbench.evaluation.comparison_words import headline, side_name
+from workbench.evaluation.difference_words import interval_text, outcome, signed
+from workbench.evaluation.sides import Difference, Side
+
+MOST_LINES = 3
+
+
+def texts_by_place(found: Comparison) -> dict[str, str]:
+    """Every text that depends on the baseline.
+
+    Returns:
+        Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond; and of
+        side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`, and of slice 0 and on `slice0.side0` and
+        `slice0.told0`.
+    """
+    texts = {f"line{place}": "" for place in range(MOST_LINES)}
+    shown = sorted(found.differences, key=lambda one: one.verdict not in ("better", "worse"))
+    texts |= {f"line{place}": headline(one, found) for place, one in enumerate(shown[:MOST_LINES])}
+    beyond = len(shown) - MOST_LINES
+    texts["more"] = f"{people.plural(beyond, 'more difference')} in the table below." if beyond > 0 else ""
+    beside = {(one.side.run_id, one.side.model): one for one in found.differences}
+    for place, side in enumerate(found.sides):
+        texts |= _of_side(place, side, beside.get((side.run_id, side.model)), found)
+    for number, part in enumerate(found.slices):
+        within = {(one.side.run_id, one.side.model): one for one in part.differences}
+        for place, side in enumerate(found.sides):
+            one = within.get((side.run_id, side.model))
+            texts[f"slice{number}.value{place}"], texts[f"slice{number}.shown{place}"] = _of_slice(one, found)
+    return {place: people.visible(text) for place, text in texts.items()}
+
+
+def _of_side(place: int, side: Side, one: Difference | None, found: Comparison) -> dict[str, str]:
+    if one is None:
+        shown = "baseline" if is_baseline(side, found) else "not compared"
+        return {
+            f"value{place}": "–",
+            f"interval{place}": "",
+            f"shown{place}": shown,
+            f"counts{place}": "",
+            f"shared{place}": "",
+        }
+    pair = one.found
+    shared = people.count(one.shared)
+    if len(found.runs) == 1 or one.only_side or one.only_baseline:
+        shared += f" with {side_name(one.baseline, found)}"
+    return {
+        f"value{place}": "–" if pair is None else signed(pair.difference, are_shares=found.are_shares),
+        f"interval{place}": "" if pair is None else interval_text(one, are_shares=found.are_shares),
+        f"shown{place}": outcome(one, are_shares=found.are_shares),
+        f"counts{place}": "" if pair is None else f"{pair.better} better, {pair.worse} worse, {pair.same} same",
+        f"shared{place}": shared,
+    }
+
+
+def _of_slice(one: Difference | None, found: Comparison) -> tuple[str, str]:
+    if one is None or one.found is None:
+        return "", ""
+    value = signed(one.found.difference, are_shares=found.are_shares)
+    return f"{value} {interval_text(one, are_shares=found.are_shares)}", outcome(one, are_shares=found.are_shares)
