@@ -93,6 +93,7 @@ def test_a_long_answer_is_scored_in_a_moment(scorer: str, most_bytes: int) -> No
     table, target = SCORERS[scorer]
     sample = Sample("1", "q", target=target, choices=CHOICES if "choice" in scorer else ())
     most_s = SLOWEST_S_PER_MB * most_bytes / 1_000_000 + (OWN_LIMIT_S if "pattern" in scorer else 0)
+    score(table, Given("{}"), sample)  # what is imported at the first time is not the text's
     slow = {}
     for name, answer in answers(most_bytes).items():
         began = time.thread_time()  # what else the machine does is not the scorer's
