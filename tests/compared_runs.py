@@ -32,6 +32,7 @@ def record(
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     columns: Sequence[dict[str, Any]] = more.pop("metadata", ())
+    latency_ms: Callable[[int, int], float] = more.pop("latency_ms", lambda place, _sample: 100.0 * (place + 1))
     said: str = more.pop("said", "answer {1} of {0}")
     extracted: Callable[[str, int], str | None] = more.pop("extracted", lambda _model, _sample: None)
     status: str = more.pop("status", "complete")
@@ -54,7 +55,7 @@ def record(
             writer.append(asked)
             writer.append(
                 answer(run_id, number, model=model, sample_key=key, served_model=apart.get((model, sample), (served or {}).get(model, model)),
-                       completion_tokens=10 * (place + 1), latency_ms=100.0 * (place + 1), answer=said.format(model, sample))
+                       completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=said.format(model, sample))
             )  # fmt: skip
             writer.append(
                 score_entry(

@@ -1,6 +1,7 @@
 """A page as a test reads it: every figure with the query, row and column that it comes from."""
 
 import json
+import re
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
@@ -35,6 +36,18 @@ class Page(HTMLParser):
             self.figures.append(source | {"column": given["data-column"], "value": given["value"]})
         if tag in _LOADING or "src" in given:
             self.loads.append(tag)
+
+    @property
+    def charts(self) -> list[dict[str, Any]]:
+        """The specifications of its charts."""
+        found = re.findall(r'<script type="application/json">(.*?)</script>', self.text, re.S)
+        return [json.loads(text) for text in found]
+
+    def cells(self, table: str, column: int) -> list[str]:
+        """The texts of one column of a table."""
+        inside = self.text.partition(f'<table id="{table}"')[2].partition("</table>")[0]
+        rows = re.findall(r"<tr data-row.*?</tr>", inside, re.S)
+        return [re.sub(r"<[^>]*>", "", re.findall(r"<td.*?</td>", row, re.S)[column]) for row in rows]
 
     @property
     def queries(self) -> set[str]:

@@ -1,5 +1,6 @@
 """`workbench compare`: models and runs on the samples that both sides answered, by paired tests."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +254,13 @@ def test_a_column_of_many_values_is_sliced_only_where_it_is_named(bench: Workben
         "no sample has a column 'prat' (did you mean 'part'?)"
         in bench("compare", "--no-report", "--by", "prat", code=2).stderr
     )
+
+
+@pytest.mark.parametrize("n", [6, 7, 40, 101])
+def test_the_interval_of_a_median_holds_at_least_95_percent_of_the_binomial(bench: Workbench, n: int) -> None:
+    record(bench, "r1", {"m": [1.0] * n, "n": [0.0] * n}, latency_ms=lambda _place, sample: float(sample + 1))
+    low, high = bench.json("compare", "--no-report")["sides"][0]["p50_bounds_ms"]
+    assert low + high == n + 1, "ranks, as many below as above"
+    within = sum(math.comb(n, below) for below in range(int(low), int(high))) / 2**n
+    assert within >= 0.95
+    assert low == 1 or sum(math.comb(n, below) for below in range(int(low) + 2, int(high) - 2)) / 2**n < 0.95

@@ -33,7 +33,7 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     assert "workbench compare r1 r2" in index.text
     assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
     assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
-    assert "no difference shown" in job_page.text
+    assert "No difference shown: 1 model" in job_page.text
 
 
 def test_nothing_is_said_where_nothing_was_asked_again(bench: Workbench) -> None:
@@ -57,6 +57,30 @@ def test_what_changed_between_runs_is_marked(bench: Workbench) -> None:
     record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
     record(bench, "r2", {"m": RIGHT}, scorers=["exact"], dataset_hash="other", job_hash="other")
     assert "dataset, job file" in pages(bench)[1].text
+
+
+def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals(bench: Workbench) -> None:
+    for number in range(1, 5):
+        text = f"models = ['m']\n[prompt]\ntemplate = '{'a' if number < 3 else 'b'}'\n[gates]\nmin_mean = 0.{number}\n"
+        served = {"m": "m" if number < 4 else "m-2026"}
+        record(
+            bench, f"r{number}", {"m": RIGHT, "n": HALF}, scorers=["exact"], job_toml=text, job_hash=text, served=served
+        )
+    found = pages(bench)[1]
+    assert found.cells("job_runs", -1) == ["m is served as m-2026", "prompt", "", ""]
+    chart = found.charts[0]
+    points = {row["series"]: row for row in chart["layer"][0]["data"]["values"]}
+    assert (points["m"]["mean"], points["n"]["mean"]) == (1.0, 0.5)
+    assert points["n"]["low"] == pytest.approx(0.352, abs=1e-3), "Wilson's for 20 of 40"
+    assert [row["changed"] for row in chart["layer"][-1]["data"]["values"]] == ["m is served as m-2026", "prompt"]
+
+
+def test_many_models_have_a_chart_each(bench: Workbench) -> None:
+    for number in range(1, 4):
+        record(bench, f"r{number}", {f"m{n}": HALF for n in range(12)}, scorers=["exact"])
+    charts = pages(bench)[1].charts
+    assert charts
+    assert all(chart["facet"]["sort"] == [f"m{n}" for n in range(12)] for chart in charts)
 
 
 def test_changes_of_scores_that_are_no_shares_are_tested_too(bench: Workbench) -> None:

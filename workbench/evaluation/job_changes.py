@@ -1,10 +1,13 @@
-"""What the newest run of a job shows against the one before it."""
+"""What the newest run of a job shows against the one before it, and what had changed between its runs."""
+
+import tomllib
+from collections.abc import Sequence
 
 import msgspec
 
 from workbench.display import plural
 from workbench.evaluation.difference_words import signed, unit
-from workbench.ledger.queries import Reader
+from workbench.ledger.queries import Reader, Row
 from workbench.stats.paired import LEVEL, Paired, holm, of_counts
 
 
@@ -66,3 +69,44 @@ def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobCha
             for (row, pair), p_value in zip(pairs, adjusted, strict=True)
         ]
     return found
+
+
+_OWN_COLUMN = {"dataset": "dataset_hash", "scorers": "scorers"}
+"""What is told from more than the job file: a dataset of the same name may have other rows."""
+_ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budget"}
+
+
+def changed_since_before(runs: Sequence[Row], course: Sequence[Row]) -> dict[str, str]:
+    """What had changed since the run before, by run; an empty text where nothing had.
+
+    Args:
+        runs: The `job_runs` of a job, the newest first.
+        course: Its `job_course`.
+    """
+    served: dict[str, dict[str, str | None]] = {}
+    for row in course:
+        served.setdefault(row["run_id"], {})[row["model"]] = row["served_model"]
+    found = {}
+    for row, before in zip(runs, [*runs[1:], None], strict=True):
+        names = served.get(row["run_id"], {}), served.get(before["run_id"], {}) if before else {}
+        found[row["run_id"]] = "" if before is None else ", ".join(_changed(row, before) + _served_anew(*names))
+    return found
+
+
+def _changed(row: Row, before: Row) -> list[str]:
+    changed = [name for name, column in _OWN_COLUMN.items() if row[column] != before[column]]
+    if row["job_hash"] != before["job_hash"]:
+        new, old = (tomllib.loads(one["job_toml"] or "") for one in (row, before))
+        parts = [name for name in {**new, **old} if new.get(name) != old.get(name)]
+        told = [name for name in parts if name not in _OWN_COLUMN and name not in _ASKS_NOTHING_ELSE]
+        changed += told or ([] if parts else ["job file"])
+    return changed
+
+
+def _served_anew(names: dict[str, str | None], before: dict[str, str | None]) -> list[str]:
+    """The models that answer under another name than before."""
+    return [
+        f"{model} is served as {name}"
+        for model, name in names.items()
+        if name is not None and before.get(model) not in (None, name)
+    ]

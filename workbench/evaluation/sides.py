@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from workbench.ledger.queries import Reader, Row
-from workbench.stats.intervals import Interval, mean_interval
+from workbench.stats.intervals import Interval, interval_of_moments, mean_interval
 from workbench.stats.paired import LEVEL, Paired, holm, level_shown, paired
 
 FEW_DIFFER = 10
@@ -32,7 +32,11 @@ class Side(msgspec.Struct, frozen=True):
     mean_of_asked: float | None
     """The same with every sample that is not scored taken for wrong; None where scores are not shares."""
     completion_tokens: float | None
+    tokens_bounds: tuple[float, float] | None
+    """The mean's interval."""
     p50_ms: float | None
+    p50_bounds_ms: tuple[float, float] | None
+    """The median's interval."""
     p90_ms: float | None
     fallbacks: int
     """Answers of another model than the one that was asked; see the view `call_identities`."""
@@ -138,12 +142,22 @@ def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
         interval=mean_interval(values) if values else None,
         mean_of_asked=sum(values) / len(samples) if values and are_shares else None,
         completion_tokens=figures["completion_tokens"],
+        tokens_bounds=_tokens_bounds(figures),
         p50_ms=figures["p50_ms"],
+        p50_bounds_ms=None if figures["p50_low_ms"] is None else (figures["p50_low_ms"], figures["p50_high_ms"]),
         p90_ms=figures["p90_ms"],
         fallbacks=figures["fallbacks"],
         fallback_name=figures["fallback_name"],
         unknown=figures["unknown"],
     )
+
+
+def _tokens_bounds(figures: Row) -> tuple[float, float] | None:
+    if not figures["tokens_known"]:
+        return None
+    n, mean, deviation = figures["tokens_known"], figures["completion_tokens"], figures["tokens_deviation"]
+    found = interval_of_moments(n, mean, deviation, is_binary=False, are_shares=False)
+    return None if found.low is None or found.high is None else (max(found.low, 0.0), found.high)
 
 
 def differences(

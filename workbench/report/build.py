@@ -89,15 +89,19 @@ def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> s
         pages: Those that its head links.
         content: What the template names; the charts' program is put in where there are `charts`.
     """
-    return _environment().get_template(f"{frame.page}.html").render(
-        frame=frame,
-        css=Markup(_source("report.css")),
-        scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
-        vega=vega_bundle() if content["charts"] else "",
-        nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
-        rendered_at=datetime.now(UTC),
-        pages=pages,
-        **content,
+    return (
+        _environment()
+        .get_template(f"{frame.page}.html")
+        .render(
+            frame=frame,
+            css=Markup(_source("report.css")),
+            scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
+            vega=vega_bundle() if content["charts"] else "",
+            nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
+            rendered_at=datetime.now(UTC),
+            pages=pages,
+            **content,
+        )
     )
 
 

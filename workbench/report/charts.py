@@ -87,7 +87,8 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
     """Scores with their intervals over the tokens of an answer and over its latency, a point a model.
 
     Args:
-        rows: Each with model, of (whose colour), mean, low, high, tokens and p50, in seconds.
+        rows: Each with model, of (whose colour), mean, low, high, and tokens and p50, in seconds, with their bounds
+            (`tokens_low`).
         colours: Of the ledger.
     """
     names = [row["model"] for row in rows]
@@ -104,8 +105,9 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
         axis = alt.X(f"{name}:Q", title=title, scale=alt.Scale(type="log") if wide else alt.Scale(zero=True))
         base = over(data).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
         rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
+        across = base.mark_rule(strokeWidth=2).encode(x=f"{name}_low:Q", x2=f"{name}_high:Q", y="mean:Q")
         dot = base.mark_point(filled=True, size=90, opacity=1).encode(y="mean:Q", tooltip=tips)
-        parts.append(alt.layer(rule, dot).properties(width=WIDTH, height=200))
+        parts.append(alt.layer(rule, across, dot).properties(width=WIDTH, height=200))
     return alt.vconcat(*parts)
 
 

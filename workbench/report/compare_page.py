@@ -135,16 +135,23 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
     cost = [
         {
             "model": side_name(side, found), "of": side.model, "mean": side.interval.mean, "low": side.interval.low,
-            "high": side.interval.high, "tokens": side.completion_tokens, "p50": (side.p50_ms or 0) / 1000,
+            "high": side.interval.high, **_measured("tokens", side.completion_tokens, side.tokens_bounds),
+            **_measured("p50", side.p50_ms, side.p50_bounds_ms, 1000),
         }
         for side in found.sides
         if side.interval is not None and side.completion_tokens
     ]  # fmt: skip
     if len(cost) > 1:
         drawing = charts.cost_chart(cost, colours)
-        note = "Score with its 95 % interval: higher is better, further left is cheaper, or faster."
+        note = "Both with their 95 % intervals: higher is better, further left is cheaper, or faster."
         charts_found.append(drawn("cost", "What does a better answer cost?", drawing, None, note))
     return charts_found
+
+
+def _measured(name: str, value: float | None, bounds: tuple[float, float] | None, a: float = 1) -> dict[str, float]:
+    """A figure with its interval, in other units."""
+    low, high = bounds or (value or 0, value or 0)
+    return {name: (value or 0) / a, f"{name}_low": low / a, f"{name}_high": high / a}
 
 
 def _is_in(name: str, rows: Sequence[dict[str, Any]]) -> bool:

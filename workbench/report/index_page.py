@@ -101,7 +101,6 @@ def _charts(means: Result) -> list[Chart]:
         (Column("started_at", "started", "moment"), Column("job", "job", "text"), Column("mean", "mean", "number"),
          Column("scored", "scored")),
     )  # fmt: skip
-    bounded = all(0 <= point["mean"] <= 1 for point in points)
-    drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs), bounded=bounded)
+    drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs))
     note = "Each point is a run: the mean over all its models and scorers."
     return [drawn("jobs", "Do the jobs score as before?", drawing, shown, note)]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench.display as people
-from workbench.evaluation.job_changes import JobChange, job_changes
+from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.report import time_charts
@@ -13,6 +13,7 @@ from workbench.report.build import Page, PageHead, colours_of, render, result, w
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
+from workbench.stats.intervals import interval_of_moments
 
 MOST_RUNS = 60
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
@@ -42,8 +43,8 @@ def write_job_page(ledger: Ledger, job: str, folder: Path, pages: Sequence[Page]
         "job": job,
         "verdict": verdict(runs.rows, changes),
         "changes": changes,
-        "charts": _charts(course, colours),
-        "runs": _runs_table(runs, frozenset(path.stem for path in folder.glob("*.html"))),
+        "charts": _charts(course, _marks(runs, course), colours),
+        "runs": _runs_table(runs, course, frozenset(path.stem for path in folder.glob("*.html"))),
         "most": MOST_RUNS,
     }
     return write_page(folder, f"{page_name(job)}.html", render(frame, pages, content))
@@ -65,26 +66,41 @@ def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
     return said + "; ".join(change.says for change in shown) + ", compared with the run before."
 
 
-def _charts(course: Result, colours: Colours) -> list[Chart]:
+def _marks(runs: Result, course: Result) -> list[dict[str, str]]:
+    """Where something changed between two runs."""
+    changed = changed_since_before(runs.rows, course.rows)
+    return [
+        {
+            "at": f"{row['started_at']:%Y-%m-%dT%H:%M:%SZ}", "when": f"{row['started_at']:%Y-%m-%d %H:%M}",
+            "changed": changed[row["run_id"]],
+        }
+        for row in runs.rows
+        if changed[row["run_id"]]
+    ]  # fmt: skip
+
+
+def _charts(course: Result, marks: Sequence[dict[str, str]], colours: Colours) -> list[Chart]:
     """A line a model for each measure, where there are runs enough to show a course."""
     if len({row["run_id"] for row in course.rows}) < _LEAST_RUNS:
         return []
     models = list(dict.fromkeys(row["model"] for row in course.rows))
-    found = []
+    found: list[Chart] = []
     for name, title, question in _MEASURES:
         points = [
             {
                 "series": row["model"], "at": f"{row['started_at']:%Y-%m-%dT%H:%M:%SZ}",
                 "when": f"{row['started_at']:%Y-%m-%d %H:%M}", name: value,
-            }
+            } | (_bounds(row) if name == "mean" else {})
             for row in course.rows
             if (value := _value(row, name)) is not None
         ]  # fmt: skip
         if not points or not any(point[name] for point in points):
             continue
-        bounded = name == "mean" and all(0 <= point[name] <= 1 for point in points)
-        drawing = time_charts.lines_over_time(points, name, title, colours.scale(models), height=140, bounded=bounded)
-        found.append(drawn(f"{name}", question, drawing, _course_table(course) if name == "mean" else None))
+        drawing = time_charts.lines_over_time(points, name, title, colours.scale(models), height=140, marks=marks)
+        note = "" if found else "Dotted lines: something changed, as the table of runs says." if marks else ""
+        if len(models) > time_charts.MOST_TOGETHER:
+            note = f"Each chart: {title}."
+        found.append(drawn(f"{name}", question, drawing, _course_table(course) if name == "mean" else None, note))
     return found
 
 
@@ -92,6 +108,14 @@ def _value(row: Row, name: str) -> Any:
     if name == "seconds":
         return None if row["p50_ms"] is None else row["p50_ms"] / 1000
     return row[name]
+
+
+def _bounds(row: Row) -> dict[str, float]:
+    """The interval of a mean, where there is one."""
+    found = interval_of_moments(
+        row["scored"], row["mean"], row["deviation"], is_binary=row["is_binary"], are_shares=row["are_shares"]
+    )
+    return {} if found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 
 def _course_table(course: Result) -> Table:
@@ -104,10 +128,10 @@ def _course_table(course: Result) -> Table:
     )  # fmt: skip
 
 
-def _runs_table(runs: Result, there: frozenset[str]) -> Table:
+def _runs_table(runs: Result, course: Result, there: frozenset[str]) -> Table:
     """The runs, each with what had changed since the one before."""
-    before = [*runs.rows[1:], None]
-    rows = [row | {"changed": _changed(row, old)} for row, old in zip(runs.rows, before, strict=True)]
+    changed = changed_since_before(runs.rows, course.rows)
+    rows = [row | {"changed": changed[row["run_id"]]} for row in runs.rows]
     return Table(
         "job_runs", Result(runs.query, runs.parameters, rows), ("run_id",),
         (Column("started_at", "started", "moment"), Column("run_id", "run", "run"), Column("occasion", "occasion", "text"),
@@ -115,10 +139,3 @@ def _runs_table(runs: Result, there: frozenset[str]) -> Table:
          Column("changed", "changed", "text", help="Since the run before")),
         there,
     )  # fmt: skip
-
-
-def _changed(row: Row, before: Row | None) -> str:
-    if before is None:
-        return ""
-    what = [("dataset", "dataset_hash"), ("job file", "job_hash"), ("scorers", "scorers")]
-    return ", ".join(name for name, column in what if row[column] != before[column])

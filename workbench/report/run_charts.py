@@ -126,7 +126,9 @@ def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Re
              Column("p90_ms", "90 % within", "ms")),
         )  # fmt: skip
         drawing = time_charts.course_chart(course.rows, far, colours)
-        found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown))
+        many = len({row["model"] for row in course.rows}) > time_charts.MOST_TOGETHER
+        note = "Each chart: median seconds to the answer, over the run." if many else ""
+        found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown, note))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:
         columns = (
             seconds, Column("allowed", "allowed in total"), Column("reason", "why", "text"),

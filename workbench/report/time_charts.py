@@ -10,6 +10,10 @@ from workbench.ledger.queries import Row
 from workbench.report.chart_parts import WIDTH, over, tip
 from workbench.report.drawing import AnyChart, Colours
 
+MOST_TOGETHER = 8
+"""Lines in one chart; more have a small chart each."""
+_PANELS, _PANEL = 4, (130, 80)  # in a row; px
+
 
 def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyChart:
     """Latency by model in the course of a run.
@@ -31,17 +35,30 @@ def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyCha
         for row in latency
     ]
     models = list(dict.fromkeys(row["model"] for row in data))
+    apart = len(models) > MOST_TOGETHER
+    width, height = _PANEL if apart else (WIDTH, 160)
     lines: alt.Chart = (
-        over(data, width=WIDTH, height=160)
+        over(data, width=width, height=height)
         .mark_line(point=len(data) < 60 * len(models), strokeWidth=2)
         .encode(
             x=alt.X("s:Q", title="seconds since the first call", scale=alt.Scale(domain=[0, far], nice=False)),
-            y=alt.Y("latency:Q", title="median seconds to the answer"),
-            color=alt.Color("model:N", scale=colours.scale(models), title=None),
+            y=alt.Y("latency:Q", title=None if apart else "median seconds to the answer"),
+            color=alt.Color("model:N", scale=colours.scale(models), title=None, **_legend(apart=apart)),
             tooltip=[tip("model", "N"), tip("into the run", "N"), tip("median", "N"), tip("answers", "N")],
         )
     )
-    return lines
+    return _apart(lines, "model", models) if apart else lines
+
+
+def _legend(*, apart: bool) -> dict[str, Any]:
+    return {"legend": None} if apart else {}
+
+
+def _apart(chart: alt.Chart, by: str, names: Sequence[str]) -> AnyChart:
+    """A small chart a series, all with the same axes."""
+    titles = alt.Facet(f"{by}:N", title=None, sort=list(names), header=alt.Header(labelLimit=_PANEL[0]))
+    found: AnyChart = chart.facet(titles, columns=_PANELS)
+    return found
 
 
 def pace_chart(in_flight: Sequence[Row], pace: Sequence[Row], limit: int, far: float) -> AnyChart:
@@ -104,12 +121,12 @@ def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
         for row in rows
     ]
     models = list(dict.fromkeys(row["model"] for row in data))
-    days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0)
+    days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0, tickCount=8)
     chart: alt.Chart = (
         over(data, width=WIDTH, height=240)
         .mark_bar()
         .encode(
-            x=alt.X("day:O", timeUnit="utcyearmonthdate", title=None, axis=days),
+            x=alt.X("day:T", timeUnit="utcyearmonthdate", title=None, axis=days),
             y=alt.Y("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
             color=alt.Color("model:N", scale=colours.scale(models), title=None),
             tooltip=[
@@ -130,31 +147,44 @@ def lines_over_time(
     scale: alt.Scale,
     height: int = 200,
     *,
-    bounded: bool = False,
+    marks: Sequence[dict[str, Any]] = (),
 ) -> AnyChart:
-    """One line a series over time.
+    """One line a series over time; many series have a small chart each.
 
     Args:
-        rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`.
-        value: The column drawn.
+        rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`; with `low` and `high` an interval.
+        value: The column drawn; a `mean` that is always a share from 0 to 1.
         title: What it is, with its unit.
         scale: The series' colours.
         height: In px.
-        bounded: Draw from 0 to 1.
+        marks: Upright lines, each with `at`, `when` and `changed`; drawn where the series share a chart.
     """
-    series = len({row["series"] for row in rows})
-    times = alt.X("at:T", title="UTC", scale=alt.Scale(type="utc"), axis=alt.Axis(labelOverlap=True, tickCount=6))
-    chart: alt.Chart = (
-        over(rows, width=WIDTH, height=height)
-        .mark_line(point={"size": 25, "filled": True}, strokeWidth=2)
-        .encode(
-            x=times,
-            y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]) if bounded else alt.Undefined),
-            color=alt.Color("series:N", scale=scale, title=None) if series > 1 else alt.value("var(--accent)"),
-            tooltip=[tip("series", "N"), tip("when", "N", title="UTC"), tip(value)],
-        )
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    bounded = value == "mean" and all(0 <= row[value] <= 1 for row in rows)
+    apart = len(names) > MOST_TOGETHER
+    ticks = 3 if apart else 6
+    axis = alt.Axis(labelOverlap=True, tickCount=ticks)
+    across = alt.X("at:T", title="UTC", scale=alt.Scale(type="utc"), axis=axis)
+    colour = alt.Color("series:N", scale=scale, title=None, **_legend(apart=apart))
+    bounds = [tip("low"), tip("high")] if any("low" in row for row in rows) else []
+    base = over(rows).encode(x=across, color=colour if len(names) > 1 else alt.value("var(--accent)"))
+    line = base.mark_line(point={"size": 25, "filled": True}, strokeWidth=2).encode(
+        y=alt.Y(
+            f"{value}:Q", title=None if apart else title, scale=alt.Scale(domain=[0, 1]) if bounded else alt.Undefined
+        ),
+        tooltip=[tip("series", "N"), tip("when", "N", title="UTC"), tip(value), *bounds],
     )
-    return chart
+    if apart:
+        return _apart(line.properties(width=_PANEL[0], height=_PANEL[1]), "series", names)
+    layers: list[alt.Chart] = [line]
+    if bounds:
+        layers.insert(0, base.mark_rule(opacity=0.35).encode(y=alt.Y("low:Q", title=title), y2="high:Q"))
+    if marks:
+        told = [tip("when", "N", title="UTC"), tip("changed", "N")]
+        rule = over(marks).mark_rule(strokeDash=[2, 3], color="var(--soft)", strokeWidth=1.5)
+        layers.append(rule.encode(x=across, tooltip=told))
+    found: AnyChart = alt.layer(*layers).properties(width=WIDTH, height=height)
+    return found
 
 
 def two_lines(colour: str, names: Sequence[str]) -> alt.Scale:

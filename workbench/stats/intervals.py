@@ -44,16 +44,19 @@ def student(values: Sequence[float]) -> Interval:
 
     Args:
         values: Independent observations, at least one.
-
-    Source: Student (1908), The probable error of a mean, Biometrika 6, 1-25: m ± t(n-1) s / √n.
     """
-    from scipy.special import stdtrit
-
     n = len(values)
     mean = math.fsum(values) / n
-    if n < 2:
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
+    return _student(n, mean, deviation)
+
+
+def _student(n: int, mean: float, deviation: float | None) -> Interval:
+    """Source: Student (1908), The probable error of a mean, Biometrika 6, 1-25: m ± t(n-1) s / √n."""
+    from scipy.special import stdtrit
+
+    if n < 2 or deviation is None:
         return Interval(mean, None, None, n, "one value")
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n, "Student's t over samples")
 
@@ -65,7 +68,24 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """
     if all(value in (0.0, 1.0) for value in values):
         return wilson(round(sum(values)), len(values))
-    found = student(values)
-    if found.low is None or found.high is None or not all(0 <= value <= 1 for value in values):
+    return _within(student(values), are_shares=all(0 <= value <= 1 for value in values))
+
+
+def interval_of_moments(n: int, mean: float, deviation: float | None, *, is_binary: bool, are_shares: bool) -> Interval:
+    """The same from what it needs of the values.
+
+    Args:
+        n: How many, at least one.
+        mean: Of them.
+        deviation: Their standard deviation; None of a single one.
+        is_binary: Whether every one is 0 or 1.
+        are_shares: Whether every one is from 0 to 1.
+    """
+    return wilson(round(n * mean), n) if is_binary else _within(_student(n, mean, deviation), are_shares=are_shares)
+
+
+def _within(found: Interval, *, are_shares: bool) -> Interval:
+    """A mean of shares is a share."""
+    if found.low is None or found.high is None or not are_shares:
         return found
     return msgspec.structs.replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))

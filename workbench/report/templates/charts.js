@@ -19,6 +19,7 @@
     const next = structuredClone(spec), narrow = room < NARROW;
     room = Math.min(room, WIDEST);
     if (next.vconcat) for (const part of next.vconcat) part.width = Math.max(160, room - BESIDE);
+    else if (next.columns) next.columns = Math.max(1, Math.min(next.columns, Math.floor((room - BESIDE / 2) / (next.spec.width + 20))));
     else if (typeof next.width === "number") Object.assign(next, { width: room, autosize: { type: "fit-x", contains: "padding" } });
     if (narrow) {
       next.config.axis.labelLimit = Math.round(room / 3);
@@ -36,7 +37,8 @@
     const still = drawing.firstElementChild;
     still.after(place);
     place.style.cssText = "position:absolute;visibility:hidden";
-    await vegaEmbed(place, fitted(spec, drawing.clientWidth), options);
+    const room = drawing.clientWidth - parseFloat(getComputedStyle(drawing).paddingLeft);
+    await vegaEmbed(place, fitted(spec, room), options);
     place.style.cssText = "";
     drawing.replaceChildren(place);
     drawing.classList.add("live");

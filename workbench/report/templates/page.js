@@ -55,5 +55,17 @@ const workbench = (() => {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone || "your zone";
   if (zone && here !== "UTC") zone.textContent = `times in ${here}, UTC on hover`;
 
+  // A table that fits its box needs no box that scrolls, in which its head could not stay in sight.
+  const sized = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const box = target.closest(".wide");
+      box?.classList.toggle("fits", box.firstElementChild.scrollWidth <= box.clientWidth);
+    }
+  });
+  for (const box of document.querySelectorAll(".wide")) {
+    sized.observe(box);
+    sized.observe(box.firstElementChild);
+  }
+
   return { state, keep, unpack, make, block, count };
 })();

@@ -1,6 +1,8 @@
 -- What the models of some runs took for their answers, by run and model, in the order in which each was first asked:
 -- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
--- over answers that count. fallbacks counts answers of another model, and unknown those whose model cannot be told.
+-- over answers that count. tokens_deviation and tokens_known are what the mean's interval needs; p50_low_ms and p50_high_ms
+-- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
+-- fallbacks counts answers of another model, and unknown those whose model cannot be told.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
 WITH item AS (
@@ -13,15 +15,31 @@ WITH item AS (
         ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE list_contains($run_ids::VARCHAR[], item.run_id)
+),
+side AS (
+    SELECT run_id, side AS model, min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
+        avg(completion_tokens) FILTER (counts) AS completion_tokens,
+        stddev_samp(completion_tokens) FILTER (counts) AS tokens_deviation,
+        count(completion_tokens) FILTER (counts) AS tokens_known,
+        count(*) FILTER (counts AND completion_tokens IS NULL) AS answers_without_usage,
+        quantile_cont(latency_ms, 0.5) FILTER (counts) AS p50_ms,
+        quantile_cont(latency_ms, 0.9) FILTER (counts) AS p90_ms,
+        list_sort(list(latency_ms) FILTER (counts AND latency_ms IS NOT NULL)) AS latencies,
+        count(*) FILTER (identity = 'fallback') AS fallbacks,
+        count(*) FILTER (identity = 'unknown') AS unknown,
+        mode(served_model) FILTER (identity = 'fallback') AS fallback_name
+    FROM item
+    GROUP BY run_id, side
+),
+ranked AS (
+    SELECT *, len(latencies) AS n,
+        CAST(floor((len(latencies) - 1.96 * sqrt(len(latencies))) / 2) AS BIGINT) AS below,
+        CAST(ceil((len(latencies) + 1.96 * sqrt(len(latencies))) / 2) AS BIGINT) AS above
+    FROM side
 )
-SELECT run_id, side AS model, count(*) AS asked, count(*) FILTER (accepted) AS answered,
-    avg(completion_tokens) FILTER (counts) AS completion_tokens,
-    count(*) FILTER (counts AND completion_tokens IS NULL) AS answers_without_usage,
-    quantile_cont(latency_ms, 0.5) FILTER (counts) AS p50_ms,
-    quantile_cont(latency_ms, 0.9) FILTER (counts) AS p90_ms,
-    count(*) FILTER (identity = 'fallback') AS fallbacks,
-    count(*) FILTER (identity = 'unknown') AS unknown,
-    mode(served_model) FILTER (identity = 'fallback') AS fallback_name
-FROM item
-GROUP BY run_id, side
-ORDER BY run_id, min(answer_call_no), side;
+SELECT run_id, model, asked, answered, completion_tokens, tokens_deviation, tokens_known, answers_without_usage, p50_ms, p90_ms,
+    CASE WHEN n > 5 THEN latencies[greatest(below, 1)] END AS p50_low_ms,
+    CASE WHEN n > 5 THEN latencies[least(above + 1, n)] END AS p50_high_ms,
+    fallbacks, unknown, fallback_name
+FROM ranked
+ORDER BY run_id, first_call_no, model;
