@@ -369,6 +369,9 @@ CASES: list[tuple[str, str, Change]] = [
     ("baseline that did not answer", "compare --baseline c", scored),
     ("one model", "compare --model a", scored),
     ("clusters that are not there", "compare --cluster text", scored),
+    ("parts by a column that is not there", "compare --by topic", scored),
+    ("parts by a column of many values", "compare --by row", lambda bench: record(
+        bench, "r1", {"a": [1.0] * 70, "b": [0.0] * 70}, metadata=[{"row": row} for row in range(70)])),
     ("no model in common", "compare r1 r2", then(scored, lambda bench: record(bench, "r2", {"c": [1.0]}))),
     ("nothing scored", "compare", lambda bench: record(bench, "r1", {"a": [None], "b": [None]})),
     ("layout of no project", "datasets show sums.jsonl --layout gms8k", nothing),

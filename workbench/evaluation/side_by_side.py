@@ -12,10 +12,10 @@ from workbench.ledger.queries import Reader, Row
 MOST_CHARS = 4_000
 """Of an answer or a prompt; the whole is in the ledger."""
 
-Kind = Literal["worse", "better", "same", "not comparable"]
+Apart = Literal["worse", "better", "same", "not comparable"]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AskedSample(msgspec.Struct, frozen=True):
     """A sample as it was asked."""
 
     sample_id: str
@@ -35,13 +35,13 @@ class Said(msgspec.Struct, frozen=True):
 class Texts(msgspec.Struct, frozen=True):
     """Samples and what was answered to them."""
 
-    samples: dict[str, Asked]
+    samples: dict[str, AskedSample]
     """By sample key."""
     answers: dict[tuple[str, str, str], list[Said]]
     """By run, model and sample key, an entry an epoch."""
 
 
-def samples_by_kind(difference: Difference, samples: Samples) -> dict[Kind, list[str]]:
+def samples_by_kind(difference: Difference, samples: Samples) -> dict[Apart, list[str]]:
     """The keys of all samples of two sides by how they differ.
 
     Args:
@@ -75,7 +75,7 @@ def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
     for row in reader.rows("sample_texts", keys=wanted):
         content = msgspec.json.decode(row["sample"])
         key: str = row["sample_key"]
-        samples[key] = Asked(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
+        samples[key] = AskedSample(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
     run_ids = [run.run_id for run in material.runs]
     answers: dict[tuple[str, str, str], list[Said]] = {}
     told = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}

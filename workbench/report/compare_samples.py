@@ -8,7 +8,7 @@ import msgspec
 import workbench.display as people
 from workbench.evaluation.comparison import Comparison, Material
 from workbench.evaluation.comparison_words import side_name
-from workbench.evaluation.side_by_side import Kind, Said, Texts, samples_by_kind, texts_of
+from workbench.evaluation.side_by_side import Apart, Said, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference
 from workbench.ledger.queries import Reader
 
@@ -17,8 +17,8 @@ MOST_APART = 50
 FIRST_SAMPLES = 10
 """Of those, what a reader without scripts sees of the first kinds."""
 
-_FIRST: tuple[Kind, ...] = ("worse", "better")
-_Keys = dict[Kind, list[str]]
+_FIRST: tuple[Apart, ...] = ("worse", "better")
+_Keys = dict[Apart, list[str]]
 
 
 class ComparedSamples(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ def compared_samples(reader: Reader, material: Material, every: Sequence[Compari
     place = {key: number for number, key in enumerate(texts.samples)}
     sides = {(side.run_id, side.model): number for number, side in enumerate(material.sides)}
     index = {
-        "kinds": get_args(Kind),
+        "kinds": get_args(Apart),
         "sides": [people.visible(side_name(side, every[0])) for side in material.sides],
         "samples": [[people.visible(text) for text in msgspec.structs.astuple(one)] for one in texts.samples.values()],
         "answers": _answers(texts, place, sides),
