@@ -11,7 +11,7 @@ The modules, in the order in which a prompt passes through them:
 - `running`: the fan-out with its slots, limits, passes, breakers and guards;
 - `ledger`: the journal, the DuckDB file and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
-- `report`: figures become pages; `frames`: the ledger as tables;
+- `allowance`: what the account used and what is left of it; `report`: figures become pages; `frames`: the ledger as tables;
 - `pipeline`: a job from plan to report; `judging`: the runs that ask judges; `schedule`: timers; `api`, `loops`, `cli`: for
   Python, and for the terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them

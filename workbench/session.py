@@ -175,7 +175,7 @@ def ledger_to_read(where: Where) -> Ledger:
 def _ledger(where: Where, address: str | Path) -> Ledger:
     """A ledger, read as the account's settings say."""
     settings = load_settings(where.folder)
-    return Ledger(address, settings.account.time_zone, served_as(settings))
+    return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance)
 
 
 @contextmanager

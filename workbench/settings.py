@@ -15,13 +15,30 @@ time_zone = "Europe/Berlin"                # whose days usage is summed up by; b
 
 [allowance]
 signature = "allowance .* used up"         # regular expression: what an exhausted allowance says
+window = "month"                           # what it is counted over: "month", "week", or the last hours, as "5h"
+anchor_day = 1                             # of a month; 29 to 31 is the last day where a month has no such day
+anchor_weekday = "Monday"                  # of a week
+total_units = 3_000_000                    # in a window, where it is known
+unit = "credits"                           # what units are called; without weights a unit is a token
+warn_at = 0.8                              # share of the total; `workbench allowance status` ends with 100 beyond it
+price_per_unit = 0.002                     # shown beside units
+currency = "EUR"
+
+[[allowance.weights]]                      # units per 1,000 tokens; the newest `since` that a call is not before counts
+model = "Qwen3 Coder [fast]"               # or "*"
+since = 2026-11-01
+prompt = 1.0
+completion = 4.0
+reasoning = 4.0                            # by default as completion
 
 [routes."Qwen3 Coder [fast]"]
 served_as = "qwen3-coder-30b"              # this name is the model itself; answers under any other are a fallback's
 """
 
+import re
+from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
@@ -31,6 +48,8 @@ from workbench.errors import Fault, InputError, nearest, why_unreadable
 from workbench.strict import convert, faults, located, read_toml
 
 FILE_NAME = "workbench.toml"
+WINDOWS = r"month|week|[1-9][0-9]{0,3}h"
+"""What `allowance.window` may be."""
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,10 +61,35 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gateway_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
 
+_NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class WeightSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model's tokens draw from a day on, in units per 1,000 tokens."""
+
+    model: str
+    """Its id, or `*` for those that have no weight of their own."""
+    since: date
+    """In the account's time zone."""
+    prompt: _NotNegative
+    completion: _NotNegative
+    reasoning: _NotNegative | None = None
+    """Of the completion tokens that are reasoning; None: as completion."""
+
+
 class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the account's allowance."""
 
     signature: str | None = None
+    window: str | None = None
+    anchor_day: Annotated[int, msgspec.Meta(ge=1, le=31)] = 1
+    anchor_weekday: Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] = "Monday"
+    total_units: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    unit: str | None = None
+    warn_at: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    price_per_unit: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    currency: str | None = None
+    weights: list[WeightSettings] = []
 
 
 class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,6 +150,14 @@ def load_settings(folder: Path) -> Settings:
         known = nearest(settings.account.time_zone, available_timezones()) or 'such as "Europe/Berlin"'
         problem = f"{settings.account.time_zone!r} is not a known time zone"
         raise InputError(Fault(located(("account", "time_zone"), text, str(path)), problem, known)) from error
+    window = settings.allowance.window
+    if window is not None and not re.fullmatch(WINDOWS, window):
+        where = located(("allowance", "window"), text, str(path))
+        known = nearest(window, ("month", "week")) or '"month", "week" or hours such as "5h"'
+        raise InputError(Fault(where, f"{window!r} is not a window", known))
+    if settings.allowance.price_per_unit is not None and settings.allowance.currency is None:
+        where = located(("allowance", "price_per_unit"), text, str(path))
+        raise InputError(Fault(where, "a price needs its currency", 'allowance.currency = "EUR"'))
     if settings.allowance.signature is not None:
         import regex  # as the client searches with
 

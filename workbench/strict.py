@@ -9,6 +9,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, time
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -141,8 +142,23 @@ def _problems(data: Any, to: Any) -> Iterator[Problem]:
 
     schema = msgspec.json.schema(to)
     validator = Draft202012Validator(schema)
-    for error in sorted(validator.iter_errors(data), key=lambda found: [str(part) for part in found.absolute_path]):
+    for error in sorted(
+        validator.iter_errors(_without_times(data)), key=lambda found: [str(part) for part in found.absolute_path]
+    ):
         yield from _explain(error, schema)
+
+
+def _without_times(value: Any) -> Any:
+    """The same with TOML's dates and times as texts: JSON has no others."""
+    match value:
+        case dict():
+            return {key: _without_times(inner) for key, inner in value.items()}
+        case list():
+            return [_without_times(inner) for inner in value]
+        case date() | time():
+            return value.isoformat()
+        case _:
+            return value
 
 
 def _explain(error: Any, root: dict[str, Any]) -> Iterator[Problem]:

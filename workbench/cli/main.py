@@ -29,6 +29,7 @@ _COMMANDS = {
     "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
     "usage": ("usage", "Sum up the tokens used by day, model, job or tag."),
+    "allowance": ("allowance", "Say what is used of the allowance, what is left, and how long it lasts."),
     "ledger": ("ledger", "Find, check and maintain the ledger."),
     "schedule": ("schedule", "Make a timer from a job's schedule, and list its past and upcoming runs."),
     "datasets": ("datasets", "Show what a dataset file is taken for, and convert it."),
@@ -43,7 +44,6 @@ _COMMANDS = {
 }
 _NOT_BUILT_YET = (
     "probe",
-    "allowance",
     "routes",
 )
 

@@ -212,6 +212,22 @@ class SampleInvalidated(Entry, frozen=True, tag="invalid"):
     reason: str
 
 
+class ReadingTaken(Entry, frozen=True, tag="reading"):
+    """Somebody read elsewhere how much of the allowance was used, or left; or withdraws what they read."""
+
+    reading_id: str
+    recorded_at: datetime
+    read_at: datetime
+    of_what: Literal["used", "left"]
+    said: str
+    withdrawn: bool
+    share_low: float | None = None
+    share_high: float | None = None
+    units_low: float | None = None
+    units_high: float | None = None
+    total_units: float | None = None
+
+
 _OF_ATTEMPT = tuple(name for name in Attempt.__struct_fields__ if name in Answer.__struct_fields__)
 _OF_COMPLETION = tuple(
     name for name in Completion.__struct_fields__ if name in Answer.__struct_fields__ and name != "tool_calls"
@@ -219,6 +235,7 @@ _OF_COMPLETION = tuple(
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
 KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, GateDecided, SampleInvalidated,
+    ReadingTaken,
 )  # fmt: skip
 
 

@@ -246,3 +246,21 @@ class JobOfRun(QueryRow, frozen=True):
 
     run_id: str
     job_toml: str
+
+
+class ReadingRow(QueryRow, frozen=True):
+    """What somebody read of the allowance; see the table `readings`."""
+
+    query = "readings"
+
+    reading_id: str
+    recorded_at: datetime
+    read_at: datetime
+    of_what: str
+    share_low: float | None
+    share_high: float | None
+    units_low: float | None
+    units_high: float | None
+    total_units: float | None
+    said: str
+    withdrawn: bool

@@ -18,10 +18,12 @@ from types import MappingProxyType
 
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.ledger.recovery import SUFFIX
+from workbench.settings import AllowanceSettings
 
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
 POLL_S = 0.02
+_UNKNOWN_ALLOWANCE = AllowanceSettings()
 _LOOKING_S = 0.2  # `is_running` holds a lock for a moment, and must not be taken for a run
 
 
@@ -36,16 +38,22 @@ class Ledger:
         address: The path.
         zone: Whose days usage is summed up by (IANA time zone).
         served_as: Model -> the names under which it is confirmed to answer.
+        allowance: What is known of the account's.
 
     Raises:
         InputError: The address names a scheme that is not built yet, or a folder that does not exist.
     """
 
     def __init__(
-        self, address: str | Path, zone: str = "UTC", served_as: Mapping[str, list[str]] = MappingProxyType({})
+        self,
+        address: str | Path,
+        zone: str = "UTC",
+        served_as: Mapping[str, list[str]] = MappingProxyType({}),
+        allowance: AllowanceSettings = _UNKNOWN_ALLOWANCE,
     ) -> None:
         self.zone = zone
         self.served_as = served_as
+        self.allowance = allowance
         text = str(address)
         if not text:
             raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))

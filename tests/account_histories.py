@@ -1,0 +1,104 @@
+"""Made-up histories of an account: what we drew, what others drew, and what was read of it."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from tests.unit.ledger_rows import answer, intent, started
+from workbench.ledger.entries import RunEnded
+from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.store import Ledger
+from workbench.settings import AllowanceSettings
+
+BEGIN = datetime(2026, 8, 24, tzinfo=UTC)
+NOW = datetime(2026, 10, 17, 13, 20, tzinfo=UTC)
+WINDOW_START = datetime(2026, 10, 1, tzinfo=UTC)
+_BY_WEEKDAY = (1.0, 1.1, 1.2, 1.1, 0.9, 0.4, 0.3)
+_BY_HOUR = (*[0.1] * 7, *[1.0] * 5, 0.6, *[1.0] * 6, *[0.3] * 5)
+Draw = tuple[datetime, int]
+
+
+class History(msgspec.Struct, frozen=True):
+    """One account, on one allowance."""
+
+    own: list[Draw]
+    others: list[Draw]
+    """Beyond `NOW` too: what will be drawn."""
+    total: int
+    read_at: list[datetime]
+
+    def others_between(self, start: datetime, end: datetime) -> int:
+        return sum(tokens for at, tokens in self.others if start <= at < end)
+
+    def used(self, at: datetime) -> int:
+        """Since the window began."""
+        return sum(tokens for when, tokens in (*self.own, *self.others) if WINDOW_START <= when < at)
+
+    def said(self, at: datetime) -> str:
+        """What the chat UI shows, rounded to a percent."""
+        return f"{100 * self.used(at) / self.total:.0f}%"
+
+    @property
+    def used_up_at(self) -> datetime:
+        """When the allowance is used up if no new window begins before."""
+        used = 0
+        for at, tokens in sorted((*self.own, *self.others)):
+            if at >= WINDOW_START:
+                used += tokens
+            if used >= self.total:
+                return at
+        raise AssertionError("it is never used up")
+
+
+def history(seed: int) -> History:
+    """Days vary by a gamma distribution (a quarter of their weekday's mean), hours by the time of day; one day in thirty is a burst
+    of half as much again, and one in forty a gap.
+    """
+    chosen = random.Random(seed)
+    own = list(_draws(chosen, chosen.uniform(40_000, 80_000), 12))
+    others = list(_draws(chosen, chosen.uniform(10_000, 60_000), 20))
+    made = History(own, others, 1, [])
+    used, a_day = made.used(NOW), sum(tokens for _, tokens in (*own, *others)) / 100
+    total = int(used + a_day * chosen.uniform(8, 16))
+    read_at, at = [], WINDOW_START
+    while (at := at + timedelta(days=chosen.uniform(1.5, 4.5))) < NOW:
+        read_at.append(at)
+    return History(own, others, total, read_at)
+
+
+def _draws(chosen: random.Random, a_day: float, most: int) -> Iterator[Draw]:
+    for number in range(100):
+        day = BEGIN + timedelta(days=number)
+        luck = chosen.random()
+        factor = 1.5 if luck < 1 / 30 else 0.0 if luck > 39 / 40 else 1.0
+        units = a_day * _BY_WEEKDAY[day.weekday()] * factor * chosen.gammavariate(16, 1 / 16)
+        parts = [chosen.random() for _ in range(chosen.randint(most // 2, most))]
+        for part in parts:
+            hour = chosen.choices(range(24), _BY_HOUR)[0]
+            yield day + timedelta(hours=hour, minutes=59 * chosen.random()), round(units * part / sum(parts))
+
+
+def recorded(folder: Path, made: History, *, known_total: bool = True) -> Ledger:
+    """A ledger with our own calls until now, and nothing of the others'."""
+    ledger = Ledger(
+        folder / "ledger.duckdb",
+        "UTC",
+        {},
+        AllowanceSettings(window="month", total_units=made.total if known_total else None),
+    )
+    journal = JournalWriter(ledger.journal_folder)
+    before = sorted(draw for draw in made.own if draw[0] < NOW)
+    journal.append(started("r1", len(before), recorded_at=BEGIN))
+    for number, (at, tokens) in enumerate(before, 1):
+        ended_at = at + timedelta(seconds=2)
+        journal.append(msgspec.structs.replace(intent("r1", number), sent_at=at))
+        journal.append(answer("r1", number, sent_at=at, ended_at=ended_at, total_tokens=tokens, prompt_tokens=tokens // 2,
+                              completion_tokens=tokens - tokens // 2))  # fmt: skip
+    journal.append(RunEnded("r1", NOW, "complete", 0, 60.0))
+    journal.close()
+    ingest(ledger)
+    return ledger

@@ -1,0 +1,166 @@
+"""`workbench allowance`: how the account stands, beside a platform that knows the truth."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.state import State
+
+TOTAL = 40_000
+SETTINGS = """
+[account]
+time_zone = "Europe/Berlin"
+[allowance]
+window = "month"
+unit = "credits"
+total_units = {total}
+warn_at = {warn_at}
+[[allowance.weights]]
+model = "*"
+since = 2026-01-01
+prompt = 1000
+completion = 1000
+[[allowance.weights]]
+model = "dear"
+since = 2026-01-01
+prompt = 3000
+completion = 3000
+"""
+
+
+class Account(NamedTuple):
+    bench: Workbench
+    state: State
+    name: str
+
+    def used(self) -> float:
+        """The truth, in units."""
+        return self.state.drawn_units(self.name, 0)
+
+    def elsewhere(self, tokens: int) -> None:
+        self.state.add_draw(self.name, tokens, "chat UI")
+
+    def read(self) -> None:
+        """What the chat UI shows."""
+        self.bench("allowance", "reading", "--used", f"{100 * self.used() / TOTAL:.0f}%")
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Account]:
+    config = platform_of({"id": "m"}, {"id": "dear", "weight": 3.0}, allowance={"units": TOTAL})
+    state = State(tmp_path / "platform.sqlite")
+    with ThreadedServer(config, state) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=0.99))
+        yield Account(bench, state, config.accounts[0].name)
+
+
+def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Account) -> None:
+    chosen, bench, elsewhere = random.Random(5), account.bench, 0
+    for number in range(4):
+        bench.write(f"{number}.jsonl", sums(3 + number))
+        bench.write("job.toml", job("m", "dear", name=f"j{number}", dataset=f"{number}.jsonl"))
+        bench("run", "job.toml", "--no-report")
+        elsewhere += (more := chosen.randint(500, 4_000))
+        account.elsewhere(more)
+        account.read()
+        found = bench.json("allowance", "status")
+        assert found["seen"]["units"] == pytest.approx(account.used() - elsewhere), "our own share, to the token"
+        assert found["unseen_at"][-1]["low"] <= elsewhere <= found["unseen_at"][-1]["high"]
+        assert found["unseen_at"][-1]["high"] - found["unseen_at"][-1]["low"] <= 0.01 * TOTAL + 1e-6, (
+            "the rounding of a percent"
+        )
+        assert found["left"][0] <= TOTAL - account.used() <= found["left"][1]
+    assert {part["name"]: part["drawn"]["calls"] for part in found["models"]} == {"m": 18, "dear": 18}
+    assert [part["name"] for part in found["jobs"]] == ["j3", "j2", "j1", "j0"]
+
+
+def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    assert "warn=not_known" in bench("allowance", "status", "--line").stdout
+    account.elsewhere(21_000)
+    account.read()
+    assert "warn=below" in bench("allowance", "status", "--line").stdout
+    bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=0.5))
+    (line,) = bench("allowance", "status", "--line", code=100).stdout.splitlines()
+    given = dict(part.split("=") for part in line.split()[1:])
+    assert (given["warn"], given["unit"]) == ("beyond", "credits")
+    assert float(given["left_low"]) <= TOTAL - account.used() <= float(given["left_high"])
+    share = account.used() / TOTAL
+    bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=round(share + 0.003, 4)))
+    assert "cannot be told" in bench("allowance", "status").stderr
+
+
+def test_readings_are_listed_and_taken_back(account: Account) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    said = bench("allowance", "reading", "--left", "31k", "--of", "40000").stdout
+    assert "unseen 8" in said
+    (one,) = bench.json("allowance", "readings")
+    assert (one["of_what"], one["said"], one["total_units"]) == ("left", "31k", 40_000)
+    bench("allowance", "reading", "--withdraw", one["reading_id"])
+    assert bench.json("allowance", "readings") == []
+    assert "unseen unknown" in bench("allowance").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--used", "abc"), "--used: 'abc' is neither a share such as 37% nor units"),
+        (("--used", "120%"), "--used: '120%' is more than everything"),
+        (("--used", "50k", "--of", "40000"), "--used: 50k is more than the total of 40000"),
+        (("--used", "3%", "--at", "tomorrow"), "--at: 'tomorrow' is not a time such as"),
+        (("--used", "3%", "--at", "2999-01-01"), "--at: 2998-12-31 23:00 UTC is in the future"),
+        (("--used", "3%", "--left", "97%"), "give one of --used, --left and --withdraw"),
+        (("--withdraw", "abc"), "there is no reading 'abc'"),
+    ],
+)
+def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...], problem: str) -> None:
+    record(account.bench, "r1", {"m": [1.0]})
+    assert problem in account.bench("allowance", "reading", *options, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('window = "fortnight"', "workbench.toml:2: allowance.window: 'fortnight' is not a window"),
+        ('window = "0h"', "'0h' is not a window"),
+        ("anchor_day = 32", "allowance.anchor_day"),
+        ('anchor_weekday = "Mon"', "allowance.anchor_weekday"),
+        ("total_units = 0", "allowance.total_units"),
+        ("warn_at = 80", "allowance.warn_at"),
+        ("price_per_unit = 0.1", "a price needs its currency"),
+        (
+            "[[allowance.weights]]\nmodel = 'm'\nsince = 2026-01-01\nprompt = 1",
+            "allowance.weights[0]: completion missing",
+        ),
+    ],
+)
+def test_settings_that_say_nothing_are_refused(account: Account, line: str, problem: str) -> None:
+    record(account.bench, "r1", {"m": [1.0]})
+    account.bench.write("workbench.toml", f"[allowance]\n{line}\n")
+    assert problem in account.bench("allowance", code=2).stderr
+
+
+def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_left(account: Account) -> None:
+    bench = account.bench
+    schedule = '[schedule]\non_calendar = "*-*-* 02:00"\n'
+    for number in range(1, 5):
+        record(bench, f"r{number}", {"m": [1.0] * 10}, job_toml=f"models = ['m']\n{schedule}")
+    found = bench.json("allowance", "forecast")
+    (need,) = found["scheduled"]
+    assert (need["runs"], need["each"], need["affordable"]) == (4, 140.0, "?" if need["occasions"] else "✓")
+    assert need["low"] == need["high"] == 140 * need["occasions"], "four runs that drew alike"
+    assert found["says"].startswith("When it runs out is unknown")

@@ -1,0 +1,136 @@
+"""When an allowance runs out if things go on as they did, with a range."""
+
+import math
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from workbench.allowance.unseen import CONFIDENCE, Rate, Weekdays
+
+LEAST_DAYS = 3
+"""Of history: fewer say nothing about a rate."""
+_FURTHEST_DAYS = 366
+_STEP = timedelta(hours=1)
+_LEAST_FOR_WEEKDAYS = 14
+_OWN_WEIGHT = 1.0
+"""Average days that are added to each weekday's own, so that one odd Sunday does not make them all."""
+
+
+class Day(msgspec.Struct, frozen=True):
+    """What our own calls drew on one whole day of the account's zone."""
+
+    day: date
+    units: float
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How the allowance is drawn: what is seen, and what is not."""
+
+    seen_a_day: float
+    """Units of an average day."""
+    weekdays: Weekdays
+    spread: float
+    """Variance of a day's seen units around its weekday's."""
+    days: int
+    unseen: Rate | None
+    """None: nothing is known of what others draw."""
+
+    @property
+    def a_day(self) -> float:
+        """Units of an average day."""
+        return self.seen_a_day + (self.unseen.a_day if self.unseen else 0.0)
+
+    @property
+    def a_day_range(self) -> tuple[float, float]:
+        """The same with its range."""
+        from scipy.special import stdtrit
+
+        error = math.sqrt(self.spread / self.days + (self.unseen.spread / self.unseen.days if self.unseen else 0.0))
+        reach = float(stdtrit(max(self.days - 1, 1), (1 + CONFIDENCE) / 2)) * error
+        return max(self.a_day - reach, 0.0), self.a_day + reach
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """When the allowance is used up."""
+
+    earliest_at: datetime | None
+    """None: not within a year."""
+    latest_at: datetime | None
+
+
+def weekdays_of(days: Sequence[Day], zone: str) -> Weekdays:
+    """How our own draws vary over the week; evenly where not every weekday was seen twice, or nothing was drawn.
+
+    Args:
+        days: Whole ones, with those on which nothing was drawn.
+        zone: Theirs.
+    """
+    mean = math.fsum(one.units for one in days) / max(len(days), 1)
+    if len(days) < _LEAST_FOR_WEEKDAYS or not mean:
+        return Weekdays((1.0,) * 7, zone)
+    own = [[one.units for one in days if one.day.weekday() == weekday] for weekday in range(7)]
+    factors = [(math.fsum(values) / mean + _OWN_WEIGHT) / (len(values) + _OWN_WEIGHT) for values in own]
+    return Weekdays(tuple(7 * factor / math.fsum(factors) for factor in factors), zone)
+
+
+def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> Pace | None:
+    """How the allowance was drawn.
+
+    Args:
+        days: Whole ones, with those on which nothing was drawn, oldest first.
+        weekdays: Of them.
+        unseen: What others draw.
+
+    Returns:
+        None where there are fewer than `LEAST_DAYS`.
+    """
+    if len(days) < LEAST_DAYS:
+        return None
+    expected = [weekdays.factors[one.day.weekday()] for one in days]
+    a_day = math.fsum(one.units for one in days) / math.fsum(expected)
+    rest = math.fsum((one.units - a_day * factor) ** 2 for one, factor in zip(days, expected, strict=True))
+    fitted = 7 if len(days) >= _LEAST_FOR_WEEKDAYS else 1
+    return Pace(a_day, weekdays, rest / max(len(days) - fitted, 1), len(days), unseen)
+
+
+def forecast(pace: Pace, left: tuple[float, float], now: datetime) -> Forecast:
+    """When what is left is drawn, at the present pace.
+
+    The sum over coming days is taken as normal around the pace's, with the spread of days and the uncertainty of the pace; what
+    is left, as anywhere in its range alike.
+
+    Args:
+        pace: Of the account.
+        left: Units, at least and at most.
+        now: From when on.
+    """
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(max(pace.days - 1, 1), (1 + CONFIDENCE) / 2))
+    zone = ZoneInfo(pace.weekdays.zone)
+    middle, of_left = (left[0] + left[1]) / 2, (left[1] - left[0]) ** 2 / 12
+    earliest = latest = None
+    drawn = days = 0.0
+    at, step = now, _STEP.total_seconds() / 86_400
+    end = now + timedelta(days=_FURTHEST_DAYS)
+    while at < end and (earliest is None or latest is None):
+        share = pace.weekdays.factors[at.astimezone(zone).weekday()] * step
+        drawn += pace.a_day * share
+        days += share
+        at += _STEP
+        error = reach * math.sqrt(_variance(pace, days) + of_left)
+        if earliest is None and drawn + error >= middle:
+            earliest = at
+        if latest is None and drawn - error >= middle:
+            latest = at
+    return Forecast(earliest, latest)
+
+
+def _variance(pace: Pace, days: float) -> float:
+    """Of what is drawn in so many days: each varies, and their mean is known from so many only."""
+    found = pace.spread * (days + days**2 / pace.days)
+    if pace.unseen is not None:
+        found += pace.unseen.spread * (days + days**2 / max(pace.unseen.days, 1e-9))
+    return found

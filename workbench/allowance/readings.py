@@ -1,0 +1,155 @@
+"""What somebody read of the allowance elsewhere: how much of it was used, or left."""
+
+import contextlib
+import re
+import secrets
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from workbench.errors import Fault, InputError
+from workbench.ledger.entries import ReadingTaken
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import Reader
+from workbench.ledger.rows import ReadingRow
+from workbench.ledger.store import Ledger
+
+_AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
+_FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """A number as it was read, with all that rounds to it."""
+
+    low: float
+    high: float
+    is_share: bool
+    """From 0 to 1 of the total; otherwise units."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One of a ledger."""
+
+    reading_id: str
+    recorded_at: datetime
+    read_at: datetime
+    of_what: str
+    """`used` or `left`."""
+    share_low: float | None
+    share_high: float | None
+    units_low: float | None
+    units_high: float | None
+    total_units: float | None
+    said: str
+    withdrawn: bool
+
+    def used(self, total: tuple[float, float] | None) -> tuple[float, float] | None:
+        """How many units were used then, at least and at most; None where it takes a total that is not known.
+
+        Args:
+            total: The units of a window, at least and at most.
+        """
+        if self.total_units is not None:
+            total = self.total_units, self.total_units
+        if self.units_low is not None and self.units_high is not None:
+            if self.of_what == "used":
+                return self.units_low, self.units_high
+            return (
+                None if total is None else (max(total[0] - self.units_high, 0.0), max(total[1] - self.units_low, 0.0))
+            )
+        shares = self.used_share
+        return None if total is None or shares is None else (shares[0] * total[0], shares[1] * total[1])
+
+    @property
+    def used_share(self) -> tuple[float, float] | None:
+        """The share of the total that was used, at least and at most; None of a reading in units."""
+        if self.share_low is None or self.share_high is None:
+            return None
+        return (
+            (self.share_low, self.share_high) if self.of_what == "used" else (1 - self.share_high, 1 - self.share_low)
+        )
+
+
+def amount(text: str) -> Amount:
+    """A number with its rounding: `37%` is from 36.5 to 37.5 percent, `1.2M` from 1.15 to 1.25 million units.
+
+    Raises:
+        ValueError: It is neither a share nor a number of units.
+    """
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is neither a share such as 37% nor units such as 1200000 or 1.2M")
+    whole, decimals, kind = found.groups()
+    value = float(re.sub(r"\D", "", whole) + (f".{decimals}" if decimals else ""))
+    half = 0.5 * 10 ** -len(decimals or "")
+    if kind == "%":
+        if value > 100:
+            raise ValueError(f"{text!r} is more than everything")
+        return Amount(max(value - half, 0) / 100, min(value + half, 100) / 100, is_share=True)
+    factor = _FACTORS.get(kind, 1.0)
+    if kind is None:  # a whole number was not rounded to thousands for nothing, but nobody says so
+        half = 0.5
+    return Amount(max(value - half, 0) * factor, (value + half) * factor, is_share=False)
+
+
+def take_reading(
+    ledger: Ledger, of_what: Literal["used", "left"], said: str, at: datetime, total: float | None
+) -> tuple[str, Ingested]:
+    """Record what was read.
+
+    Args:
+        ledger: Of the account.
+        of_what: Whether so much was used, or left.
+        said: As `amount` takes it.
+        at: When it was so.
+        total: The units of the whole window, if that was read too.
+
+    Returns:
+        The reading's id, and how the ingest went.
+
+    Raises:
+        InputError: It is no amount, is more than the total, or lies in the future.
+        JournalFullError: The disk takes no more.
+    """
+    option = f"--{of_what}"
+    try:
+        read = amount(said)
+    except ValueError as error:
+        raise InputError(Fault(option, str(error))) from error
+    now = datetime.now(UTC)
+    if at > now:
+        raise InputError(Fault("--at", f"{at:%Y-%m-%d %H:%M} UTC is in the future"))
+    if total is not None and not read.is_share and read.low > total:
+        raise InputError(Fault(option, f"{said} is more than the total of {total:.0f}"))
+    shares = (read.low, read.high) if read.is_share else (None, None)
+    units = (None, None) if read.is_share else (read.low, read.high)
+    entry = ReadingTaken(
+        reading_id=secrets.token_hex(3), recorded_at=now, read_at=at, of_what=of_what, said=said, withdrawn=False,
+        share_low=shares[0], share_high=shares[1], units_low=units[0], units_high=units[1], total_units=total,
+    )  # fmt: skip
+    return entry.reading_id, _put(ledger, entry)
+
+
+def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
+    """Take a reading back; it stays in the ledger and counts no more."""
+    changed = {"recorded_at": datetime.now(UTC), "withdrawn": True}
+    return _put(ledger, ReadingTaken(**(msgspec.structs.asdict(reading) | changed)))
+
+
+def readings_of(reader: Reader) -> list[Reading]:
+    """The readings of a ledger that were not withdrawn, in the order of when they were read."""
+    found = []
+    for row in reader.all(ReadingRow):
+        given = msgspec.structs.asdict(row)
+        found.append(
+            Reading(**(given | {name: given[name].replace(tzinfo=UTC) for name in ("read_at", "recorded_at")}))
+        )
+    return found
+
+
+def _put(ledger: Ledger, entry: ReadingTaken) -> Ingested:
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        journal.append(entry)
+    return ingest(ledger, whole=journal.whole)

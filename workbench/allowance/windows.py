@@ -1,0 +1,80 @@
+"""The periods that an allowance is counted over."""
+
+import calendar
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from workbench.settings import AllowanceSettings
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A period: it begins at `start_at` and ends before `end_at`, both UTC."""
+
+    start_at: datetime
+    end_at: datetime
+    rolls: bool = False
+    """It is always the last hours; nothing is reset at its end."""
+
+    def holds(self, at: datetime) -> bool:
+        """Whether a moment is in it."""
+        return self.start_at <= at < self.end_at or (self.rolls and at == self.end_at)
+
+
+class WindowRule(msgspec.Struct, frozen=True):
+    """How an account's windows follow each other."""
+
+    kind: str
+    """`month`, `week`, or hours such as `5h`."""
+    anchor_day: int
+    anchor_weekday: int
+    """0 is Monday."""
+    zone: str
+    """IANA time zone, at whose midnight a window begins."""
+
+    def at(self, moment: datetime) -> Window:
+        """The window that a moment is in; of rolling hours, the one that ends then.
+
+        Args:
+            moment: With its zone.
+        """
+        if self.kind not in ("month", "week"):
+            return Window(
+                moment.astimezone(UTC) - timedelta(hours=int(self.kind[:-1])), moment.astimezone(UTC), rolls=True
+            )
+        local = moment.astimezone(ZoneInfo(self.zone))
+        if self.kind == "week":
+            day = local.date() - timedelta(days=(local.weekday() - self.anchor_weekday) % 7)
+            after_it = day + timedelta(days=7)
+            return Window(
+                self._midnight(day.year, day.month, day.day),
+                self._midnight(after_it.year, after_it.month, after_it.day),
+            )
+        year, month = local.year, local.month
+        if local.day < self._anchor(year, month):
+            year, month = _month_after(year, month, -1)
+        return Window(self._month(year, month), self._month(*_month_after(year, month, 1)))
+
+    def _month(self, year: int, month: int) -> datetime:
+        return self._midnight(year, month, self._anchor(year, month))
+
+    def _anchor(self, year: int, month: int) -> int:
+        return min(self.anchor_day, calendar.monthrange(year, month)[1])
+
+    def _midnight(self, year: int, month: int, day: int) -> datetime:
+        return datetime(year, month, day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
+
+
+def window_rule(given: AllowanceSettings, zone: str) -> WindowRule | None:
+    """The rule that `workbench.toml` gives; None where it names no window."""
+    if given.window is None:
+        return None
+    return WindowRule(given.window, given.anchor_day, _WEEKDAYS.index(given.anchor_weekday), zone)
+
+
+def _month_after(year: int, month: int, by: int) -> tuple[int, int]:
+    number = 12 * year + month - 1 + by
+    return number // 12, number % 12 + 1

@@ -1,0 +1,133 @@
+"""How the account stands, in words."""
+
+import math
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from workbench.allowance.account import Standing
+from workbench.allowance.scheduled import Demand
+from workbench.allowance.unseen import CONFIDENCE
+from workbench.display import amount, percent, plural
+
+UNKNOWN_TOTAL = "the total is unknown: `total_units` in workbench.toml, or `allowance reading --of N`, says it"
+NO_READING = "what others drew is unknown: `workbench allowance reading --used 37%` records what the chat UI shows"
+NO_WINDOW = 'the window is unknown: `window = "month"` in [allowance] of workbench.toml says it'
+
+
+def units(value: float | None) -> str:
+    """Units for people."""
+    if value is None or math.isinf(value):
+        return "unknown"
+    return amount(round(value))
+
+
+def span(low: float, high: float) -> str:
+    """A range of units."""
+    if math.isinf(high):
+        return f"at least {units(low)}"
+    return units(low) if units(low) == units(high) else f"{units(low)} to {units(high)}"
+
+
+def window_text(found: Standing, zone: str) -> str:
+    """The window by its days, and how far it is."""
+    if found.window is None:
+        return "All recorded calls of the last eight weeks"
+    start, end = (at.astimezone(ZoneInfo(zone)) for at in (found.window.start_at, found.window.end_at))
+    if found.window.rolls:
+        return f"The last {round((end - start) / timedelta(hours=1))} hours"
+    last = end - timedelta(seconds=1)
+    day = (found.at.astimezone(ZoneInfo(zone)).date() - start.date()).days + 1
+    days = (last.date() - start.date()).days + 1
+    return f"Window {start.day} {start:%b} to {last.day} {last:%b}, day {day} of {days}"
+
+
+def headline(found: Standing, zone: str) -> str:
+    """Where the account stands, in a line."""
+    parts = [f"seen {units(found.seen.units)} {found.unit}{_unpriced(found)}"]
+    parts.append("unseen unknown" if found.unseen is None else f"unseen {span(*found.unseen)}")
+    parts.append(_left(found))
+    return f"{window_text(found, zone)}: {'; '.join(parts)}."
+
+
+def _unpriced(found: Standing) -> str:
+    more = []
+    if found.seen.unweighted_tokens:
+        more.append(f"{amount(found.seen.unweighted_tokens)} tokens without a weight")
+    if found.seen.unknown_calls:
+        more.append(unknown_text(found))
+    return f" and {', '.join(more)}" if more else ""
+
+
+def unknown_text(found: Standing) -> str:
+    """The calls that may have drawn and reported nothing, with the bound on what they drew, where there is one."""
+    seen = found.seen
+    told = f"{plural(seen.unknown_calls, 'call')} without usage"
+    bounded = seen.unknown_calls - seen.unbounded_calls
+    if not bounded:
+        return f"{told}, without a bound"
+    bound = f"of at most {units(seen.unknown_most)}"
+    return f"{told} {bound}" + (f" and {seen.unbounded_calls} without a bound" if seen.unbounded_calls else "")
+
+
+def _left(found: Standing) -> str:
+    newest = f" (last reading {found.readings[-1].read_at:%d %b %H:%M} UTC)" if found.readings else ""
+    if found.left is not None:
+        return f"left {span(*found.left)}{newest}"
+    if found.left_share_most is not None:
+        return f"left at most {percent(found.left_share_most)} of a total that is not known{newest}"
+    return f"left unknown{newest}"
+
+
+def runs_out(found: Standing, zone: str) -> str:
+    """When the allowance is used up at the present pace."""
+    if found.left is None:
+        return "When it runs out is unknown: " + _why_unknown(found) + "."
+    if found.left[1] <= 0:
+        return "It is used up."
+    if found.pace is None or found.forecast is None:
+        return "When it runs out is unknown: three whole days of history are needed."
+    earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
+    pace = f"at {span(*found.pace.a_day_range)} {found.unit} a day"
+    end = found.window.end_at if found.window is not None and not found.window.rolls else None
+    if earliest is None or (end is not None and earliest >= end):
+        until = f"to the end of the window, {_moment(end, zone)}" if end else "for a year"
+        return f"It lasts {until}, {pace}."
+    if latest is None or (end is not None and latest >= end):
+        until = f"the end of the window, {_moment(end, zone)}" if end else "a year"
+        return f"It may run out from {_moment(earliest, zone)} on, or last to {until}, {pace}."
+    return f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
+
+
+def _why_unknown(found: Standing) -> str:
+    if found.window is None:
+        return NO_WINDOW
+    return UNKNOWN_TOTAL if found.total is None else NO_READING
+
+
+def missing(found: Standing) -> list[str]:
+    """What is not known, each with what would say it."""
+    told = []
+    if found.window is None:
+        told.append(NO_WINDOW)
+    if found.total is None:
+        least = "" if found.least_total is None else f"; it is at least {units(found.least_total)} {found.unit}"
+        told.append(UNKNOWN_TOTAL + least)
+    if found.window is not None and not found.readings:
+        told.append(NO_READING)
+    return told
+
+
+def demand_text(one: Demand, unit: str) -> str:
+    """What a scheduled job still needs, in words."""
+    if one.each is None:
+        return "unknown: a model of it has no weight"
+    if one.low is None or one.high is None:
+        return f"about {units(one.occasions * one.each)} {unit}, from one run"
+    return f"{span(one.low, one.high)} {unit}, from {plural(one.runs, 'run')}"
+
+
+def _moment(at: datetime | None, zone: str) -> str:
+    if at is None:
+        return "–"
+    local = at.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%b %H:%M}"

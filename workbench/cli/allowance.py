@@ -1,0 +1,230 @@
+"""`workbench allowance`: how the account stands, what was read of it elsewhere, and how long it lasts."""
+
+import sys
+from datetime import UTC, datetime
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+import click
+import msgspec
+
+from workbench.allowance.account import Standing, standing
+from workbench.allowance.readings import readings_of, take_reading, withdraw
+from workbench.allowance.scheduled import Demand, demands
+from workbench.allowance.weights import weights_of
+from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
+from workbench.cli import options
+from workbench.cli.output import echo, print_json, print_table, say
+from workbench.display import percent
+from workbench.errors import ExitCode, Fault, InputError, nearest
+from workbench.ledger.queries import reading as reading_ledger
+from workbench.ledger.store import Ledger
+from workbench.session import ledger_to_read
+
+_MOST_PARTS = 8
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def allowance(ctx: click.Context) -> None:
+    """Say how the account stands: used here, used elsewhere, left, and how long that lasts.
+
+    The platform does not publish the allowance: `workbench.toml` says what is known of it, and readings of the chat UI say what
+    others used.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(status)
+
+
+@allowance.command()
+@options.ledger
+@click.option("--line", is_flag=True, help="Print one line of name=value for programs, and nothing else.")
+@options.as_json
+def status(line: bool = False, as_json: bool = False, **given: Any) -> None:
+    """Show what was used in the window, by us and by others, and what is left.
+
+    Exits with 100 once at least [allowance] warn_at of the total is used.
+    """
+    ledger = ledger_to_read(options.where(given))
+    found, _ = _standing(ledger)
+    crossed = _crossed(found, ledger)
+    if as_json:
+        print_json(as_object(found) | {"warn": crossed})
+    elif line:
+        click.echo(_line(found, crossed))
+    else:
+        _print_status(found, ledger)
+    if crossed == "may be beyond":
+        share = percent(ledger.allowance.warn_at)
+        say(f"note: whether {share} of the total are used cannot be told")
+    sys.exit(ExitCode.GATE_NOT_MET if crossed == "beyond" else ExitCode.DONE)
+
+
+@allowance.command()
+@options.ledger
+@click.option("--used", metavar="AMOUNT", help="What is used, such as 37%, 1200000 or 1.2M.")
+@click.option("--left", metavar="AMOUNT", help="Or what is left.")
+@click.option(
+    "--of", "total", type=click.FloatRange(min=0, min_open=True), metavar="UNITS", help="The total, if it is shown too."
+)
+@click.option(
+    "--at", metavar="TIME", help="When it was so, in the account's time zone, such as 2026-11-18T09:30 [default: now]."
+)
+@click.option("--withdraw", "withdrawn", metavar="ID", help="Take a reading back instead; see `allowance readings`.")
+def reading(
+    used: str | None, left: str | None, total: float | None, at: str | None, withdrawn: str | None, **given: Any
+) -> None:
+    """Record how much of the allowance the chat UI says is used, or left.
+
+    A number stands for all that rounds to it: 37% is from 36.5 to 37.5 %.
+    """
+    if sum(option is not None for option in (used, left, withdrawn)) != 1:
+        raise click.UsageError("give one of --used, --left and --withdraw")
+    ledger = ledger_to_read(options.where(given))
+    if withdrawn is not None:
+        _withdraw(ledger, withdrawn)
+        return
+    of_what: Literal["used", "left"] = "left" if used is None else "used"
+    number, done = take_reading(ledger, of_what, used or left or "", _moment(at, ledger.zone), total)
+    if done.deferred:
+        say(f"note: it is in the journal, not ingested yet: {done.deferred}")
+    say(f"recorded as reading {number}; `workbench allowance reading --withdraw {number}` takes it back")
+    found, _ = _standing(ledger)
+    echo(headline(found, ledger.zone))
+
+
+@allowance.command()
+@options.ledger
+@options.as_json
+def readings(as_json: bool, **given: Any) -> None:
+    """List the readings that were recorded."""
+    with reading_ledger(ledger_to_read(options.where(given))) as reader:
+        found = readings_of(reader)
+    rows = [msgspec.structs.asdict(one) for one in found]
+    if as_json:
+        print_json(rows)
+        return
+    print_table([row | {"said": f"{row['of_what']} {row['said']}"} for row in rows],
+                {"reading_id": "id", "read_at": "at (UTC)", "said": "read", "total_units": "of"}, whole="reading_id")  # fmt: skip
+
+
+@allowance.command(name="forecast")
+@options.ledger
+@options.as_json
+def forecast_(as_json: bool, **given: Any) -> None:
+    """Say when the allowance runs out at the present pace, and what scheduled jobs still need of it."""
+    ledger = ledger_to_read(options.where(given))
+    found, needs = _standing(ledger)
+    if as_json:
+        print_json({"forecast": msgspec.to_builtins(found.forecast), "left": found.left, "unit": found.unit,
+                    "says": runs_out(found, ledger.zone), "scheduled": msgspec.to_builtins(needs)})  # fmt: skip
+        return
+    echo(runs_out(found, ledger.zone))
+    _print_demands(needs, found.unit)
+
+
+def _standing(ledger: Ledger) -> tuple[Standing, list[Demand]]:
+    now = datetime.now(UTC)
+    with reading_ledger(ledger) as reader:
+        found = standing(reader, ledger.allowance, ledger.zone, now)
+        end = found.window.end_at if found.window is not None and not found.window.rolls else now
+        needs = demands(reader, weights_of(ledger.allowance, ledger.zone), now, end, found.left)
+    return found, needs
+
+
+def as_object(found: Standing) -> dict[str, Any]:
+    """A standing as plain values."""
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    return plain | {"used_share": found.used_share, "missing": missing(found)}
+
+
+def _crossed(found: Standing, ledger: Ledger) -> str:
+    """Whether the share to warn at is used: not known, below, may be beyond, beyond."""
+    share, warn_at = found.used_share, ledger.allowance.warn_at
+    if share is None or warn_at is None:
+        return "not known"
+    return "beyond" if share[0] >= warn_at else "may be beyond" if share[1] >= warn_at else "below"
+
+
+def _line(found: Standing, crossed: str) -> str:
+    known: dict[str, Any] = {
+        "warn": crossed.replace(" ", "_"), "unit": found.unit.replace(" ", "_"), "seen": round(found.seen.units),
+        "window_end": "unknown" if found.window is None else f"{found.window.end_at:%Y-%m-%dT%H:%M:%SZ}",
+    }  # fmt: skip
+    for name, limits in (("unseen", found.unseen), ("left", found.left), ("used_share", found.used_share)):
+        low, high = limits or (None, None)
+        known |= {f"{name}_low": _plain(low), f"{name}_high": _plain(high)}
+    return "allowance " + " ".join(f"{name}={value}" for name, value in known.items())
+
+
+def _plain(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}" if value < 1 else f"{value:.0f}"
+
+
+def _print_status(found: Standing, ledger: Ledger) -> None:
+    echo(headline(found, ledger.zone))
+    share = found.used_share
+    if share is not None:
+        echo(f"Used {percent(share[0])} to {percent(share[1])} of {span(*(found.total or (0, 0)))} {found.unit}.")
+    if found.left is not None:
+        echo(runs_out(found, ledger.zone))
+    price, currency = ledger.allowance.price_per_unit, ledger.allowance.currency
+    for title, parts in (("model", found.models), ("job", found.jobs)):
+        if parts:
+            echo()
+            rows = [
+                {"name": part.name, "units": round(part.drawn.units), "calls": part.drawn.calls,
+                 "unweighted": part.drawn.unweighted_tokens or None, "unknown": part.drawn.unknown_calls or None,
+                 "price": None if price is None else round(price * part.drawn.units, 2)}
+                for part in parts[:_MOST_PARTS]
+            ]  # fmt: skip
+            columns = {"name": title, "units": found.unit, "calls": "calls", "unweighted": "tokens without a weight",
+                       "unknown": "calls without usage", "price": currency or "price"}  # fmt: skip
+            empty = [name for name in columns if all(row[name] is None for row in rows)]
+            print_table(rows, {name: text for name, text in columns.items() if name not in empty}, whole="name")
+    for text in [*missing(found), *found.notes]:
+        say(f"note: {text}")
+
+
+def _print_demands(needs: list[Demand], unit: str) -> None:
+    if not needs:
+        echo("No job with a schedule has run.")
+        return
+    echo()
+    rows = [
+        {"mark": one.affordable, "job": one.job, "occasions": one.occasions, "each": units(one.each),
+         "needs": demand_text(one, unit),
+         "next": one.next_at}
+        for one in needs
+    ]  # fmt: skip
+    columns = {
+        "mark": "fits",
+        "job": "job",
+        "next": "next (UTC)",
+        "occasions": "still to come",
+        "each": "a run",
+        "needs": "needs",
+    }
+    print_table(rows, columns, whole="job")
+
+
+def _withdraw(ledger: Ledger, name: str) -> None:
+    with reading_ledger(ledger) as reader:
+        known = {one.reading_id: one for one in readings_of(reader)}
+    if name not in known:
+        hint = nearest(name, known) or "`workbench allowance readings` lists them"
+        raise InputError(Fault("--withdraw", f"there is no reading {name!r}", hint))
+    done = withdraw(ledger, known[name])
+    if done.deferred:
+        say(f"note: it is in the journal, not ingested yet: {done.deferred}")
+    say(f"reading {name} is taken back")
+
+
+def _moment(text: str | None, zone: str) -> datetime:
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(Fault("--at", f"{text!r} is not a time such as 2026-11-18T09:30")) from error
+    return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)

@@ -1,0 +1,42 @@
+-- What our calls drew, by the segments that their sending and their end fall into (0: before the first edge; n: from the n-th
+-- edge on; ended_segment NULL: no end is recorded), and by model and job. unknown_calls may have drawn without a report: their
+-- bounds are the bytes of their requests (a token is at least one) and their caps, three times where they failed or have no
+-- end, as the gateway may have tried them again twice; uncapped_calls of them have no cap, and so no bound.
+-- Parameters: edges (list of moments, ascending), since (a moment; earlier calls are left out)
+WITH edge AS (
+    SELECT unnest($edges::TIMESTAMP[]) AS at, unnest(range(1, len($edges::TIMESTAMP[]) + 1)) AS segment
+),
+call AS (
+    SELECT request.run_id, request.call_no, request.model, request.body_key, request.sent_at, attempt.ended_at, attempt.outcome,
+        attempt.prompt_tokens, attempt.completion_tokens, attempt.reasoning_tokens, attempt.total_tokens,
+        attempt.total_tokens IS NULL AND (attempt.drew IS NULL OR attempt.drew <> 'no') AS is_unknown,
+        CASE WHEN attempt.drew = 'yes' THEN 1 ELSE 3 END AS tries
+    FROM requests AS request LEFT JOIN attempts AS attempt USING (run_id, call_no)
+    WHERE request.sent_at >= $since
+),
+bound AS (
+    SELECT call.run_id, call.call_no, call.tries * octet_length(encode(body.body)) AS prompt_bound,
+        call.tries * CAST(coalesce(
+            json_extract(body.body, '$.max_tokens'), json_extract(body.body, '$.max_completion_tokens')
+        ) AS BIGINT) AS completion_bound
+    FROM call JOIN request_bodies AS body USING (body_key)
+    WHERE call.is_unknown
+)
+SELECT coalesce(sent.segment, 0) AS sent_segment,
+    CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended.segment, 0) END AS ended_segment,
+    call.model, run.job, count(*) AS calls, count(*) FILTER (call.outcome = 'ok') AS answered,
+    coalesce(sum(call.prompt_tokens) FILTER (call.total_tokens IS NOT NULL), 0)::BIGINT AS prompt_tokens,
+    coalesce(sum(call.completion_tokens) FILTER (call.total_tokens IS NOT NULL), 0)::BIGINT AS completion_tokens,
+    coalesce(sum(call.reasoning_tokens) FILTER (call.total_tokens IS NOT NULL), 0)::BIGINT AS reasoning_tokens,
+    coalesce(sum(call.total_tokens), 0)::BIGINT AS total_tokens,
+    count(*) FILTER (call.is_unknown) AS unknown_calls,
+    count(*) FILTER (call.is_unknown AND bound.completion_bound IS NULL) AS uncapped_calls,
+    coalesce(sum(bound.prompt_bound) FILTER (bound.completion_bound IS NOT NULL), 0)::BIGINT AS prompt_bound,
+    coalesce(sum(bound.completion_bound), 0)::BIGINT AS completion_bound
+FROM call
+LEFT JOIN bound USING (run_id, call_no)
+LEFT JOIN run_overview AS run USING (run_id)
+ASOF LEFT JOIN edge AS sent ON call.sent_at >= sent.at
+ASOF LEFT JOIN edge AS ended ON call.ended_at >= ended.at
+GROUP BY ALL
+ORDER BY sent_segment, ended_segment, call.model, run.job;
