@@ -78,8 +78,10 @@ def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Accou
             "the rounding of a percent"
         )
         assert found["left"][0] <= TOTAL - account.used() <= found["left"][1]
-    assert {part["name"]: part["drawn"]["calls"] for part in found["models"]} == {"m": 18, "dear": 18}
-    assert [part["name"] for part in found["jobs"]] == ["j3", "j2", "j1", "j0"]
+    assert {part["name"]: part["drawn"]["calls"] for part in found["models"]} == {"m": 6, "dear": 6}, (
+        "a row that was asked is not paid again"
+    )
+    assert [part["drawn"]["calls"] for part in found["jobs"]] == [6, 2, 2, 2]
 
 
 def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:

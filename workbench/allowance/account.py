@@ -8,15 +8,14 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from workbench.allowance.course import Ahead, Moment, ahead, course
 from workbench.allowance.draws import Drawn, Draws, draws
 from workbench.allowance.forecast import Day, Forecast, Pace, forecast, pace_of, weekdays_of
 from workbench.allowance.readings import Reading, readings_of
 from workbench.allowance.unseen import (
     Observed,
-    Rate,
     Stretch,
     Unseen,
-    Weekdays,
     contradictions,
     least_total,
     rate_of,
@@ -70,6 +69,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     days: list[Day]
     """Whole days of the account's zone that were looked at, with what we drew on each."""
     notes: list[str]
+    course: list[Moment]
+    """Of the window until now; empty of rolling hours."""
+    ahead: list[Ahead]
+    """Until the window ends, at the present pace; empty where that is not known."""
 
     @property
     def used_share(self) -> _Range | None:
@@ -146,8 +149,14 @@ class _Account(msgspec.Struct, frozen=True):
         weekdays = weekdays_of(paced, zone)
         rate = rate_of(self._stretches(total), weekdays)
         pace = pace_of(paced, weekdays, rate)
-        unseen = None if window is None or len(points) < 2 or window.rolls else self._unseen_now(points, rate, weekdays)
+
+        def after(at: datetime) -> _Range:
+            more = (0.0, 0.0) if rate is None else rate.over(weekdays.days(points[-1].at, at))
+            return points[-1].low + more[0], points[-1].high + more[1]
+
+        unseen = None if window is None or len(points) < 2 or window.rolls else after(self.now)
         left = _left(total, seen, unseen)
+        used = None if unseen is None else (seen.units + unseen[0], seen.units + unseen[1])
         share = min((1 - one.share[0] for one in observed if one.share is not None), default=None)
         return Standing(
             at=self.now, unit=self.weights.unit, window=window, total=total,
@@ -156,6 +165,8 @@ class _Account(msgspec.Struct, frozen=True):
             forecast=None if pace is None or left is None else forecast(pace, left, self.now),
             models=self._parts(begin, "model"), jobs=self._parts(begin, "job"), days=whole,
             notes=[_contradiction(one, self.weights.unit) for one in contradictions(observed)],
+            course=[] if window is None or window.rolls else course(self.draws, window, points, after if unseen else None),
+            ahead=[] if used is None or pace is None or window is None else ahead(pace, used, self.now, window.end_at),
         )  # fmt: skip
 
     def _known_days(self, whole: Sequence[Day], zone: str) -> Sequence[Day]:
@@ -190,11 +201,6 @@ class _Account(msgspec.Struct, frozen=True):
     def _observed(self, one: Reading, start: datetime, total: _Range | None) -> Observed:
         ended, begun = self.draws.between(start, one.read_at), self.draws.begun_between(start, one.read_at)
         return Observed(one.read_at, one.used(total), one.used_share, (ended.units, begun.most), one.said)
-
-    def _unseen_now(self, points: Sequence[Unseen], rate: Rate | None, weekdays: Weekdays) -> _Range:
-        newest = points[-1]
-        more = (0.0, 0.0) if rate is None else rate.over(weekdays.days(newest.at, self.now))
-        return newest.low + more[0], newest.high + more[1]
 
     def _parts(self, begin: datetime, by: str) -> list[Part]:
         parts: dict[str, Drawn] = {}

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -98,29 +97,18 @@ def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> Pac
 def forecast(pace: Pace, left: tuple[float, float], now: datetime) -> Forecast:
     """When what is left is drawn, at the present pace.
 
-    The sum over coming days is taken as normal around the pace's, with the spread of days and the uncertainty of the pace; what
-    is left, as anywhere in its range alike.
-
     Args:
         pace: Of the account.
         left: Units, at least and at most.
         now: From when on.
     """
-    from scipy.special import stdtrit
-
-    reach = float(stdtrit(max(pace.days - 1, 1), (1 + CONFIDENCE) / 2))
-    zone = ZoneInfo(pace.weekdays.zone)
     middle, of_left = (left[0] + left[1]) / 2, (left[1] - left[0]) ** 2 / 12
     earliest = latest = None
-    drawn = days = 0.0
-    at, step = now, _STEP.total_seconds() / 86_400
-    end = now + timedelta(days=_FURTHEST_DAYS)
+    days, at, end = 0.0, now, now + timedelta(days=_FURTHEST_DAYS)
     while at < end and (earliest is None or latest is None):
-        share = pace.weekdays.factors[at.astimezone(zone).weekday()] * step
-        drawn += pace.a_day * share
-        days += share
+        days += pace.weekdays.days(at, at + _STEP)
         at += _STEP
-        error = reach * math.sqrt(_variance(pace, days) + of_left)
+        drawn, error = spread_over(pace, days, of_left)
         if earliest is None and drawn + error >= middle:
             earliest = at
         if latest is None and drawn - error >= middle:
@@ -128,9 +116,20 @@ def forecast(pace: Pace, left: tuple[float, float], now: datetime) -> Forecast:
     return Forecast(earliest, latest)
 
 
-def _variance(pace: Pace, days: float) -> float:
-    """Of what is drawn in so many days: each varies, and their mean is known from so many only."""
-    found = pace.spread * (days + days**2 / pace.days)
+def spread_over(pace: Pace, days: float, more: float = 0.0) -> tuple[float, float]:
+    """What is drawn in so many average days, and how far off that may be with `CONFIDENCE`.
+
+    The sum over coming days is taken as normal around the pace's: each day varies, and the pace is known from so many only.
+
+    Args:
+        pace: Of the account.
+        days: How many.
+        more: Variance of what it is counted from.
+    """
+    from scipy.special import stdtrit
+
+    variance = more + pace.spread * (days + days**2 / pace.days)
     if pace.unseen is not None:
-        found += pace.unseen.spread * (days + days**2 / max(pace.unseen.days, 1e-9))
-    return found
+        variance += pace.unseen.spread * (days + days**2 / max(pace.unseen.days, 1e-9))
+    reach = float(stdtrit(max(pace.days - 1, 1), (1 + CONFIDENCE) / 2))
+    return pace.a_day * days, reach * math.sqrt(variance)
