@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.account_histories import NOW, WINDOW_START, History, history, recorded
-from workbench.allowance.account import Standing, standing
+from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.draws import Drawn
 from workbench.allowance.readings import amount, readings_of, take_reading, withdraw
 from workbench.allowance.unseen import Weekdays
@@ -22,7 +22,7 @@ class Known(NamedTuple):
     """A history, and what was worked out of its ledger."""
 
     truth: History
-    found: Standing
+    found: AccountState
 
 
 def worked_out(folder: Path, seed: int, *, known_total: bool = True, read: bool = True) -> Known:
@@ -33,9 +33,9 @@ def worked_out(folder: Path, seed: int, *, known_total: bool = True, read: bool 
     return Known(truth, stood(ledger))
 
 
-def stood(ledger: Ledger) -> Standing:
+def stood(ledger: Ledger) -> AccountState:
     with reading(ledger) as reader:
-        return standing(reader, ledger.allowance, ledger.zone, NOW)
+        return account_state(reader, ledger.allowance, ledger.zone, NOW)
 
 
 @pytest.mark.parametrize("histories", [12, pytest.param(200, marks=pytest.mark.long)])

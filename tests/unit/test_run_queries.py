@@ -75,7 +75,7 @@ def test_what_is_pending_is_not_all(ledger: Ledger) -> None:
     assert said(ledger, "r1") == "7 of 10 requests have no answer yet: never sent, or cut off."
 
 
-def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> None:
+def test_a_model_without_an_estimate_does_not_delete_the_range_of_the_others(ledger: Ledger) -> None:
     writer = JournalWriter(ledger.journal_folder)
     writer.append(started("r1", 3))
     answers: list[dict[str, object]] = [{}, {"total_tokens": None}, {"total_tokens": None, "model": "silent"}]
@@ -89,7 +89,12 @@ def test_no_range_is_given_where_it_would_leave_a_model_out(ledger: Ledger) -> N
     assert spent(total, [known]).endswith(
         "usage of 2 of them is not known: between 10 and 10 tokens, estimated from similar calls."
     )
-    assert spent(total, [known, {"low_tokens": None, "high_tokens": None}]).endswith("usage of 2 of them is not known.")
+    counts = {"calls_without_usage": 1, "maybe_drawn": 0, "open_intents": 0}
+    told = spent(total, [known | counts, {"low_tokens": None, "high_tokens": None} | counts])
+    assert told.endswith("between 10 and 10 tokens, estimated from similar calls, and 1 of them without an estimate.")
+    assert spent(total, [{"low_tokens": None, "high_tokens": None} | counts]).endswith(
+        "usage of 2 of them is not known."
+    )
 
 
 def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledger) -> None:

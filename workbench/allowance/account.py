@@ -10,12 +10,12 @@ import msgspec
 
 from workbench.allowance.course import Ahead, Moment, ahead, course
 from workbench.allowance.draws import Drawn, Draws, draws
-from workbench.allowance.forecast import Day, Forecast, Pace, forecast, pace_of, weekdays_of
+from workbench.allowance.forecast import Day, DrawPace, Forecast, forecast, pace_of, weekdays_of
 from workbench.allowance.readings import Reading, readings_of
 from workbench.allowance.unseen import (
     Observed,
-    Stretch,
     Unseen,
+    UnseenStretch,
     contradictions,
     least_total,
     rate_of,
@@ -33,20 +33,20 @@ PACE_DAYS = 42
 _Range = tuple[float, float]
 
 
-class Part(msgspec.Struct, frozen=True):
+class PartDrawn(msgspec.Struct, frozen=True):
     """What one model or job drew in the window."""
 
     name: str
     drawn: Drawn
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known of the allowance at one moment. The object of `allowance status --json`."""
 
     at: datetime
     unit: str
     window: Window | None
-    """None: `workbench.toml` names no window, and all calls of the last eight weeks are told of."""
+    """None: `workbench.toml` names no window, and the calls of the last eight weeks are summed up."""
     total: _Range | None
     """Units in a window; None where not known."""
     least_total: float | None
@@ -62,10 +62,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     left: _Range | None
     left_share_most: float | None
     """The most that is left as a share of the total, where that is all that a reading says."""
-    pace: Pace | None
+    pace: DrawPace | None
     forecast: Forecast | None
-    models: list[Part]
-    jobs: list[Part]
+    models: list[PartDrawn]
+    jobs: list[PartDrawn]
     days: list[Day]
     """Whole days of the account's zone that were looked at, with what we drew on each."""
     notes: list[str]
@@ -82,7 +82,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         return max(1 - self.left[1] / self.total[0], 0.0), min(1 - self.left[0] / self.total[1], 1.0)
 
 
-def standing(reader: Reader, allowance: AllowanceSettings, zone: str, now: datetime) -> Standing:
+def account_state(reader: Reader, allowance: AllowanceSettings, zone: str, now: datetime) -> AccountState:
     """Work out how the account stands.
 
     Args:
@@ -101,7 +101,7 @@ def standing(reader: Reader, allowance: AllowanceSettings, zone: str, now: datet
     moments = [first, now, *days, *starts, *(one.read_at for one in known), *([window.start_at] if window else [])]
     found = draws(reader, [at for at in moments if first <= at <= now], weights)
     account = _Account(found, weights, allowance.total_units, starts, known, now)
-    return account.standing(window, days, zone)
+    return account.state(window, days, zone)
 
 
 def _window_starts(rule: WindowRule | None, since: datetime, now: datetime) -> list[datetime]:
@@ -125,7 +125,7 @@ def _day_starts(zone: str, since: datetime, now: datetime) -> list[datetime]:
 
 
 class _Account(msgspec.Struct, frozen=True):
-    """What is known, on the way to a `Standing`."""
+    """What is known, on the way to a `AccountState`."""
 
     draws: Draws
     weights: Weights
@@ -134,7 +134,7 @@ class _Account(msgspec.Struct, frozen=True):
     readings: list[Reading]
     now: datetime
 
-    def standing(self, window: Window | None, days: Sequence[datetime], zone: str) -> Standing:
+    def state(self, window: Window | None, days: Sequence[datetime], zone: str) -> AccountState:
         total, least = self._total()
         begin = window.start_at if window else self.draws.edges[0]
         seen = self.draws.begun_between(begin, self.now)
@@ -158,7 +158,7 @@ class _Account(msgspec.Struct, frozen=True):
         left = _left(total, seen, unseen)
         used = None if unseen is None else (seen.units + unseen[0], seen.units + unseen[1])
         share = min((1 - one.share[0] for one in observed if one.share is not None), default=None)
-        return Standing(
+        return AccountState(
             at=self.now, unit=self.weights.unit, window=window, total=total,
             least_total=least if total is None else None, seen=seen, unseen=unseen, unseen_at=points, readings=here, left=left,
             left_share_most=share if left is None else None, pace=pace,
@@ -193,7 +193,7 @@ class _Account(msgspec.Struct, frozen=True):
             for start, end in zip(self.starts, ends, strict=False)
         ]
 
-    def _stretches(self, total: _Range | None) -> list[Stretch]:
+    def _stretches(self, total: _Range | None) -> list[UnseenStretch]:
         return [
             one for start, observed in self._by_window(total) for one in stretches(unseen_at_readings(start, observed))
         ]
@@ -202,12 +202,12 @@ class _Account(msgspec.Struct, frozen=True):
         ended, begun = self.draws.between(start, one.read_at), self.draws.begun_between(start, one.read_at)
         return Observed(one.read_at, one.used(total), one.used_share, (ended.units, begun.most), one.said)
 
-    def _parts(self, begin: datetime, by: str) -> list[Part]:
+    def _parts(self, begin: datetime, by: str) -> list[PartDrawn]:
         parts: dict[str, Drawn] = {}
         for call in self.draws.begun(begin, self.now):
             name = getattr(call, by) or "(no run is known)"
             parts[name] = parts.get(name, Drawn()) + call.drawn
-        return sorted((Part(*part) for part in parts.items()), key=lambda part: -part.drawn.units)
+        return sorted((PartDrawn(*part) for part in parts.items()), key=lambda part: -part.drawn.units)
 
 
 def _left(total: _Range | None, seen: Drawn, unseen: _Range | None) -> _Range | None:

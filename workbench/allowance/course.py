@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from workbench.allowance.draws import Draws
-from workbench.allowance.forecast import Pace, spread_over
+from workbench.allowance.forecast import DrawPace, spread_over
 from workbench.allowance.unseen import Unseen
 from workbench.allowance.windows import Window
 
@@ -60,7 +60,7 @@ def course(
     return found
 
 
-def ahead(pace: Pace, used: _Range, now: datetime, end: datetime) -> list[Ahead]:
+def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[Ahead]:
     """What will be used by the coming midnights, at the present pace, until a window ends.
 
     Args:

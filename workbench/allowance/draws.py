@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from workbench.allowance.weights import Tokens, Weights
+from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.ledger.queries import Reader
 
 
@@ -37,7 +37,7 @@ class Drawn(msgspec.Struct, frozen=True):
         return None if self.unbounded_calls or self.unweighted_tokens else self.units + self.unknown_most
 
 
-class Call(msgspec.Struct, frozen=True):
+class CallsDrawn(msgspec.Struct, frozen=True):
     """Calls of one model and job that began in one stretch and ended in one, as `Draws` has them."""
 
     sent: int
@@ -52,7 +52,7 @@ class Draws(msgspec.Struct, frozen=True):
     """Our calls by the stretches between edges."""
 
     edges: tuple[datetime, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[CallsDrawn, ...]
 
     def between(self, start: datetime, end: datetime) -> Drawn:
         """What the calls drew that ended between two edges."""
@@ -63,7 +63,7 @@ class Draws(msgspec.Struct, frozen=True):
         """What the calls drew, or will have drawn, that were sent between two edges."""
         return sum((call.drawn for call in self.begun(start, end)), Drawn())
 
-    def begun(self, start: datetime, end: datetime) -> list[Call]:
+    def begun(self, start: datetime, end: datetime) -> list[CallsDrawn]:
         """The calls that were sent between two edges."""
         low, high = self.edges.index(start) + 1, self.edges.index(end) + 1
         return [call for call in self.calls if low <= call.sent < high]
@@ -84,14 +84,18 @@ def draws(reader: Reader, edges: Sequence[datetime], weights: Weights) -> Draws:
     calls = []
     for row in rows:
         at = ordered[max(row["sent_segment"] - 1, 0)]
-        tokens = Tokens(row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"])
+        tokens = ReportedTokens(
+            row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
+        )
         units = weights.units(row["model"], at, tokens)
-        bound = Tokens(row["prompt_bound"], row["completion_bound"], 0, row["prompt_bound"] + row["completion_bound"])
+        bound = ReportedTokens(
+            row["prompt_bound"], row["completion_bound"], 0, row["prompt_bound"] + row["completion_bound"]
+        )
         most = weights.units(row["model"], at, bound)
         drawn = Drawn(
             units or 0.0, row["total_tokens"], row["calls"], row["unknown_calls"], most or 0.0,
             row["uncapped_calls"] if most is not None else row["unknown_calls"],
             row["total_tokens"] if units is None else 0,
         )  # fmt: skip
-        calls.append(Call(row["sent_segment"], row["ended_segment"], row["model"], row["job"], drawn))
+        calls.append(CallsDrawn(row["sent_segment"], row["ended_segment"], row["model"], row["job"], drawn))
     return Draws(ordered, tuple(calls))

@@ -24,7 +24,7 @@ class Day(msgspec.Struct, frozen=True):
     units: float
 
 
-class Pace(msgspec.Struct, frozen=True):
+class DrawPace(msgspec.Struct, frozen=True):
     """How the allowance is drawn: what is seen, and what is not."""
 
     seen_a_day: float
@@ -74,7 +74,7 @@ def weekdays_of(days: Sequence[Day], zone: str) -> Weekdays:
     return Weekdays(tuple(7 * factor / math.fsum(factors) for factor in factors), zone)
 
 
-def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> Pace | None:
+def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> DrawPace | None:
     """How the allowance was drawn.
 
     Args:
@@ -91,10 +91,10 @@ def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> Pac
     a_day = math.fsum(one.units for one in days) / math.fsum(expected)
     rest = math.fsum((one.units - a_day * factor) ** 2 for one, factor in zip(days, expected, strict=True))
     fitted = 7 if len(days) >= _LEAST_FOR_WEEKDAYS else 1
-    return Pace(a_day, weekdays, rest / max(len(days) - fitted, 1), len(days), unseen)
+    return DrawPace(a_day, weekdays, rest / max(len(days) - fitted, 1), len(days), unseen)
 
 
-def forecast(pace: Pace, left: tuple[float, float], now: datetime) -> Forecast:
+def forecast(pace: DrawPace, left: tuple[float, float], now: datetime) -> Forecast:
     """When what is left is drawn, at the present pace.
 
     Args:
@@ -116,7 +116,7 @@ def forecast(pace: Pace, left: tuple[float, float], now: datetime) -> Forecast:
     return Forecast(earliest, latest)
 
 
-def spread_over(pace: Pace, days: float, more: float = 0.0) -> tuple[float, float]:
+def spread_over(pace: DrawPace, days: float, more: float = 0.0) -> tuple[float, float]:
     """What is drawn in so many average days, and how far off that may be with `CONFIDENCE`.
 
     The sum over coming days is taken as normal around the pace's: each day varies, and the pace is known from so many only.

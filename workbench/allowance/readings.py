@@ -89,8 +89,6 @@ def amount(text: str) -> Amount:
             raise ValueError(f"{text!r} is more than everything")
         return Amount(max(value - half, 0) / 100, min(value + half, 100) / 100, is_share=True)
     factor = _FACTORS.get(kind, 1.0)
-    if kind is None:  # a whole number was not rounded to thousands for nothing, but nobody says so
-        half = 0.5
     return Amount(max(value - half, 0) * factor, (value + half) * factor, is_share=False)
 
 
@@ -110,7 +108,7 @@ def take_reading(
         The reading's id, and how the ingest went.
 
     Raises:
-        InputError: It is no amount, is more than the total, or lies in the future.
+        InputError: It is not an amount, more than the total, or in the future.
         JournalFullError: The disk takes no more.
     """
     option = f"--{of_what}"

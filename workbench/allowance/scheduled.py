@@ -10,7 +10,7 @@ from itertools import takewhile
 import msgspec
 
 from workbench.allowance.unseen import CONFIDENCE
-from workbench.allowance.weights import Tokens, Weights
+from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Reader
 from workbench.occasions import following
@@ -57,12 +57,14 @@ def demands(
     return list(_afforded(ordered, left))
 
 
-def _runs_by_job(reader: Reader) -> list[tuple[str, str, dict[str, list[tuple[datetime, str, Tokens]]]]]:
+def _runs_by_job(reader: Reader) -> list[tuple[str, str, dict[str, list[tuple[datetime, str, ReportedTokens]]]]]:
     """Job, its file, and by run what each model of it drew."""
-    jobs: dict[str, tuple[str, str, dict[str, list[tuple[datetime, str, Tokens]]]]] = {}
+    jobs: dict[str, tuple[str, str, dict[str, list[tuple[datetime, str, ReportedTokens]]]]] = {}
     for row in reader.rows("run_draws", most=RUNS_LOOKED_AT):
         of_job = jobs.setdefault(row["job"], (row["job"], row["job_toml"], {}))
-        tokens = Tokens(row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"])
+        tokens = ReportedTokens(
+            row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
+        )
         of_job[2].setdefault(row["run_id"], []).append((row["started_at"].replace(tzinfo=UTC), row["model"], tokens))
     return list(jobs.values())
 
@@ -70,7 +72,7 @@ def _runs_by_job(reader: Reader) -> list[tuple[str, str, dict[str, list[tuple[da
 def _demand(
     job: str,
     job_toml: str,
-    runs: dict[str, list[tuple[datetime, str, Tokens]]],
+    runs: dict[str, list[tuple[datetime, str, ReportedTokens]]],
     weights: Weights,
     now: datetime,
     end: datetime,

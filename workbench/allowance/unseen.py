@@ -34,7 +34,7 @@ class Unseen(msgspec.Struct, frozen=True):
     high: float
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class UnseenStretch(msgspec.Struct, frozen=True):
     """What others drew between two readings, or between a window's begin and the first of it."""
 
     start_at: datetime
@@ -65,10 +65,10 @@ def unseen_at_readings(start: datetime, observed: Sequence[Observed]) -> list[Un
     return found
 
 
-def stretches(found: Sequence[Unseen]) -> list[Stretch]:
+def stretches(found: Sequence[Unseen]) -> list[UnseenStretch]:
     """What others drew between each two of these."""
     return [
-        Stretch(one.at, other.at, max(other.low - one.high, 0.0), other.high - one.low)
+        UnseenStretch(one.at, other.at, max(other.low - one.high, 0.0), other.high - one.low)
         for one, other in pairwise(found)
     ]
 
@@ -142,7 +142,7 @@ class Rate(msgspec.Struct, frozen=True):
         return max(self.a_day * days - reach, 0.0), self.a_day * days + reach
 
 
-def rate_of(found: Sequence[Stretch], weekdays: Weekdays) -> Rate | None:
+def rate_of(found: Sequence[UnseenStretch], weekdays: Weekdays) -> Rate | None:
     """The rate that some stretches show; None where they show none.
 
     A single stretch says nothing of the spread: then a day is taken to vary as much as its mean.

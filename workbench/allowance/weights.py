@@ -10,7 +10,7 @@ from workbench.settings import AllowanceSettings, WeightSettings
 _PER = 1000  # tokens
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class ReportedTokens(msgspec.Struct, frozen=True):
     """What some calls of one model reported."""
 
     prompt: int
@@ -32,7 +32,7 @@ class Weights(msgspec.Struct, frozen=True):
         days = sorted({entry.since for entry in self.entries})
         return [datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(self.zone)) for day in days]
 
-    def units(self, model: str, at: datetime, tokens: Tokens) -> float | None:
+    def units(self, model: str, at: datetime, tokens: ReportedTokens) -> float | None:
         """What calls of a model draw that were sent at about one moment.
 
         Returns:

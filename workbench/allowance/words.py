@@ -4,7 +4,7 @@ import math
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from workbench.allowance.account import Standing
+from workbench.allowance.account import AccountState
 from workbench.allowance.scheduled import Demand
 from workbench.allowance.unseen import CONFIDENCE
 from workbench.display import amount, percent, plural
@@ -28,7 +28,7 @@ def span(low: float, high: float) -> str:
     return units(low) if units(low) == units(high) else f"{units(low)} to {units(high)}"
 
 
-def window_text(found: Standing, zone: str) -> str:
+def window_text(found: AccountState, zone: str) -> str:
     """The window by its days, and how far it is."""
     if found.window is None:
         return "All recorded calls of the last eight weeks"
@@ -41,7 +41,7 @@ def window_text(found: Standing, zone: str) -> str:
     return f"Window {start.day} {start:%b} to {last.day} {last:%b}, day {day} of {days}"
 
 
-def headline(found: Standing, zone: str) -> str:
+def headline(found: AccountState, zone: str) -> str:
     """Where the account stands, in a line."""
     parts = [f"seen {units(found.seen.units)} {found.unit}{_unpriced(found)}"]
     parts.append("unseen unknown" if found.unseen is None else f"unseen {span(*found.unseen)}")
@@ -49,7 +49,7 @@ def headline(found: Standing, zone: str) -> str:
     return f"{window_text(found, zone)}: {'; '.join(parts)}."
 
 
-def _unpriced(found: Standing) -> str:
+def _unpriced(found: AccountState) -> str:
     more = []
     if found.seen.unweighted_tokens:
         more.append(f"{amount(found.seen.unweighted_tokens)} tokens without a weight")
@@ -58,7 +58,7 @@ def _unpriced(found: Standing) -> str:
     return f" and {', '.join(more)}" if more else ""
 
 
-def unknown_text(found: Standing) -> str:
+def unknown_text(found: AccountState) -> str:
     """The calls that may have drawn and reported nothing, with the bound on what they drew, where there is one."""
     seen = found.seen
     told = f"{plural(seen.unknown_calls, 'call')} without usage"
@@ -69,7 +69,7 @@ def unknown_text(found: Standing) -> str:
     return f"{told} {bound}" + (f" and {seen.unbounded_calls} without a bound" if seen.unbounded_calls else "")
 
 
-def _left(found: Standing) -> str:
+def _left(found: AccountState) -> str:
     newest = f" (last reading {found.readings[-1].read_at:%d %b %H:%M} UTC)" if found.readings else ""
     if found.left is not None:
         return f"left {span(*found.left)}{newest}"
@@ -78,7 +78,7 @@ def _left(found: Standing) -> str:
     return f"left unknown{newest}"
 
 
-def runs_out(found: Standing, zone: str) -> str:
+def runs_out(found: AccountState, zone: str) -> str:
     """When the allowance is used up at the present pace."""
     if found.left is None:
         return "When it runs out is unknown: " + _why_unknown(found) + "."
@@ -98,13 +98,13 @@ def runs_out(found: Standing, zone: str) -> str:
     return f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
 
 
-def _why_unknown(found: Standing) -> str:
+def _why_unknown(found: AccountState) -> str:
     if found.window is None:
         return NO_WINDOW
     return UNKNOWN_TOTAL if found.total is None else NO_READING
 
 
-def missing(found: Standing) -> list[str]:
+def missing(found: AccountState) -> list[str]:
     """What is not known, each with what would say it."""
     told = []
     if found.window is None:

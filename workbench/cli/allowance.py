@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import click
 import msgspec
 
-from workbench.allowance.account import Standing, standing
+from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
@@ -46,7 +46,7 @@ def status(line: bool = False, as_json: bool = False, **given: Any) -> None:
     Exits with 100 once at least [allowance] warn_at of the total is used.
     """
     ledger = ledger_to_read(options.where(given))
-    found, _ = _standing(ledger)
+    found, _ = _state(ledger)
     crossed = _crossed(found, ledger)
     if as_json:
         print_json(as_object(found) | {"warn": crossed})
@@ -89,7 +89,7 @@ def reading(
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
     say(f"recorded as reading {number}; `workbench allowance reading --withdraw {number}` takes it back")
-    found, _ = _standing(ledger)
+    found, _ = _state(ledger)
     echo(headline(found, ledger.zone))
 
 
@@ -114,7 +114,7 @@ def readings(as_json: bool, **given: Any) -> None:
 def forecast_(as_json: bool, **given: Any) -> None:
     """Say when the allowance runs out at the present pace, and what scheduled jobs still need of it."""
     ledger = ledger_to_read(options.where(given))
-    found, needs = _standing(ledger)
+    found, needs = _state(ledger)
     if as_json:
         print_json({"forecast": msgspec.to_builtins(found.forecast), "left": found.left, "unit": found.unit,
                     "says": runs_out(found, ledger.zone), "scheduled": msgspec.to_builtins(needs)})  # fmt: skip
@@ -123,22 +123,22 @@ def forecast_(as_json: bool, **given: Any) -> None:
     _print_demands(needs, found.unit)
 
 
-def _standing(ledger: Ledger) -> tuple[Standing, list[Demand]]:
+def _state(ledger: Ledger) -> tuple[AccountState, list[Demand]]:
     now = datetime.now(UTC)
     with reading_ledger(ledger) as reader:
-        found = standing(reader, ledger.allowance, ledger.zone, now)
+        found = account_state(reader, ledger.allowance, ledger.zone, now)
         end = found.window.end_at if found.window is not None and not found.window.rolls else now
         needs = demands(reader, weights_of(ledger.allowance, ledger.zone), now, end, found.left)
     return found, needs
 
 
-def as_object(found: Standing) -> dict[str, Any]:
-    """A standing as plain values."""
+def as_object(found: AccountState) -> dict[str, Any]:
+    """The state as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(found)
     return plain | {"used_share": found.used_share, "missing": missing(found)}
 
 
-def _crossed(found: Standing, ledger: Ledger) -> str:
+def _crossed(found: AccountState, ledger: Ledger) -> str:
     """Whether the share to warn at is used: not known, below, may be beyond, beyond."""
     share, warn_at = found.used_share, ledger.allowance.warn_at
     if share is None or warn_at is None:
@@ -146,7 +146,7 @@ def _crossed(found: Standing, ledger: Ledger) -> str:
     return "beyond" if share[0] >= warn_at else "may be beyond" if share[1] >= warn_at else "below"
 
 
-def _line(found: Standing, crossed: str) -> str:
+def _line(found: AccountState, crossed: str) -> str:
     known: dict[str, Any] = {
         "warn": crossed.replace(" ", "_"), "unit": found.unit.replace(" ", "_"), "seen": round(found.seen.units),
         "window_end": "unknown" if found.window is None else f"{found.window.end_at:%Y-%m-%dT%H:%M:%SZ}",
@@ -161,7 +161,7 @@ def _plain(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.4g}" if value < 1 else f"{value:.0f}"
 
 
-def _print_status(found: Standing, ledger: Ledger) -> None:
+def _print_status(found: AccountState, ledger: Ledger) -> None:
     echo(headline(found, ledger.zone))
     share = found.used_share
     if share is not None:

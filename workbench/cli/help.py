@@ -13,6 +13,7 @@ TOPICS = {
     "scorers": "how answers are scored",
     "runs": "reruns, retries, limits, failing routes, guards",
     "comparisons": "tests, fallbacks, wrong samples, gates, exports",
+    "allowance": "what is known of it, readings, how long it lasts",
     "schedules": "jobs that run at scheduled times",
     "ledger": "where data is stored, and its maintenance",
     "platform": "serving the embedded platform to a team",

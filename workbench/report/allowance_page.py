@@ -1,14 +1,21 @@
 """The page of what we used, for what, and what is unknown."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import workbench.display as people
+from workbench.allowance.account import AccountState, account_state
+from workbench.allowance.scheduled import demands
+from workbench.allowance.weights import weights_of
+from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
 from workbench.ledger.queries import Row
 from workbench.report import charts, time_charts
+from workbench.report.allowance_charts import window_chart
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table
+from workbench.settings import AllowanceSettings
 
 MOST_DEAREST = 20
 _COSTS = (
@@ -32,6 +39,10 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     daily = result(reader, "usage_by_day_and_model")
     dearest_runs = result(reader, "dearest_runs", most=MOST_DEAREST)
     dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
+    now = datetime.now(UTC)
+    found = account_state(reader, asked.allowance, asked.zone, now)
+    end = found.window.end_at if found.window is not None and not found.window.rolls else now
+    needs = demands(reader, weights_of(asked.allowance, asked.zone), now, end, found.left)
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
@@ -39,8 +50,16 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "spend": spend,
             "total": spend.rows[0],
             "verdict": verdict(spend.rows[0], unknown.rows),
+            "standing": found,
+            "headline": headline(found, asked.zone),
+            "runs_out": runs_out(found, asked.zone),
+            "needs": [(one, demand_text(one, found.unit)) for one in needs],
+            "span": span,
+            "units": units,
+            "price": _price(found, asked.allowance),
+            "missing": missing(found),
             "by": {name: _by_table(name, found, asked.zone) for name, found in by.items() if len(found.rows) > 1},
-            "charts": _charts(daily, by["job"], asked),
+            "charts": [*_window_chart(found), *_charts(daily, by["job"], asked)],
             "unknown": _unknown_table(unknown),
             "low": sum(row["low_tokens"] or 0 for row in unknown.rows),
             "high": sum(row["high_tokens"] or 0 for row in unknown.rows),
@@ -68,9 +87,29 @@ def verdict(total: Row, unknown: Sequence[Row]) -> str:
     high = sum(row["high_tokens"] or 0 for row in unknown)
     low = sum(row["low_tokens"] or 0 for row in unknown)
     said += f"The usage of {people.count(uncertain)} of them is not known"
-    if not high or any(row["high_tokens"] is None for row in unknown):
+    if not high:
         return said + "."
-    return said + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls."
+    kinds = ("calls_without_usage", "maybe_drawn", "open_intents")
+    unpriced = sum(row[kind] for row in unknown if row["high_tokens"] is None for kind in kinds)
+    rest = f", and {people.count(unpriced)} of them without an estimate" if unpriced else ""
+    return (
+        said + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls{rest}."
+    )
+
+
+def _price(found: AccountState, allowance: AllowanceSettings) -> str:
+    """What we drew in the window at the price of a unit; empty where no price is given."""
+    if allowance.price_per_unit is None or allowance.currency is None:
+        return ""
+    return f"{people.significant(found.seen.units * allowance.price_per_unit)} {allowance.currency}"
+
+
+def _window_chart(found: AccountState) -> list[Chart]:
+    drawing = window_chart(found)
+    if drawing is None:
+        return []
+    note = "Filled: our own calls. Hatched: what others may have drawn. Points: readings. Grey: at the present pace."
+    return [drawn("window", "What was used in this window, and what lies ahead?", drawing, None, note)]
 
 
 def _charts(daily: Result, jobs: Result, asked: Asked) -> list[Chart]:

@@ -17,6 +17,7 @@ from workbench.ledger.queries import Reader, Row
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
+from workbench.settings import AllowanceSettings
 
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
@@ -59,6 +60,7 @@ class Asked(NamedTuple):
     colours: Colours
     zone: str
     """Whose days these are."""
+    allowance: AllowanceSettings
 
 
 class Page(NamedTuple):
