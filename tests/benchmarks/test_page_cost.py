@@ -38,7 +38,7 @@ def test_pages_over_a_million_calls(tmp_path: Path) -> None:
     folder = tmp_path / "reports"
 
     pages: dict[str, Callable[[], Path]] = {
-        f"run of {LARGE_RUN_CALLS:,} calls": lambda: write_run_page(ledger, LARGE_RUN, folder, PAGES),
+        f"run of {LARGE_RUN_CALLS:,} calls": lambda: write_run_page(ledger, LARGE_RUN, folder, PAGES)[0],
         **{page.name: partial(write_ledger_page, ledger, page, folder) for page in PAGES},
     }
     with sync_playwright() as playwright:

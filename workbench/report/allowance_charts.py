@@ -1,16 +1,13 @@
 """The course of a window as a chart: what is seen, what is not, readings, and what lies ahead."""
 
 from datetime import datetime
-from typing import Any
 
 import altair as alt
 
 from workbench.allowance.account import AccountState
 from workbench.allowance.words import span, units
-from workbench.report.chart_parts import WIDTH, over, tip
+from workbench.report.chart_parts import WIDTH, hatching, over, tip
 from workbench.report.drawing import AnyChart
-
-_STRIPES = 110
 
 
 def window_chart(found: AccountState) -> AnyChart | None:
@@ -53,7 +50,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
         layers.append(forecast.encode(x=across, y=alt.Y("low:Q", title=title, axis=up), y2="high:Q", tooltip=told))
     if whole:
         others = [row | {"seen": point["seen"]} for row, point in zip(whole, seen, strict=True)]
-        hatched = over(others).mark_area(color=_hatching("var(--m1)"), stroke="var(--m1)", strokeWidth=1)
+        hatched = over(others).mark_area(color=hatching("var(--m1)"), stroke="var(--m1)", strokeWidth=1)
         layers.append(hatched.encode(x=across, y=alt.Y("seen:Q", title=title, axis=up), y2="high:Q", tooltip=tips))
         least = over(others).mark_line(color="var(--m1)", strokeWidth=1.5)
         layers.append(least.encode(x=across, y=alt.Y("low:Q", title=title, axis=up)))
@@ -82,17 +79,6 @@ def _readings(found: AccountState, across: alt.X) -> list[alt.Chart]:
     rule = over(rows).mark_rule(strokeWidth=2, color="var(--ink)").encode(x=across, y="low:Q", y2="high:Q")
     dot = over(rows).mark_point(filled=True, size=60, color="var(--ink)", opacity=1)
     return [rule, dot.encode(x=across, y="middle:Q", tooltip=tips)]
-
-
-def _hatching(colour: str) -> alt.Gradient:
-    """Stripes: what is not seen is never drawn like what is."""
-    stops: list[Any] = []
-    for number in range(_STRIPES):
-        fill = colour if number % 2 else "transparent"
-        stops += [
-            alt.GradientStop(color=fill, offset=number / _STRIPES), alt.GradientStop(color=fill, offset=(number + 1) / _STRIPES),
-        ]  # fmt: skip
-    return alt.Gradient(gradient="linear", stops=stops, x1=0, y1=0, x2=1, y2=1)  # type: ignore[no-untyped-call]
 
 
 def _iso(at: datetime) -> str:

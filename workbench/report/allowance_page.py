@@ -10,14 +10,16 @@ from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
 from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
 from workbench.ledger.queries import Row
-from workbench.report import charts, time_charts
+from workbench.report import charts
 from workbench.report.allowance_charts import window_chart
 from workbench.report.build import Asked, result
+from workbench.report.daily_chart import daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table
 from workbench.settings import AllowanceSettings
 
 MOST_DEAREST = 20
+_HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."
 _COSTS = (
     Column("calls", "calls"), Column("prompt_tokens", "prompt tokens"), Column("completion_tokens", "completion tokens"),
     Column("total_tokens", "tokens"), Column("calls_without_usage", "calls without usage"),
@@ -124,8 +126,9 @@ def _charts(daily: Result, jobs: Result, asked: Asked) -> list[Chart]:
             drawn(
                 "daily",
                 "When did we spend, and on which model?",
-                time_charts.daily_chart(daily.rows, asked.colours),
+                daily_chart(daily.rows, asked.colours),
                 shown,
+                _HATCHED if any(row["calls_without_usage"] for row in daily.rows) else "",
             )
         )
     if len(jobs.rows) > 1:

@@ -32,3 +32,14 @@ def tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = "
     if kind == "Q":
         return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
     return alt.Tooltip(f"{name}:{kind}", title=title or name)
+
+
+def hatching(colour: str, stripes: int = 110) -> alt.Gradient:
+    """Stripes: what is not known is never drawn like what is."""
+    stops: list[Any] = []
+    for number in range(stripes):
+        fill = colour if number % 2 else "transparent"
+        stops += [
+            alt.GradientStop(color=fill, offset=number / stripes), alt.GradientStop(color=fill, offset=(number + 1) / stripes),
+        ]  # fmt: skip
+    return alt.Gradient(gradient="linear", stops=stops, x1=0, y1=0, x2=1, y2=1)  # type: ignore[no-untyped-call]

@@ -38,20 +38,15 @@ def write_pages(
         InputError: A run is not there.
     """
     paths = []
+    jobs: dict[str, None] = {}
     for run_id in run_ids:
-        paths.append(write_run_page(ledger, run_id, folder, PAGES))
+        path, job = write_run_page(ledger, run_id, folder, PAGES)
+        paths.append(path)
+        jobs[job] = None
         each(run_id)
-    for job in _jobs_of(ledger, run_ids):
+    for job in jobs:
         write_job_page(ledger, job, folder, PAGES)
     return paths + [write_ledger_page(ledger, page, folder) for page in PAGES]
-
-
-def _jobs_of(ledger: Ledger, run_ids: Sequence[str]) -> list[str]:
-    """The jobs whose pages change with these runs."""
-    if not run_ids:
-        return []
-    with reading(ledger) as reader:
-        return list(dict.fromkeys(row["job"] for row in reader.rows("runs", most=len(run_ids), run_ids=list(run_ids))))
 
 
 def write_ledger_page(ledger: Ledger, page: Page, folder: Path) -> Path:

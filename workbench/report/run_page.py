@@ -26,7 +26,7 @@ _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _NAMED = 5  # served names that the page asks to confirm
 
 
-def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Page]) -> Path:
+def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Page]) -> tuple[Path, str]:
     """Render a run's page and put it into a folder, whole or not at all.
 
     Args:
@@ -36,7 +36,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         pages: Those that its head links.
 
     Returns:
-        The page's absolute path.
+        The page's absolute path, and the name of the run's job.
 
     Raises:
         InputError: There is no such run.
@@ -87,7 +87,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
     }
     path = write_page(folder, f"{run_id}.html", render(frame, pages, content))
     remove_earlier_parts(folder / f"{run_id}.samples", samples)
-    return path
+    return path, run.job
 
 
 def _course(reader: Reader, figures: RunFigures) -> tuple[Result, tuple[Result, Result]]:

@@ -1,4 +1,4 @@
-"""Charts over time: a run's course, a job's runs, an account's days."""
+"""Charts over time: a run's course, a job's runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -105,39 +105,6 @@ def pace_chart(in_flight: Sequence[Row], pace: Sequence[Row], limit: int, far: f
         .encode(x=alt.X("s:Q", scale=across), y="allowed:Q", tooltip=[into, tip("allowed"), tip("why", "N")])
     )
     return alt.layer(area, allowed, rule)
-
-
-def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
-    """Tokens by UTC day, stacked by model: `usage_by_day_and_model` rows."""
-    data = [
-        {
-            "day": row["day"].isoformat(),
-            "model": row["model"],
-            "tokens": row["total_tokens"] or 0,
-            "calls": people.count(row["calls"]),
-            "on": f"{row['day']:%d %b %Y}",
-            "used": people.count(row["total_tokens"]),
-        }
-        for row in rows
-    ]
-    models = list(dict.fromkeys(row["model"] for row in data))
-    days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0, tickCount=8)
-    chart: alt.Chart = (
-        over(data, width=WIDTH, height=240)
-        .mark_bar()
-        .encode(
-            x=alt.X("day:T", timeUnit="utcyearmonthdate", title=None, axis=days),
-            y=alt.Y("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
-            color=alt.Color("model:N", scale=colours.scale(models), title=None),
-            tooltip=[
-                tip("on", "N", title="day"),
-                tip("model", "N"),
-                tip("used", "N", title="tokens"),
-                tip("calls", "N"),
-            ],
-        )
-    )
-    return chart
 
 
 def lines_over_time(

@@ -1,0 +1,93 @@
+"""The tokens of each day, by model, with what was not reported."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+import workbench.display as people
+from workbench.ledger.queries import Row
+from workbench.report.chart_parts import WIDTH, hatching, over, tip
+from workbench.report.drawing import AnyChart, Colours
+from workbench.report.time_charts import MOST_TOGETHER
+
+_OTHERS = "all others"
+
+
+def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
+    """Tokens by day, stacked by model; hatched upon them, what calls without usage may have used.
+
+    The models that used most have a colour each, all others one together.
+
+    Args:
+        rows: Of `usage_by_day_and_model`.
+        colours: Of the ledger.
+    """
+    shown = _most_used(rows)
+    known, unknown = _known(rows, shown), _unknown(rows)
+    others = any(row["model"] == _OTHERS for row in known)
+    scale = alt.Scale(
+        domain=[*shown, *([_OTHERS] if others else [])],
+        range=[*map(colours.of, shown), *(["var(--m8)"] if others else [])],
+    )
+    days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0, tickCount=8)
+    across = alt.X("day:T", timeUnit="utcyearmonthdate", title=None, axis=days)
+    up = alt.Y("tokens:Q", title="tokens", axis=alt.Axis(format="~s"))
+    tips = [tip("on", "N", title="day"), tip("model", "N"), tip("used", "N", title="tokens"), tip("calls", "N")]
+    colour = alt.Color("model:N", scale=scale, title=None)
+    layers = [over(known).mark_bar().encode(x=across, y=up, color=colour, tooltip=tips)]
+    if unknown:
+        hatched = over(unknown).mark_bar(color=hatching("var(--unknown)", 8), stroke="var(--unknown)", strokeWidth=1)
+        layers.append(hatched.encode(x=across, y=alt.Y("low:Q", title="tokens"), y2="high:Q", tooltip=tips))
+    chart: AnyChart = alt.layer(*layers).properties(width=WIDTH, height=240)
+    return chart
+
+
+def _most_used(rows: Sequence[Row]) -> list[str]:
+    """The models with a colour of their own, in the order of the rows."""
+    totals: dict[str, int] = {}
+    for row in rows:
+        totals[row["model"]] = totals.get(row["model"], 0) + (row["total_tokens"] or 0)
+    if len(totals) <= MOST_TOGETHER:
+        return list(totals)
+    most = sorted(totals, key=lambda model: -totals[model])[: MOST_TOGETHER - 1]
+    return [model for model in totals if model in most]
+
+
+def _known(rows: Sequence[Row], shown: Sequence[str]) -> list[dict[str, Any]]:
+    """What was reported; a day of a model that reported nothing has no bar."""
+    return [
+        _told(row, row["calls"], people.count(row["total_tokens"]))
+        | {"model": row["model"] if row["model"] in shown else _OTHERS, "tokens": row["total_tokens"]}
+        for row in rows
+        if row["total_tokens"] is not None
+    ]
+
+
+def _unknown(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """By day, calls without usage, each taken to have used as much as its model's others on average, upon what is known of it.
+
+    One bar a day: each hatched one carries all of its stripes into the page.
+    """
+    tokens: dict[str, int] = {}
+    calls: dict[str, int] = {}
+    for row in rows:
+        tokens[row["model"]] = tokens.get(row["model"], 0) + (row["total_tokens"] or 0)
+        calls[row["model"]] = calls.get(row["model"], 0) + row["calls"] - row["calls_without_usage"]
+    days: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        told = _told(row, 0, "not reported; drawn as the model's other calls")
+        day = days.setdefault(row["day"], told | {"model": "all models", "low": 0, "high": 0.0, "unknown": 0})
+        day["low"] += row["total_tokens"] or 0
+        if calls[row["model"]] and tokens[row["model"]]:
+            day["high"] += row["calls_without_usage"] * tokens[row["model"]] / calls[row["model"]]
+            day["unknown"] += row["calls_without_usage"]
+    return [
+        day | {"high": day["low"] + day["high"], "calls": people.count(day["unknown"])}
+        for day in days.values()
+        if day["unknown"]
+    ]
+
+
+def _told(row: Row, calls: int, used: str) -> dict[str, Any]:
+    return {"day": row["day"].isoformat(), "on": f"{row['day']:%d %b %Y}", "calls": people.count(calls), "used": used}
