@@ -152,6 +152,9 @@ class RunTable(TomlTable, frozen=True):
     """What to do with an answer of another model: "accept" counts it, "exclude" leaves it out, "fail" fails the run."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
     """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""
+    order: Literal["auto", "file"] = "auto"
+    """Requests that took longest before go first ("auto"), so that a run does not wait for them at its end; "file" keeps the
+    dataset's order, as "auto" does without earlier answers, or with a `[budget]`."""
     passes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 2
     """How many attempts a request may have in a run; 1 never sends again."""
     gateway_limit_s: Seconds | None = None

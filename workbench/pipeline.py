@@ -88,6 +88,9 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0
         with _expanded(session, job) as plan:
             if job.run.reuse == "always" and not fresh:  # on another occasion everything is asked again
                 _take_answers(session, plan, ledger, None)
+            elif ledger.exists:
+                with reading(ledger) as reader:
+                    plan.look_up_samples(reader)
             experience: dict[str, ToolExperience] = {}
             if ledger.exists:
                 with reading(ledger) as reader:

@@ -86,6 +86,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     for model in planned.models:
         limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s per call"
         echo(f"  {model.model}: {model.to_send} to send, {limits}")
+    if planned.order != "file":
+        echo("those that took longest before go first")
     echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")
     if planned.settings:
         echo(f"settings: {', '.join(planned.settings)}")

@@ -1,8 +1,9 @@
 """A job times its dataset: every request by its key, with its texts on disk and only numbers in memory."""
 
 import fnmatch
+import math
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,12 @@ from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.job import Job, Variant
+from workbench.job_file import BudgetTable
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.planning.again import Again, raised
 from workbench.planning.models import PlannedModel, reserve_of
+from workbench.planning.order import Expected, longest_first
 from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
@@ -96,6 +99,8 @@ class Plan:
         self._encoder = msgspec.json.Encoder()
         self._raised: dict[int, int] = {}
         """By item: the cap with which an answer that was cut off is asked again."""
+        self._expected: list[Sequence[float]] | None = None
+        """By model and sample: how long it is expected to take; None keeps the file's order."""
         self.unknown_samples = bytearray()
         """By sample: 1 where the ledger does not hold its content yet."""
 
@@ -112,8 +117,26 @@ class Plan:
         """How many items have an answer already."""
         return sum(answer >= 0 for answer in self._answer_of)
 
+    @property
+    def order(self) -> str:
+        """`longest first`, or `file` where nothing is known of earlier answers, or the job wants that."""
+        return "file" if self._expected is None else "longest first"
+
     def to_send(self, model: int) -> Iterator[int]:
-        """The items of one model that have no answer yet: epoch by epoch, samples in order."""
+        """The items of one model that have no answer yet: the longest first, or epoch by epoch, samples in order."""
+        if self._expected is None:
+            return self._in_file_order(model)
+        items = list(self._in_file_order(model))
+        return iter(longest_first(items, [self.sample_of(item) for item in items], self._expected[model]))
+
+    def expected_ms(self, item: int) -> float | None:
+        """How long an item is expected to take, where earlier answers say; None where nothing is known of its sample."""
+        if self._expected is None:
+            return None
+        found = self._expected[item // self.job.run.epochs % len(self.models)][self.sample_of(item)]
+        return None if math.isnan(found) else math.exp(found)
+
+    def _in_file_order(self, model: int) -> Iterator[int]:
         epochs, models = self.job.run.epochs, len(self.models)
         for epoch in range(epochs):
             for item in range(model * epochs + epoch, len(self), models * epochs):
@@ -247,6 +270,13 @@ class Plan:
             self._raise(cut_off, again.max_tokens)
             for start in range(0, len(self._raised), _LOOKED_UP_AT_ONCE):
                 self._take(reader, list(self._raised)[start : start + _LOOKED_UP_AT_ONCE], generation, again)
+        self.look_up_samples(reader)
+
+    def look_up_samples(self, reader: Reader) -> None:
+        """Find which samples the ledger knows, and how long their answers took before: these decide the order of a run."""
+        models = [model.id for model in self.models]
+        by_length = self.job.run.order == "auto" and self.job.budget == BudgetTable()
+        expected = Expected(models, self.samples) if by_length else None
         for start in range(0, self.samples, _LOOKED_UP_AT_ONCE):
             numbers: dict[str, list[int]] = {}
             for number in range(start, min(start + _LOOKED_UP_AT_ONCE, self.samples)):
@@ -255,6 +285,10 @@ class Plan:
             for known in reader.each(KnownSample, sample_keys=list(numbers)):
                 for number in numbers[known.sample_key]:
                     self.unknown_samples[number] = 0
+            if expected is not None:
+                for row in reader.rows("earlier_latencies", models=models, sample_keys=list(numbers)):
+                    expected.take(row["model"], numbers[row["sample_key"]], row["log_ms"])
+        self._expected = None if expected is None else expected.by_model()
 
     def _take(self, reader: Reader, items: Iterable[int], generation: str | None, again: Again) -> list[int]:
         """Note the answers that some items have; those that were cut off are given back."""

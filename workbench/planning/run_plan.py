@@ -29,6 +29,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Of its job; empty where it has none."""
     epochs: int
     max_in_flight: int
+    order: str
+    """`longest first`, by what the ledger knows of earlier answers, or `file`."""
     most_attempts: int
     """With all passes, if everything fails until the last."""
     models: tuple[ModelPlan, ...]
@@ -65,6 +67,7 @@ def described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bo
         variants=tuple(variant.name for variant in plan.job.variants if variant.name),
         epochs=plan.job.run.epochs,
         max_in_flight=plan.job.run.max_in_flight,
+        order=plan.order,
         most_attempts=to_send * plan.job.run.passes,
         models=models,
         dataset_hash=plan.dataset_hash,

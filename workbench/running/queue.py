@@ -1,6 +1,7 @@
 """Which request goes next: the models take turns, so that a slow route never starves a fast one."""
 
 import heapq
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from workbench.records import Outcome
 from workbench.running.breaker import Breaker, End
 from workbench.running.pace import Pace
 from workbench.running.tempo import ACCOUNT, Tempo
+
+_LEAST_SHARE = 1 / 3
 
 
 class Turn(NamedTuple):
@@ -27,11 +30,46 @@ class Turn(NamedTuple):
     """When it is sent now, on the same clock."""
 
 
+class WorkLeft:
+    """What is left to do of each model, by how long its answers took before; nothing where that is not known.
+
+    Args:
+        plan: What there is to send.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.is_known = plan.order != "file"
+        self._slots = plan.job.run.max_in_flight
+        self._limits = [min(model.max_in_flight, self._slots) for model in plan.models]
+        numbers = range(len(plan.models)) if self.is_known else ()
+        self._left_ms = [math.fsum(plan.expected_ms(item) or 0.0 for item in plan.to_send(model)) for model in numbers]
+
+    def handed_out(self, model: int, item: int) -> None:
+        """Note that an item was sent."""
+        if self.is_known:
+            self._left_ms[model] -= self._plan.expected_ms(item) or 0.0
+
+    def urgency(self, model: int, item: int | None) -> tuple[bool, float]:
+        """How much a model's next item should go before others'.
+
+        First comes a model that needs longer at its own limit than all of them with all slots; then the longest item, one of
+        which nothing is known before all others.
+        """
+        is_last = self._left_ms[model] / self._limits[model] > math.fsum(self._left_ms) / self._slots
+        if item is None:  # something that is sent again
+            return is_last, 0.0
+        expected = self._plan.expected_ms(item)
+        return is_last, math.inf if expected is None else expected
+
+
 class Queue:
     """Hands out the items of a plan, one at a time.
 
     The next item is of the model with the fewest requests in flight among those that have items left and are below
-    their own limit; among equals, of the one that waited longest. What is to be sent again follows what was never sent.
+    their own limit; among equals, of the one that waited longest. Where earlier answers say how long items take, that
+    holds for models below a third of an equal share only, as another one may hang; beyond it the longest item goes first.
+    What is to be sent again follows what was never sent.
 
     Args:
         plan: What there is to send.
@@ -53,6 +91,7 @@ class Queue:
         self._pace, self._patience_s, self._now = pace, patience_s, clock
         self._waiting_since: float | None = None
         self._items = [plan.to_send(number) for number in models]
+        self._work = WorkLeft(plan)
         self._flying = [0 for _ in models]
         self._last_turn = [0 for _ in models]
         self._turn = 0
@@ -83,20 +122,23 @@ class Queue:
         """The next item; None when none may go now."""
         self._looked_at = self._now()
         self._drop_late()
-        open_models = [
-            (self._flying[model], self._last_turn[model], model)
-            for model in range(len(self._ahead))
-            if self._may_go(model)
-        ]
-        if not open_models:
+        ready = [model for model in range(len(self._ahead)) if self._may_go(model)]
+        if not ready:
             return None
-        model = min(open_models)[2]
+        model = self._chosen(ready)
         turn = self._next(model)
         self._turn += 1
         self._last_turn[model] = self._turn
         self._flying[model] += 1
         self._breakers[model].sent()
         return turn
+
+    def _chosen(self, ready: list[int]) -> int:
+        """The model whose turn it is."""
+        fewest = min(ready, key=lambda model: (self._flying[model], self._last_turn[model]))
+        if not self._work.is_known or self._flying[fewest] < sum(self._flying) / len(ready) * _LEAST_SHARE:
+            return fewest
+        return max(ready, key=lambda model: (*self._work.urgency(model, self._ahead[model]), -self._last_turn[model]))
 
     def _next(self, model: int) -> Turn:
         if self._front[model]:
@@ -105,6 +147,7 @@ class Queue:
         if item is None:
             return heapq.heappop(self._again[model])[1]._replace(sent_at=self._looked_at)
         self._ahead[model] = next(self._items[model], None)
+        self._work.handed_out(model, item)
         return Turn(model, item, 1, self._looked_at, self._looked_at)
 
     def again(self, turn: Turn, wait_s: float) -> None:

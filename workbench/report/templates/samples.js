@@ -175,7 +175,8 @@
       line.model = models[line.model];
     }
     const rank = (row) => (row.disagree ? 0 : KINDS.failed(row) || KINDS.fallback(row) ? 1 : 2);
-    rows = rows.map((row, at) => [rank(row), at, row]).sort(([a, at], [b, bt]) => a - b || at - bt).map(([, , row]) => row);
+    const { compare } = new Intl.Collator("en", { numeric: true });
+    rows = rows.map((row) => [rank(row), row]).sort(([a, one], [b, other]) => a - b || compare(one.sample, other.sample) || one.epoch - other.epoch).map(([, row]) => row);
   }
 
   function fill() {
