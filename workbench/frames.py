@@ -3,9 +3,14 @@
 import json
 import tomllib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
+import msgspec
+
+from workbench.allowance.account import account_state
+from workbench.allowance.readings import Reading, readings_of
 from workbench.evaluation.comparison import Wanted, compared, gathered
 from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
@@ -31,6 +36,9 @@ class CompareOptions(TypedDict, total=False):
 
 Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
 _ALL_RUNS = 2**62
+_MOMENT = "datetime64[us, UTC]"
+_READING = Reading.__struct_fields__
+_READ_FIGURES = ("share_low", "share_high", "units_low", "units_high", "total_units")
 
 
 class Frames:
@@ -106,6 +114,31 @@ class Frames:
         with reading(self._ledger) as reader:
             found = compared(gathered(reader, wanted), wanted)
         return pandas.DataFrame(difference_rows(found) if wanted.by is None else slice_rows(found))
+
+    def readings(self) -> "pandas.DataFrame":
+        """One row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""
+        import pandas
+
+        with reading(self._ledger) as reader:
+            found = pandas.DataFrame([msgspec.structs.asdict(one) for one in readings_of(reader)], columns=_READING)
+        return found.astype(
+            dict.fromkeys(("read_at", "recorded_at"), _MOMENT) | dict.fromkeys(_READ_FIGURES, "float64")
+        )
+
+    def allowance(self) -> "pandas.DataFrame":
+        """What was used since the window of the allowance began, at every midnight and reading, as `workbench allowance` has it.
+
+        `seen_units` by the ledger's own calls; `used_low_units` and `used_high_units` with what others drew, missing where no
+        reading says. Empty where workbench.toml names no window.
+        """
+        import pandas
+
+        with reading(self._ledger) as reader:
+            state = account_state(reader, self._ledger.allowance, self._ledger.zone, datetime.now(UTC))
+        rows = [(one.at, one.seen, one.low, one.high) for one in state.course]
+        figures = ("seen_units", "used_low_units", "used_high_units")
+        found = pandas.DataFrame(rows, columns=["at", *figures])
+        return found.astype({"at": _MOMENT} | dict.fromkeys(figures, "float64"))
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.

@@ -10,6 +10,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from workbench.frames import Frames
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
@@ -166,3 +167,23 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
     assert (need["runs"], need["each"], need["affordable"]) == (4, 140.0, "?" if need["occasions"] else "✓")
     assert need["low"] == need["high"] == 140 * need["occasions"], "four runs that drew alike"
     assert found["says"].startswith("When it runs out is unknown")
+
+
+def test_frames_have_the_window_and_its_readings(account: Account) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    frames = Frames(folder=bench.folder)
+    assert frames.readings().empty
+    assert frames.allowance()["used_low_units"].isna().all()
+    account.elsewhere(4_000)
+    account.read()
+    course = frames.allowance()
+    newest = course.iloc[-1]
+    assert newest["seen_units"] <= account.used()
+    assert newest["used_low_units"] <= account.used() <= newest["used_high_units"]
+    assert str(course["at"].dtype) == "datetime64[us, UTC]"
+    assert list(frames.readings()["said"]) == [f"{100 * account.used() / TOTAL:.0f}%"]
+    bench.write("workbench.toml", "")
+    assert Frames(folder=bench.folder).allowance().empty
