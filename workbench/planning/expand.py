@@ -19,6 +19,7 @@ from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.planning.again import Again, raised
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
+from workbench.planning.prompt_checks import PromptChecks
 from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
@@ -85,6 +86,7 @@ class Plan:
         self.samples_bring_tools = False
         self.is_constant = True
         """Whether all samples give the same messages."""
+        self.checks = PromptChecks()
         self.unmatched_ids: set[str] = set(job.dataset.sample_ids)
         """Those `dataset.sample_ids` that match no sample."""
         self._least_tokens: int | None = None
@@ -211,6 +213,8 @@ class Plan:
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
             self.unmatched_ids -= {glob for glob in self.unmatched_ids if fnmatch.fnmatchcase(sample.id, glob)}
             messages = [prompt.messages(sample) for _, prompt in prompts]
+            for sent in messages:
+                self.checks.take(sample, sent)
             first = messages if first is None else first
             self.is_constant &= messages == first
             key = sample_key(sample, named)

@@ -6,12 +6,15 @@ from typing import Any
 import msgspec
 
 from workbench.planning.expand import Plan
+from workbench.planning.models import PlannedModel
 from workbench.records import Model
 from workbench.stats.intervals import mean_interval
 from workbench.stats.paired import LEVEL
 from workbench.stats.proportions import interval
 
 _SHOWN_IDS = 5
+_LEAST_TO_THINK = 1024
+"""Tokens."""
 _PROSE_ONLY = ("thinking only", "reasoning", "reasoner", "prover")
 
 
@@ -43,6 +46,7 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, ToolExperi
     presets = {model.id for model in visible if model.preset}
     for model in plan.models:
         where = f"models {model.id!r}"
+        found += [Finding(where, text) for text in _lint_thinking(model)]
         found += [
             Finding(where, text) for text in _lint_fields(model.fields, samples_bring_tools=plan.samples_bring_tools)
         ]
@@ -83,6 +87,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         for scorer in job.scorers
         if scorer.asks_a_model
     ]
+    found += [Finding(job.where(where), text) for where, text in plan.checks.findings()]
     found += _lint_gates(plan)
     for glob in sorted(plan.unmatched_ids):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))
@@ -121,6 +126,15 @@ def _lint_fields(fields: dict[str, Any], *, samples_bring_tools: bool) -> Iterat
         yield "tool_ids have no effect: the platform runs them for streamed answers only, and Workbench does not stream"
     if "tool_choice" in fields and not fields.get("tools") and not samples_bring_tools:
         yield "tool_choice is not sent: there are no tools"
+
+
+def _lint_thinking(model: PlannedModel) -> Iterator[str]:
+    thinks = any(word in model.id.casefold() for word in (*_PROSE_ONLY, "thinking"))
+    if thinks and model.max_tokens is not None and model.max_tokens < _LEAST_TO_THINK:
+        yield (
+            f"max_tokens of {model.max_tokens} counts reasoning too: a route that, by its name, thinks first may be cut off "
+            "before its answer"
+        )
 
 
 def _lint_tools(model: str, known: ToolExperience | None) -> Iterator[str]:

@@ -1,0 +1,94 @@
+"""What rendered prompts show of a likely mistake: options that are not asked, answers that are given away, doubles, giants."""
+
+import statistics
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbench.records import Sample
+
+_LEAST_TARGET_CHARS = 3
+_GIANT_TIMES, _GIANT_CHARS = 20, 20_000
+_SHOWN = 3
+
+
+class PromptChecks:
+    """Looks at every prompt as it is rendered; keeps counts and a few ids."""
+
+    def __init__(self) -> None:
+        self._prompts = 0
+        self._without_options: list[str] = []
+        self._given_away: list[str] = []
+        self._seen: set[int] = set()
+        self._doubles: list[str] = []
+        self._lengths = array("l")
+        self._ids: list[str] = []
+
+    def take(self, sample: Sample, messages: Sequence[dict[str, Any]]) -> None:
+        """Look at one prompt.
+
+        Args:
+            sample: That it asks.
+            messages: As they are sent.
+        """
+        text = "\n".join(_text(message.get("content")) for message in messages)
+        plain = " ".join(text.casefold().split())
+        self._prompts += 1
+        if sample.choices and not all(" ".join(choice.casefold().split()) in plain for choice in sample.choices):
+            self._without_options.append(sample.id)
+        if not sample.choices and _is_in_last_line(sample.target, text):
+            self._given_away.append(sample.id)
+        if (folded := hash(plain)) in self._seen:
+            self._doubles.append(sample.id)
+        self._seen.add(folded)
+        self._lengths.append(len(text))
+        self._ids.append(sample.id)
+
+    def findings(self) -> Iterator[tuple[str, str]]:
+        """Where to look, and at what."""
+        if self._without_options:
+            text = f"{self._share(self._without_options)} do not show all options of their question"
+            yield "prompt", f"{text}: {_ids(self._without_options)}"
+        if self._given_away:
+            yield (
+                "prompt",
+                f"{self._share(self._given_away)} hold the target in their last line: {_ids(self._given_away)}",
+            )
+        if self._doubles:
+            text = f"{self._share(self._doubles)} are the same as an earlier one, but for case and spaces"
+            yield "dataset", f"{text}: {_ids(self._doubles)}"
+        if giants := self._giants():
+            yield (
+                "dataset",
+                f"{self._share(giants)} are over {_GIANT_TIMES} times as long as the median: {_ids(giants)}",
+            )
+
+    def _giants(self) -> list[str]:
+        if not self._lengths:
+            return []
+        most = max(_GIANT_TIMES * statistics.median(self._lengths), _GIANT_CHARS)
+        return [name for name, length in zip(self._ids, self._lengths, strict=True) if length > most]
+
+    def _share(self, found: Sequence[str]) -> str:
+        return f"{len(found)} of {self._prompts} prompts"
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _is_in_last_line(target: Any, text: str) -> bool:
+    """Whether a prompt ends with what it asks for, as an example in a template does that was left filled in."""
+    if not isinstance(target, str) or len(target.strip()) < _LEAST_TARGET_CHARS:
+        return False
+    lines = text.rstrip().rsplit("\n", 1)
+    last = lines[-1].casefold().rstrip(" .\"'`")
+    return len(lines) > 1 and last.endswith(target.strip().casefold())
+
+
+def _ids(found: Sequence[str]) -> str:
+    names = list(dict.fromkeys(found))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(repr, names[:_SHOWN])) + more
