@@ -21,6 +21,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import ForcedTools, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import CUT_OFF, INVALIDATED, Again
+from workbench.planning.estimate import estimate
 from workbench.planning.expand import Plan
 from workbench.planning.lint import ToolExperience, lint_plan
 from workbench.planning.models import planned_models, with_cap
@@ -92,13 +93,16 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0
                 with reading(ledger) as reader:
                     plan.look_up_samples(reader)
             experience: dict[str, ToolExperience] = {}
+            expected = None
             if ledger.exists:
                 with reading(ledger) as reader:
+                    expected = estimate(reader, plan)
                     experience = {
                         tools.model: ToolExperience(tools.forced, tools.called) for tools in reader.all(ForcedTools)
                     }
             findings = lint_plan(plan, session.models, experience)
-            planned = described(plan, findings, str(ledger.path), simulated=_is_simulated(session, plan))
+            expected = expected or estimate(None, plan)
+            planned = described(plan, findings, expected, str(ledger.path), simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(planned, settings=settings_files(where), requests=shown)
 

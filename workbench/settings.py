@@ -61,7 +61,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gateway_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
 
-_NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+_NotNegative = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class WeightSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,10 +84,10 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     window: str | None = None
     anchor_day: Annotated[int, msgspec.Meta(ge=1, le=31)] = 1
     anchor_weekday: Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] = "Monday"
-    total_units: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    total_units: Annotated[float, msgspec.Meta(gt=0, le=1e15)] | None = None
     unit: str | None = None
     warn_at: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    price_per_unit: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    price_per_unit: Annotated[float, msgspec.Meta(ge=0, le=1e9)] | None = None
     currency: str | None = None
     weights: list[WeightSettings] = []
 

@@ -47,14 +47,14 @@ def test_a_comparison_says_what_the_command_says_and_lets_nothing_run(tmp_path: 
 
 def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
-    topics = [{"topic": "algebra" if sample % 2 else "logic"} for sample in range(20)]
+    topics = [{"level": sample % 3, "topic": "algebra" if sample % 2 else "logic"} for sample in range(20)]
     values: dict[str, Values] = {"large": [1.0] * 20, "mini": [0.0] * 12 + [1.0] * 8, "other": [1.0] * 19 + [None]}
     record(bench, "r1", values, metadata=topics)
-    found = bench.json("compare")
+    found = bench.json("compare", "--by", "topic")
     page = reader.open(found["report"])
     expect(page.locator("label", has_text="worse 12")).to_be_visible()
     page.locator("#baseline").select_option("mini")
-    against = bench.json("compare", "--baseline", "mini", "--no-report")
+    against = bench.json("compare", "--baseline", "mini", "--by", "topic", "--no-report")
     told = [row["says"] for row in against["differences"]]
     expect(page.locator("p.verdict:visible")).to_have_text(told)
     expect(page.locator("#sides tbody tr").nth(1)).to_contain_text("baseline")

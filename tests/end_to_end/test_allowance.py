@@ -74,10 +74,10 @@ def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Accou
         account.read()
         found = bench.json("allowance", "status")
         assert found["seen"]["units"] == pytest.approx(account.used() - elsewhere), "our own share, to the token"
-        assert found["unseen_at"][-1]["low"] <= elsewhere <= found["unseen_at"][-1]["high"]
-        assert found["unseen_at"][-1]["high"] - found["unseen_at"][-1]["low"] <= 0.01 * TOTAL + 1e-6, (
-            "the rounding of a percent"
-        )
+        newest = found["points"][-1]
+        low, high = newest["low"] - newest["seen"][1], newest["high"] - newest["seen"][0]
+        assert low <= elsewhere <= high
+        assert high - low <= 0.01 * TOTAL + 1e-6, "the rounding of a percent"
         assert found["left"][0] <= TOTAL - account.used() <= found["left"][1]
     assert {part["name"]: part["drawn"]["calls"] for part in found["models"]} == {"m": 6, "dear": 6}, (
         "a row that was asked is not paid again"
@@ -90,7 +90,7 @@ def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
     bench("run", "job.toml", "--no-report")
-    assert "warn=not_known" in bench("allowance", "status", "--line").stdout
+    assert "warn=may_be_beyond" in bench("allowance", "status", "--line").stdout
     account.elsewhere(21_000)
     account.read()
     assert "warn=below" in bench("allowance", "status", "--line").stdout
@@ -128,6 +128,10 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
         (("--used", "3%", "--at", "2999-01-01"), "--at: 2998-12-31 23:00 UTC is in the future"),
         (("--used", "3%", "--left", "97%"), "give one of --used, --left and --withdraw"),
         (("--withdraw", "abc"), "there is no reading 'abc'"),
+        (("--used", "3%", "--of", "nan"), "--of: nan is not a total of units"),
+        (("--used", "3%", "--of", "1e200"), "--of: 1e+200 is not a total of units"),
+        (("--used", "9" * 40), "is more than any allowance"),
+        (("--used", "3%", "--at", "0001-01-01"), "is not a time that a calendar has"),
     ],
 )
 def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...], problem: str) -> None:
@@ -143,6 +147,7 @@ def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...
         ("anchor_day = 32", "allowance.anchor_day"),
         ('anchor_weekday = "Mon"', "allowance.anchor_weekday"),
         ("total_units = 0", "allowance.total_units"),
+        ("total_units = inf", "allowance.total_units"),
         ("warn_at = 80", "allowance.warn_at"),
         ("price_per_unit = 0.1", "a price needs its currency"),
         (
@@ -187,3 +192,32 @@ def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     assert list(frames.readings()["said"]) == [f"{100 * account.used() / TOTAL:.0f}%"]
     bench.write("workbench.toml", "")
     assert Frames(folder=bench.folder).allowance().empty
+
+
+def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(6))
+    bench.write("job.toml", job("m", "dear"))
+    bench("run", "job.toml", "--no-report")
+    own = account.used()
+    bench.write("workbench.toml", SETTINGS.format(total=own * 1.1, warn_at=0.8))
+    assert "warn=beyond" in bench("allowance", "status", "--line", code=100).stdout, "our own part alone is beyond it"
+    bench.write("workbench.toml", '[allowance]\nwindow = "month"\nwarn_at = 0.8\n')
+    assert bench.json("allowance", "status")["warn"] == "not known"
+    bench("allowance", "reading", "--used", "95%")
+    assert "Used 94 % to 100 % of a total that is not known." in bench("allowance", code=100).stdout
+
+
+@pytest.mark.parametrize("window", ["5h", "1400h"])
+def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: Account, window: str) -> None:
+    bench = account.bench
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    bench.write("workbench.toml", f'[allowance]\nwindow = "{window}"\ntotal_units = 1000\n')
+    bench("allowance", "reading", "--used", "90%")
+    found = bench.json("allowance", "status")
+    assert (found["points"], found["unseen"], found["forecast"]) == ([], None, None)
+    assert found["left"] == [0.0, 1000 - found["seen"]["units"]]
+    assert "of rolling hours a reading says nothing later on" in bench("allowance", "forecast").stdout
+    bench("report", "last")

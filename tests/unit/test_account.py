@@ -5,14 +5,18 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from tests.account_histories import NOW, WINDOW_START, History, history, recorded
+from tests.unit.ledger_rows import answer, intent, started
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.draws import Drawn
 from workbench.allowance.readings import amount, readings_of, take_reading, withdraw
-from workbench.allowance.unseen import Weekdays
+from workbench.allowance.unseen import Weekdays, stretches
+from workbench.allowance.weights import Weights
 from workbench.allowance.words import headline, missing, runs_out
+from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.settings import AllowanceSettings, WeightSettings
@@ -40,7 +44,7 @@ def stood(ledger: Ledger) -> AccountState:
 
 @pytest.mark.parametrize("histories", [12, pytest.param(200, marks=pytest.mark.long)])
 def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: Path, histories: int) -> None:
-    within = dated = stretches_held = stretches = 0
+    within = dated = held = counted = 0
     widths, stretch_widths, forecast_widths = [], [], []
     for seed in range(histories):
         (folder := tmp_path / str(seed)).mkdir()
@@ -50,23 +54,22 @@ def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: P
         within += found.unseen[0] <= truth.others_between(WINDOW_START, NOW) <= found.unseen[1]
         widths.append((found.unseen[1] - found.unseen[0]) / truth.total)
         rounding = 0.01 * truth.total
-        for one, other in zip(found.unseen_at, found.unseen_at[1:], strict=False):
-            drawn = truth.others_between(one.at, other.at)
-            low, high = max(other.low - one.high, 0), other.high - one.low
-            stretches_held += low - 1 <= drawn <= high + 1
-            stretches += 1
-            left_open = rounding if one.at == WINDOW_START else 2 * rounding
-            stretch_widths.append((high - low) / left_open)
+        for one in stretches(found.points):
+            drawn = truth.others_between(one.start_at, one.end_at)
+            held += one.low - 1 <= drawn <= one.high + 1
+            counted += 1
+            left_open = rounding if one.start_at == WINDOW_START else 2 * rounding
+            stretch_widths.append((one.high - one.low) / left_open)
         earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
         assert earliest is not None
         assert latest is not None
         dated += earliest <= truth.used_up_at <= latest
         forecast_widths.append((latest - earliest) / (truth.used_up_at - NOW))
     print(f"unseen now {within}/{histories}, width {statistics.median(widths):.1%} of the total; "
-          f"between readings {stretches_held}/{stretches}, width {statistics.median(stretch_widths):.2f} of their rounding; "
+          f"between readings {held}/{counted}, width {statistics.median(stretch_widths):.2f} of their rounding; "
           f"used up {dated}/{histories}, width {statistics.median(forecast_widths):.2f} of the time left")  # fmt: skip
     assert within >= 0.9 * histories
-    assert stretches_held == stretches
+    assert held == counted
     assert statistics.median(stretch_widths) <= 1.1
     assert dated >= 0.85 * histories
     assert statistics.median(forecast_widths) <= 1 / 3
@@ -79,8 +82,8 @@ def test_bounds_on_an_unknown_total_always_hold(tmp_path: Path, histories: int) 
         (folder := tmp_path / str(seed)).mkdir()
         truth, found = worked_out(folder, seed, known_total=False)
         assert [found.total, found.left, found.forecast, found.unseen] == [None] * 4
-        assert found.left_share_most is not None
-        assert 1 - truth.used(NOW) / truth.total <= found.left_share_most
+        assert found.used_share is not None
+        assert found.used_share[0] <= truth.used(NOW) / truth.total
         assert found.least_total is not None
         assert found.least_total <= truth.total
         bounds.append(found.least_total / truth.total)
@@ -89,10 +92,12 @@ def test_bounds_on_an_unknown_total_always_hold(tmp_path: Path, histories: int) 
 
 def test_without_readings_what_others_drew_is_unknown(tmp_path: Path) -> None:
     truth, found = worked_out(tmp_path, 1, read=False)
-    assert (found.unseen, found.left, found.forecast) == (None, None, None)
+    assert [found.unseen, found.forecast] == [None, None]
+    assert found.left is not None
+    assert found.left[0] == 0 < truth.total - truth.used(NOW) <= found.left[1], "our own part is used at least"
     assert found.seen.units == sum(tokens for at, tokens in truth.own if WINDOW_START <= at < NOW)
     assert "what others drew is unknown" in missing(found)[0]
-    assert "left unknown" in headline(found, "UTC")
+    assert "left at most" in headline(found, "UTC")
     assert runs_out(found, "UTC").startswith("When it runs out is unknown")
 
 
@@ -103,14 +108,14 @@ def test_a_reading_in_units_needs_no_total_and_one_that_says_it_needs_no_setting
     take_reading(ledger, "used", str(truth.used(at)), at, None)
     found = stood(ledger)
     assert [found.total, found.left] == [None, None]
-    low, high = found.unseen_at[-1].low, found.unseen_at[-1].high
+    low, high = found.points[-1].unseen
     assert low <= truth.others_between(WINDOW_START, at) <= high
     assert high - low <= 1 + 1e-6, "to the unit"
     take_reading(ledger, "left", f"{(truth.total - truth.used(at)) / 1000:.0f}k", at, truth.total)
     again = stood(ledger)
-    assert again.total is not None
     assert again.left is not None
-    assert list(again.total) == [truth.total] * 2
+    assert again.total is not None
+    assert round(again.total) == truth.total
     assert again.left[0] <= truth.total - truth.used(NOW) <= again.left[1]
 
 
@@ -119,8 +124,8 @@ def test_a_reading_that_says_less_than_we_drew_is_told(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb", "UTC", {}, AllowanceSettings(window="month", total_units=truth.total))
     reading_id, _ = take_reading(ledger, "used", "1%", truth.read_at[-1], None)
     found = stood(ledger)
-    assert found.unseen_at[-1].high == 0
-    assert "the total, a weight or the reading is wrong" in found.notes[0]
+    assert list(found.points[-1].unseen) == [0, 0]
+    assert "less was used than our own calls had drawn" in found.notes[0]
     with reading(ledger) as reader:
         (one,) = readings_of(reader)
     assert one.reading_id == reading_id
@@ -182,3 +187,109 @@ def test_weekdays_make_days_of_any_time() -> None:
     assert weekdays.days(monday, monday + timedelta(hours=36)) == pytest.approx(2.5)
     clocks = datetime(2026, 10, 24, 22, tzinfo=UTC)  # a Sunday of 25 hours
     assert weekdays.days(clocks, clocks + timedelta(hours=25)) == pytest.approx(0.5 * 25 / 24)
+
+
+DAY = timedelta(days=1)
+
+
+def told(folder: Path, *calls: tuple[datetime, datetime, dict[str, object]], **allowance: object) -> Ledger:
+    """A ledger with calls that were sent and ended then, read as `[allowance]` says."""
+    given = {"window": "month", "total_units": 1_000_000.0} | allowance
+    ledger = Ledger(folder / "ledger.duckdb", "UTC", {}, AllowanceSettings(**given))  # type: ignore[arg-type]
+    journal = JournalWriter(ledger.journal_folder)
+    journal.append(started("r1", len(calls), recorded_at=WINDOW_START))
+    for number, (sent_at, ended_at, fields) in enumerate(calls, 1):
+        journal.append(
+            msgspec.structs.replace(intent("r1", number), sent_at=sent_at, model=str(fields.get("model", "m")))
+        )
+        journal.append(answer("r1", number, sent_at=sent_at, ended_at=ended_at, **fields))
+    journal.close()
+    return ledger
+
+
+def at(day: int, **used: object) -> tuple[datetime, datetime, dict[str, object]]:
+    moment = WINDOW_START + day * DAY
+    return moment, moment + timedelta(seconds=2), used
+
+
+def test_a_reading_pins_what_is_used_whatever_is_unknown_before_it(tmp_path: Path) -> None:
+    silent = {"total_tokens": None, "prompt_tokens": None, "completion_tokens": None}
+    ledger = told(tmp_path, at(1, total_tokens=24_000), at(2, **silent))
+    take_reading(ledger, "used", "37%", NOW - timedelta(minutes=1), None)
+    found = stood(ledger)
+    assert found.used == pytest.approx((365_000, 375_000), abs=1_500)
+    assert found.left == pytest.approx((625_000, 635_000), abs=1_500)
+    assert found.unseen == pytest.approx((0, 351_000), abs=1_500), "nothing bounds what the silent call drew"
+
+
+def test_a_call_over_the_begin_of_a_window_widens_the_range(tmp_path: Path) -> None:
+    ledger = told(
+        tmp_path, (WINDOW_START - timedelta(seconds=30), WINDOW_START + timedelta(seconds=90), {"total_tokens": 1000})
+    )
+    take_reading(ledger, "used", "1000", WINDOW_START + DAY, None)
+    found = stood(ledger)
+    assert found.points[-1].unseen == pytest.approx((0, 1000.5), abs=1), "it may count to either window"
+
+
+def test_readings_that_are_repeated_say_nothing_new(tmp_path: Path) -> None:
+    ledger = told(tmp_path, at(1, total_tokens=10_000))
+    take_reading(ledger, "used", "37%", NOW - 40 * timedelta(minutes=1), None)
+    once = stood(ledger).unseen
+    for minutes in range(39, 0, -1):
+        take_reading(ledger, "used", "37%", NOW - minutes * timedelta(minutes=1), None)
+    often = stood(ledger).unseen
+    assert once is not None
+    assert often is not None
+    assert often[1] - often[0] <= 1.2 * (once[1] - once[0])
+
+
+def test_readings_that_contradict_each_other_leave_what_lies_between_them(tmp_path: Path) -> None:
+    ledger = told(tmp_path, at(1, total_tokens=10_000))
+    take_reading(ledger, "used", "50%", WINDOW_START + 9 * DAY, None)
+    take_reading(ledger, "used", "10%", NOW - timedelta(minutes=1), 2_000_000)
+    found = stood(ledger)
+    assert any("more was used than the later one" in note for note in found.notes)
+    assert any("says that the total is 2000000" in note for note in found.notes)
+    assert found.used is not None
+    assert found.used[0] < 260_000
+    assert found.used[1] > 490_000
+
+
+def test_a_forecast_rests_on_as_few_readings_as_there_are(tmp_path: Path) -> None:
+    ledger = told(tmp_path, *(at(day, total_tokens=5_000) for day in range(16)))
+    take_reading(ledger, "used", "20%", NOW - timedelta(minutes=1), None)
+    found = stood(ledger)
+    assert found.pace is not None
+    assert found.pace.unseen is not None
+    assert found.pace.unseen.stretches == 1
+    low, high = found.pace.a_day_range
+    assert (low, high > 4 * found.pace.a_day) == (0, False) or high - low >= found.pace.unseen.reach_of_mean
+
+
+def test_what_comes_is_priced_by_the_weights_of_now(tmp_path: Path) -> None:
+    weights = [WeightSettings("m", date(2026, 10, 1), 1.0, 1.0), WeightSettings("m", date(2026, 10, 16), 10.0, 10.0)]
+    ledger = told(
+        tmp_path,
+        *(at(day, total_tokens=1000, prompt_tokens=500, completion_tokens=500) for day in range(16)),
+        weights=weights,
+    )
+    found = stood(ledger)
+    assert found.seen.units == pytest.approx(15 + 10)
+    assert found.pace is not None
+    assert found.pace.seen_a_day == pytest.approx(10, rel=0.05)
+
+
+def test_usage_in_odd_parts_is_never_free_or_negative(tmp_path: Path) -> None:
+    weights = [WeightSettings("m", date(2026, 10, 1), 1.0, 4.0, 5.0)]
+    beside = {"prompt_tokens": 10, "completion_tokens": 5, "reasoning_tokens": 500, "total_tokens": 515}
+    within = {"prompt_tokens": 10, "completion_tokens": 505, "reasoning_tokens": 500, "total_tokens": 515}
+    whole = {"prompt_tokens": None, "completion_tokens": None, "total_tokens": 500}
+    ledger = told(tmp_path, at(1, **beside), at(2, **within), at(3, **whole), weights=weights)
+    seen = stood(ledger).seen
+    assert seen.units == pytest.approx(2 * (10 * 1 + 5 * 4 + 500 * 5) / 1000), "inside or beside is one thing"
+    assert seen.unknown_calls == 1, "parts that are not known cannot be weighed"
+
+
+def test_bounds_take_the_dearer_of_reasoning_and_answer(tmp_path: Path) -> None:
+    found = Weights((WeightSettings("m", date(2026, 1, 1), 0.0, 1.0, 5.0),), "units", "UTC")
+    assert found.most_units("m", NOW, 0, 1000) == 5.0

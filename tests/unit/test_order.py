@@ -148,3 +148,11 @@ def test_a_route_with_a_low_limit_and_much_work_is_never_left_for_the_end(tmp_pa
     )
     bound = max(SAMPLES * base[0] / limits[0], SAMPLES * sum(base) / SLOTS)
     assert span(plan, lambda model, _sample: base[model]) <= 1.06 * bound
+
+
+def test_a_route_that_never_answered_is_expected_to_take_as_long_as_others() -> None:
+    expected = Expected(["old", "new"], 3)
+    for sample, seconds in enumerate((5, 20, 60)):
+        expected.take("old", [sample], math.log(1000 * seconds))
+    old, new = expected.by_model() or []
+    assert list(new) == pytest.approx(list(old))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -14,13 +15,15 @@ from workbench.allowance.forecast import Day, DrawPace, Forecast, forecast, pace
 from workbench.allowance.readings import Reading, readings_of
 from workbench.allowance.unseen import (
     Observed,
-    Unseen,
+    Point,
+    Rate,
     UnseenStretch,
+    Weekdays,
     contradictions,
     least_total,
+    points_of,
     rate_of,
     stretches,
-    unseen_at_readings,
 )
 from workbench.allowance.weights import Weights, weights_of
 from workbench.allowance.windows import Window, WindowRule, window_rule
@@ -47,7 +50,7 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     window: Window | None
     """None: `workbench.toml` names no window, and the calls of the last eight weeks are summed up."""
-    total: _Range | None
+    total: float | None
     """Units in a window; None where not known."""
     least_total: float | None
     """The least that an unknown total can be, from readings."""
@@ -55,13 +58,16 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     """By our own calls, in the window."""
     unseen: _Range | None
     """By others, in the window; None where no reading says."""
-    unseen_at: list[Unseen]
-    """The same at each reading."""
+    used: _Range | None
+    """By all, in the window, at most `inf` where nothing bounds it; None where no window is known."""
+    points: list[Point]
+    """What was used at each reading, the window's begin before them; empty of rolling hours."""
     readings: list[Reading]
     """Of the window."""
     left: _Range | None
-    left_share_most: float | None
-    """The most that is left as a share of the total, where that is all that a reading says."""
+    """Units, from 0 where nothing bounds what others drew; None where the total is not known."""
+    share_read: float | None
+    """The least share of the total that is used by a reading of the window."""
     pace: DrawPace | None
     forecast: Forecast | None
     models: list[PartDrawn]
@@ -76,10 +82,10 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def used_share(self) -> _Range | None:
-        """Of the total, at least and at most."""
-        if self.left is None or self.total is None:
-            return None
-        return max(1 - self.left[1] / self.total[0], 0.0), min(1 - self.left[0] / self.total[1], 1.0)
+        """Of the total, at least and at most; by a reading alone where the total is not known."""
+        if self.used is not None and self.total is not None:
+            return min(self.used[0] / self.total, 1.0), min(self.used[1] / self.total, 1.0)
+        return None if self.share_read is None else (self.share_read, 1.0)
 
 
 def account_state(reader: Reader, allowance: AllowanceSettings, zone: str, now: datetime) -> AccountState:
@@ -97,7 +103,7 @@ def account_state(reader: Reader, allowance: AllowanceSettings, zone: str, now: 
     known = [one for one in readings_of(reader) if since <= one.read_at <= now]
     starts = _window_starts(rule, since, now)
     days = _day_starts(zone, since, now)
-    first = min([since, *starts])
+    first = min([since, *starts, *([window.start_at] if window else [])])
     moments = [first, now, *days, *starts, *(one.read_at for one in known), *([window.start_at] if window else [])]
     found = draws(reader, [at for at in moments if first <= at <= now], weights)
     account = _Account(found, weights, allowance.total_units, starts, known, now)
@@ -125,7 +131,7 @@ def _day_starts(zone: str, since: datetime, now: datetime) -> list[datetime]:
 
 
 class _Account(msgspec.Struct, frozen=True):
-    """What is known, on the way to a `AccountState`."""
+    """What is known, on the way to an `AccountState`."""
 
     draws: Draws
     weights: Weights
@@ -137,37 +143,49 @@ class _Account(msgspec.Struct, frozen=True):
     def state(self, window: Window | None, days: Sequence[datetime], zone: str) -> AccountState:
         total, least = self._total()
         begin = window.start_at if window else self.draws.edges[0]
+        fixed = window is not None and not window.rolls  # what was used at a reading rolls off again
         seen = self.draws.begun_between(begin, self.now)
         here = [one for one in self.readings if window is not None and window.start_at < one.read_at]
-        observed = [self._observed(one, begin, total) for one in here]
-        points = [] if window is None else unseen_at_readings(begin, observed)
+        observed = [self._observed(one, begin, total) for one in here] if fixed else []
+        points = points_of(begin, observed) if fixed else []
         whole = [
-            Day(one.astimezone(ZoneInfo(zone)).date(), self.draws.between(one, end).units)
+            Day(one.astimezone(ZoneInfo(zone)).date(), self.draws.begun_between(one, end).units_by_newest)
             for one, end in pairwise(days)
         ]
         paced = self._known_days(whole, zone)[-PACE_DAYS:]
         weekdays = weekdays_of(paced, zone)
         rate = rate_of(self._stretches(total), weekdays)
         pace = pace_of(paced, weekdays, rate)
-
-        def after(at: datetime) -> _Range:
-            more = (0.0, 0.0) if rate is None else rate.over(weekdays.days(points[-1].at, at))
-            return points[-1].low + more[0], points[-1].high + more[1]
-
-        unseen = None if window is None or len(points) < 2 or window.rolls else after(self.now)
-        left = _left(total, seen, unseen)
-        used = None if unseen is None else (seen.units + unseen[0], seen.units + unseen[1])
-        share = min((1 - one.share[0] for one in observed if one.share is not None), default=None)
+        after = partial(self._used_after, points[-1], rate, weekdays) if len(points) > 1 else None
+        used = None if window is None else after(self.now) if after else (seen.units, math.inf)
+        if used is not None:
+            used = max(used[0], seen.units), max(used[1], seen.units)
+        left = None if total is None or used is None else (max(total - used[1], 0.0), max(total - used[0], 0.0))
+        is_bounded = left is not None and used is not None and not math.isinf(used[1])
         return AccountState(
-            at=self.now, unit=self.weights.unit, window=window, total=total,
-            least_total=least if total is None else None, seen=seen, unseen=unseen, unseen_at=points, readings=here, left=left,
-            left_share_most=share if left is None else None, pace=pace,
-            forecast=None if pace is None or left is None else forecast(pace, left, self.now),
+            at=self.now, unit=self.weights.unit, window=window, total=total, least_total=least if total is None else None,
+            seen=seen, used=used, unseen=_unseen(used, seen) if after else None, points=points, readings=here, left=left,
+            share_read=max((one.share[0] for one in observed if one.share is not None), default=None), pace=pace,
+            forecast=forecast(pace, left, self.now) if pace and left and is_bounded else None,
             models=self._parts(begin, "model"), jobs=self._parts(begin, "job"), days=whole,
-            notes=[_contradiction(one, self.weights.unit) for one in contradictions(observed)],
-            course=[] if window is None or window.rolls else course(self.draws, window, points, after if unseen else None),
-            ahead=[] if used is None or pace is None or window is None else ahead(pace, used, self.now, window.end_at),
+            notes=[*contradictions(observed), *self._other_totals(total)],
+            course=course(self.draws, window, points, after) if window and fixed else [],
+            ahead=ahead(pace, used, self.now, window.end_at) if pace and window and used and is_bounded else [],
         )  # fmt: skip
+
+    def _used_after(self, newest: Point, rate: Rate | None, weekdays: Weekdays, at: datetime) -> _Range:
+        """What is used by a moment after the newest reading: that, what our own calls drew since, and others at their rate."""
+        others = (0.0, 0.0) if rate is None else rate.over(weekdays.days(newest.at, at))
+        most = self.draws.touching(newest.at, at).most
+        high = math.inf if most is None else newest.high + most + others[1]
+        return newest.low + self.draws.within(newest.at, at).units + others[0], high
+
+    def _other_totals(self, total: float | None) -> list[str]:
+        told = dict.fromkeys(one.total_units for one in self.readings if one.total_units not in (None, total))
+        return [
+            f"A reading says that the total is {other:.0f} {self.weights.unit}; {total:.0f} is used here."
+            for other in told
+        ]
 
     def _known_days(self, whole: Sequence[Day], zone: str) -> Sequence[Day]:
         """From the first on which something was drawn, or from the begin of the first window with a reading."""
@@ -176,16 +194,14 @@ class _Account(msgspec.Struct, frozen=True):
         first = min([*drawn[:1], *told[:1]], default=None)
         return [] if first is None else [one for one in whole if one.day >= first]
 
-    def _total(self) -> tuple[_Range | None, float | None]:
+    def _total(self) -> tuple[float | None, float | None]:
         """The window's units, as the settings or the newest reading that has them say; and the least that they can be."""
         told = [one.total_units for one in self.readings if one.total_units is not None]
         known = self.total_units if self.total_units is not None else told[-1] if told else None
         bounds = [least_total(start, observed) for start, observed in self._by_window(None)]
-        return None if known is None else (known, known), max(
-            (bound for bound in bounds if bound is not None), default=None
-        )
+        return known, max((bound for bound in bounds if bound is not None), default=None)
 
-    def _by_window(self, total: _Range | None) -> list[tuple[datetime, list[Observed]]]:
+    def _by_window(self, total: float | None) -> list[tuple[datetime, list[Observed]]]:
         """The readings of each window that was looked at, with its begin."""
         ends = [*self.starts[1:], self.now + timedelta(seconds=1)]
         return [
@@ -193,14 +209,13 @@ class _Account(msgspec.Struct, frozen=True):
             for start, end in zip(self.starts, ends, strict=False)
         ]
 
-    def _stretches(self, total: _Range | None) -> list[UnseenStretch]:
-        return [
-            one for start, observed in self._by_window(total) for one in stretches(unseen_at_readings(start, observed))
-        ]
+    def _stretches(self, total: float | None) -> list[list[UnseenStretch]]:
+        return [stretches(points_of(start, observed)) for start, observed in self._by_window(total)]
 
-    def _observed(self, one: Reading, start: datetime, total: _Range | None) -> Observed:
-        ended, begun = self.draws.between(start, one.read_at), self.draws.begun_between(start, one.read_at)
-        return Observed(one.read_at, one.used(total), one.used_share, (ended.units, begun.most), one.said)
+    def _observed(self, one: Reading, start: datetime, total: float | None) -> Observed:
+        least, most = self.draws.within(start, one.read_at), self.draws.touching(start, one.read_at)
+        used = one.used(None if total is None else (total, total))
+        return Observed(one.read_at, used, one.used_share, (least.units, most.most), f"{one.of_what} {one.said}")
 
     def _parts(self, begin: datetime, by: str) -> list[PartDrawn]:
         parts: dict[str, Drawn] = {}
@@ -210,18 +225,9 @@ class _Account(msgspec.Struct, frozen=True):
         return sorted((PartDrawn(*part) for part in parts.items()), key=lambda part: -part.drawn.units)
 
 
-def _left(total: _Range | None, seen: Drawn, unseen: _Range | None) -> _Range | None:
-    """What is left; None where the total or what others drew is not known."""
-    if total is None or unseen is None:
+def _unseen(used: _Range | None, seen: Drawn) -> _Range | None:
+    """What others drew, of all that was used."""
+    if used is None:
         return None
-    most = seen.units + seen.unknown_most + unseen[1] if seen.most is not None else math.inf
-    return max(total[0] - most, 0.0), max(total[1] - seen.units - unseen[0], 0.0)
-
-
-def _contradiction(one: Observed, unit: str) -> str:
-    at = f"{one.at:%Y-%m-%d %H:%M} UTC"
-    high = 0.0 if one.used is None else one.used[1]
-    return (
-        f"The reading {one.said!r} of {at} says that at most {high:.0f} {unit} were used, and our own calls had drawn "
-        f"{one.seen[0]:.0f}: the total, a weight or the reading is wrong."
-    )
+    low = 0.0 if seen.most is None else max(used[0] - seen.most, 0.0)
+    return low, max(used[1] - seen.units, low)

@@ -8,7 +8,7 @@ import msgspec
 
 from workbench.allowance.draws import Draws
 from workbench.allowance.forecast import DrawPace, spread_over
-from workbench.allowance.unseen import Unseen
+from workbench.allowance.unseen import Point
 from workbench.allowance.windows import Window
 
 _Range = tuple[float, float]
@@ -34,21 +34,21 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 def course(
-    draws: Draws, window: Window, points: Sequence[Unseen], after: Callable[[datetime], _Range] | None
+    draws: Draws, window: Window, points: Sequence[Point], after: Callable[[datetime], _Range] | None
 ) -> list[Moment]:
     """The moments of a window at which something is known, until now.
 
     Args:
         draws: Ours.
         window: The window.
-        points: What others had drawn at its begin and at its readings.
-        after: What they had drawn at a moment after the last reading; None where there is none.
+        points: What was used at its begin and at its readings.
+        after: What was used by a moment after the last reading; None where there is none.
     """
     found = []
     for at in draws.edges:
         if not window.start_at <= at < window.end_at:
             continue
-        seen = draws.between(window.start_at, at).units
+        seen = draws.begun_between(window.start_at, at).units
         if after is None:
             found.append(Moment(at, seen, None, None))
             continue
@@ -56,7 +56,7 @@ def course(
         high = next((one.high for one in points if one.at >= at), None)
         if high is None:
             low, high = after(at)
-        found.append(Moment(at, seen, seen + low, seen + high))
+        found.append(Moment(at, seen, max(low, seen), max(high, seen)))
     return found
 
 

@@ -1,6 +1,6 @@
 """What our own calls drew between given moments, in units, with what of it is not known."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -25,6 +25,8 @@ class Drawn(msgspec.Struct, frozen=True):
     """Unknown ones without a cap or a weight: nothing bounds them."""
     unweighted_tokens: int = 0
     """Reported by models without a weight: not free, but not in `units`."""
+    units_by_newest: float = 0.0
+    """What the same tokens would draw by the weights of now."""
 
     def __add__(self, other: "Drawn") -> "Drawn":
         return Drawn(
@@ -54,19 +56,34 @@ class Draws(msgspec.Struct, frozen=True):
     edges: tuple[datetime, ...]
     calls: tuple[CallsDrawn, ...]
 
-    def between(self, start: datetime, end: datetime) -> Drawn:
-        """What the calls drew that ended between two edges."""
-        low, high = self.edges.index(start) + 1, self.edges.index(end) + 1
-        return sum((call.drawn for call in self.calls if call.ended is not None and low <= call.ended < high), Drawn())
+    def within(self, start: datetime, end: datetime) -> Drawn:
+        """What the calls drew that began and ended between two edges: it was drawn then, whenever the platform counts it."""
+        low, high = self._numbers(start, end)
+        return _sum(call for call in self.begun(start, end) if call.ended is not None and low <= call.ended < high)
+
+    def touching(self, start: datetime, end: datetime) -> Drawn:
+        """What the calls drew, or will have drawn, that began or ended between two edges: no more was drawn by us then."""
+        low, high = self._numbers(start, end)
+        found = (
+            low <= call.sent < high or (call.ended is not None and low <= call.ended < high) for call in self.calls
+        )
+        return _sum(call for call, touches in zip(self.calls, found, strict=True) if touches)
 
     def begun_between(self, start: datetime, end: datetime) -> Drawn:
         """What the calls drew, or will have drawn, that were sent between two edges."""
-        return sum((call.drawn for call in self.begun(start, end)), Drawn())
+        return _sum(self.begun(start, end))
 
     def begun(self, start: datetime, end: datetime) -> list[CallsDrawn]:
         """The calls that were sent between two edges."""
-        low, high = self.edges.index(start) + 1, self.edges.index(end) + 1
+        low, high = self._numbers(start, end)
         return [call for call in self.calls if low <= call.sent < high]
+
+    def _numbers(self, start: datetime, end: datetime) -> tuple[int, int]:
+        return self.edges.index(start) + 1, self.edges.index(end) + 1
+
+
+def _sum(calls: Iterable[CallsDrawn]) -> Drawn:
+    return sum((call.drawn for call in calls), Drawn())
 
 
 def draws(reader: Reader, edges: Sequence[datetime], weights: Weights) -> Draws:
@@ -80,22 +97,19 @@ def draws(reader: Reader, edges: Sequence[datetime], weights: Weights) -> Draws:
     utc = {edge.astimezone(UTC) for edge in edges}
     first = min(utc)
     ordered = tuple(sorted(utc | {at.astimezone(UTC) for at in weights.changes() if at > first}))
-    rows = reader.rows("draws_by_segment", edges=list(ordered), since=first)
+    rows = reader.rows("draws_by_segment", edges=list(ordered), since=first, in_parts=bool(weights.entries))
     calls = []
     for row in rows:
-        at = ordered[max(row["sent_segment"] - 1, 0)]
+        model, at = row["model"], ordered[max(row["sent_segment"] - 1, 0)]
         tokens = ReportedTokens(
             row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
         )
-        units = weights.units(row["model"], at, tokens)
-        bound = ReportedTokens(
-            row["prompt_bound"], row["completion_bound"], 0, row["prompt_bound"] + row["completion_bound"]
-        )
-        most = weights.units(row["model"], at, bound)
+        units = weights.units(model, at, tokens)
+        most = weights.most_units(model, at, row["prompt_bound"], row["completion_bound"])
         drawn = Drawn(
             units or 0.0, row["total_tokens"], row["calls"], row["unknown_calls"], most or 0.0,
             row["uncapped_calls"] if most is not None else row["unknown_calls"],
-            row["total_tokens"] if units is None else 0,
+            row["total_tokens"] if units is None else 0, weights.units(model, ordered[-1], tokens) or 0.0,
         )  # fmt: skip
-        calls.append(CallsDrawn(row["sent_segment"], row["ended_segment"], row["model"], row["job"], drawn))
+        calls.append(CallsDrawn(row["sent_segment"], row["ended_segment"], model, row["job"], drawn))
     return Draws(ordered, tuple(calls))

@@ -46,8 +46,9 @@ class DrawPace(msgspec.Struct, frozen=True):
         """The same with its range."""
         from scipy.special import stdtrit
 
-        error = math.sqrt(self.spread / self.days + (self.unseen.spread / self.unseen.days if self.unseen else 0.0))
-        reach = float(stdtrit(max(self.days - 1, 1), (1 + CONFIDENCE) / 2)) * error
+        reach = float(stdtrit(max(self.days - 1, 1), (1 + CONFIDENCE) / 2)) * math.sqrt(self.spread / self.days)
+        if self.unseen is not None:
+            reach = math.hypot(reach, self.unseen.reach_of_mean)
         return max(self.a_day - reach, 0.0), self.a_day + reach
 
 
@@ -129,7 +130,8 @@ def spread_over(pace: DrawPace, days: float, more: float = 0.0) -> tuple[float, 
     from scipy.special import stdtrit
 
     variance = more + pace.spread * (days + days**2 / pace.days)
-    if pace.unseen is not None:
-        variance += pace.unseen.spread * (days + days**2 / max(pace.unseen.days, 1e-9))
-    reach = float(stdtrit(max(pace.days - 1, 1), (1 + CONFIDENCE) / 2))
-    return pace.a_day * days, reach * math.sqrt(variance)
+    reach = float(stdtrit(max(pace.days - 1, 1), (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
+    if pace.unseen is None:
+        return pace.a_day * days, reach
+    others = pace.unseen.reach_over(days)  # rests on fewer readings than there are days
+    return pace.a_day * days, math.hypot(reach, others)

@@ -17,6 +17,7 @@ from workbench.ledger.rows import ReadingRow
 from workbench.ledger.store import Ledger
 
 _AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
+MOST_UNITS = 1e15
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -89,6 +90,8 @@ def amount(text: str) -> Amount:
             raise ValueError(f"{text!r} is more than everything")
         return Amount(max(value - half, 0) / 100, min(value + half, 100) / 100, is_share=True)
     factor = _FACTORS.get(kind, 1.0)
+    if value * factor > MOST_UNITS:
+        raise ValueError(f"{text[:40]!r} is more than any allowance: {MOST_UNITS:.0e} units at most")
     return Amount(max(value - half, 0) * factor, (value + half) * factor, is_share=False)
 
 
@@ -119,6 +122,8 @@ def take_reading(
     now = datetime.now(UTC)
     if at > now:
         raise InputError(Fault("--at", f"{at:%Y-%m-%d %H:%M} UTC is in the future"))
+    if total is not None and not 0 < total <= MOST_UNITS:
+        raise InputError(Fault("--of", f"{total} is not a total of units", f"expected a number up to {MOST_UNITS:.0e}"))
     if total is not None and not read.is_share and read.low > total:
         raise InputError(Fault(option, f"{said} is more than the total of {total:.0f}"))
     shares = (read.low, read.high) if read.is_share else (None, None)

@@ -4,8 +4,8 @@ import contextlib
 import math
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from itertools import takewhile
+from datetime import datetime
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -30,16 +30,18 @@ class Demand(msgspec.Struct, frozen=True):
     runs: int
     """That the estimate rests on."""
     each: float | None
-    """Units of a run, on average; None where a model of it has no weight."""
+    """Units of a run, on average, by the weights of now; None where a model has no weight, or a call reported no usage."""
     low: float | None
     high: float | None
     """Of all its occasions together; None: unknown, or of one run that says nothing of the spread."""
+    why: str = ""
+    """Why it is unknown."""
     affordable: str = "?"
     """✓ where it fits into what is left, ✗ where it does not, ? where that cannot be told."""
 
 
 def demands(
-    reader: Reader, weights: Weights, now: datetime, end: datetime, left: tuple[float, float] | None
+    reader: Reader, weights: Weights, now: datetime, end: datetime | None, left: tuple[float, float] | None
 ) -> list[Demand]:
     """The scheduled jobs, those that come first before the others.
 
@@ -47,44 +49,48 @@ def demands(
         reader: Of the ledger.
         weights: What tokens draw.
         now: From when on.
-        end: Of the window.
+        end: Of the window; None: there is none that ends.
         left: Units, at least and at most, out of which they are paid in their order; None: not known.
     """
-    found = [_demand(*one, weights, now, end) for one in _runs_by_job(reader)]
+    found = [_demand(job, *more, weights, now, end) for job, more in _runs_by_job(reader, weights).items()]
     ordered = sorted(
         (one for one in found if one is not None), key=lambda one: (one.next_at is None, one.next_at, one.job)
     )
-    return list(_afforded(ordered, left))
+    return list(_afforded(ordered, left if end is not None else None))
 
 
-def _runs_by_job(reader: Reader) -> list[tuple[str, str, dict[str, list[tuple[datetime, str, ReportedTokens]]]]]:
-    """Job, its file, and by run what each model of it drew."""
-    jobs: dict[str, tuple[str, str, dict[str, list[tuple[datetime, str, ReportedTokens]]]]] = {}
-    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT):
-        of_job = jobs.setdefault(row["job"], (row["job"], row["job_toml"], {}))
+_Runs = dict[str, list[tuple[str, int, ReportedTokens]]]
+
+
+def _runs_by_job(reader: Reader, weights: Weights) -> dict[str, tuple[str, _Runs]]:
+    """By job its file, and by run each model with its calls of unknown usage and the tokens of the others."""
+    jobs: dict[str, tuple[str, _Runs]] = {}
+    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_parts=bool(weights.entries)):
+        _, runs = jobs.setdefault(row["job"], (row["job_toml"], {}))
         tokens = ReportedTokens(
             row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
         )
-        of_job[2].setdefault(row["run_id"], []).append((row["started_at"].replace(tzinfo=UTC), row["model"], tokens))
-    return list(jobs.values())
+        runs.setdefault(row["run_id"], []).append((row["model"], row["unknown_calls"], tokens))
+    return jobs
 
 
 def _demand(
-    job: str,
-    job_toml: str,
-    runs: dict[str, list[tuple[datetime, str, ReportedTokens]]],
-    weights: Weights,
-    now: datetime,
-    end: datetime,
+    job: str, job_toml: str, runs: _Runs, weights: Weights, now: datetime, end: datetime | None
 ) -> Demand | None:
     with contextlib.suppress(ValueError, KeyError, msgspec.ValidationError):
         schedule = msgspec.convert(tomllib.loads(job_toml)["schedule"], ScheduleTable)
-        coming = list(takewhile(lambda at: at < end, following(schedule, now)))
-        drawn = [[weights.units(model, at, tokens) for at, model, tokens in models] for models in runs.values()]
-        totals = [math.fsum(units for units in one if units is not None) for one in drawn if None not in one]
-        if len(totals) < len(drawn):
-            return Demand(job, coming[0] if coming else None, len(coming), len(drawn), None, None, None)
-        return Demand(job, coming[0] if coming else None, len(coming), len(totals), *_range(totals, len(coming)))
+        following_ones = following(schedule, now)
+        coming = (
+            list(islice(following_ones, 1)) if end is None else list(takewhile(lambda at: at < end, following_ones))
+        )
+        next_at, occasions = coming[0] if coming else None, 0 if end is None else len(coming)
+        drawn = [[weights.units(model, now, tokens) for model, _, tokens in models] for models in runs.values()]
+        if any(None in one for one in drawn):
+            return Demand(job, next_at, occasions, len(drawn), None, None, None, "a model of it has no weight")
+        if any(unknown for models in runs.values() for _, unknown, _ in models):
+            return Demand(job, next_at, occasions, len(drawn), None, None, None, "calls of it reported no usage")
+        totals = [math.fsum(units for units in one if units is not None) for one in drawn]
+        return Demand(job, next_at, occasions, len(totals), *_range(totals, occasions))
     return None
 
 
@@ -107,7 +113,7 @@ def _afforded(ordered: Sequence[Demand], left: tuple[float, float] | None) -> li
     """Whether each fits into what the ones before it leave."""
     found, low, high = [], 0.0, 0.0
     for one in ordered:
-        mark = "✓" if not one.occasions else "?"
+        mark = "✓" if not one.occasions and left is not None else "?"
         if one.occasions and one.low is not None and one.high is not None:
             low, high = low + one.low, high + one.high
             if left is not None:

@@ -10,6 +10,7 @@ import msgspec
 
 CONFIDENCE = 0.9
 """Of ranges that are estimates; those that follow from readings alone hold always."""
+_SHORTEST = timedelta(hours=12)
 _Range = tuple[float, float]
 
 
@@ -26,12 +27,19 @@ class Observed(msgspec.Struct, frozen=True):
     said: str = ""
 
 
-class Unseen(msgspec.Struct, frozen=True):
-    """What others had drawn since the window began, at one moment."""
+class Point(msgspec.Struct, frozen=True):
+    """What was used of a window by one moment, by everybody, at least and at most; and our own part of it."""
 
     at: datetime
     low: float
     high: float
+    seen: tuple[float, float | None]
+
+    @property
+    def unseen(self) -> _Range:
+        """What others had drawn; from 0 where nothing bounds our own part."""
+        low = 0.0 if self.seen[1] is None else max(self.low - self.seen[1], 0.0)
+        return low, max(self.high - self.seen[0], low)
 
 
 class UnseenStretch(msgspec.Struct, frozen=True):
@@ -43,39 +51,63 @@ class UnseenStretch(msgspec.Struct, frozen=True):
     high: float
 
 
-def unseen_at_readings(start: datetime, observed: Sequence[Observed]) -> list[Unseen]:
-    """What others had drawn at the begin of a window, which is nothing, and at each of its readings.
+def points_of(start: datetime, observed: Sequence[Observed]) -> list[Point]:
+    """What was used at the begin of a window, which is nothing, and at each of its readings.
 
-    A later reading narrows an earlier one: what was drawn is not given back within a window.
+    A reading narrows the others: what was drawn is not given back within a window. Readings that contradict each other
+    leave all that lies between them.
 
     Args:
         start: Of the window.
         observed: Its readings, in order; those that say nothing in units are passed over.
     """
-    found = [Unseen(start, 0.0, 0.0)]
-    for one in observed:
-        if one.used is None:
-            continue
-        low = 0.0 if one.seen[1] is None else max(one.used[0] - one.seen[1], 0.0)
-        found.append(Unseen(one.at, max(low, found[-1].low), max(one.used[1] - one.seen[0], 0.0)))
-    high = math.inf
-    for place in range(len(found) - 1, -1, -1):
-        high = min(high, found[place].high)
-        found[place] = msgspec.structs.replace(found[place], high=max(high, found[place].low))
+    known = [
+        (one.at, max(one.used[0], one.seen[0]), max(one.used[1], one.seen[0]), one.seen) for one in observed if one.used
+    ]
+    lows = [low for _, low, _, _ in known]
+    highs = [high for _, _, high, _ in known]
+    found = [Point(start, 0.0, 0.0, (0.0, 0.0))]
+    for place, (at, _, _, seen) in enumerate(known):
+        low, high = max(lows[: place + 1]), min(highs[place:])
+        found.append(Point(at, min(low, high), max(low, high), seen))
     return found
 
 
-def stretches(found: Sequence[Unseen]) -> list[UnseenStretch]:
-    """What others drew between each two of these."""
-    return [
-        UnseenStretch(one.at, other.at, max(other.low - one.high, 0.0), other.high - one.low)
-        for one, other in pairwise(found)
-    ]
+def stretches(found: Sequence[Point]) -> list[UnseenStretch]:
+    """What others drew between each two of these, at least `_SHORTEST` apart: the rounding of closer ones would be all."""
+    kept: list[Point] = []
+    for point in found:
+        if len(kept) > 1 and point.at - kept[-1].at < _SHORTEST:
+            kept[-1] = point
+        else:
+            kept.append(point)
+    made = []
+    for one, other in pairwise(kept):
+        own_low = max(other.seen[0] - (one.seen[0] if one.seen[1] is None else one.seen[1]), 0.0)
+        own_high = None if other.seen[1] is None else other.seen[1] - one.seen[0]
+        low = 0.0 if own_high is None else max(other.low - one.high - own_high, 0.0)
+        made.append(UnseenStretch(one.at, other.at, low, max(other.high - one.low - own_low, low)))
+    return made
 
 
-def contradictions(observed: Sequence[Observed]) -> list[Observed]:
-    """Readings that say less was used than our own calls drew: a total, a weight or a reading is wrong."""
-    return [one for one in observed if one.used is not None and one.used[1] < one.seen[0] - 1e-6]
+def contradictions(observed: Sequence[Observed]) -> list[str]:
+    """What cannot all be true of some readings of one window: a total, a weight or a reading is wrong."""
+    told = []
+    known = [one for one in observed if one.used is not None]
+    for place, one in enumerate(known):
+        if one.used is not None and one.used[1] < one.seen[0] - 1e-6:
+            told.append(f"The reading {_named(one)} says that less was used than our own calls had drawn by then")
+        later = (other for other in known[place + 1 :] if other.used is not None and one.used is not None)
+        told += [
+            f"The reading {_named(one)} says that more was used than the later one {_named(other)}"
+            for other in later
+            if one.used is not None and other.used is not None and other.used[1] < one.used[0] - 1e-6
+        ]
+    return [f"{text}: a total, a weight or a reading is wrong." for text in told]
+
+
+def _named(one: Observed) -> str:
+    return f"{one.said!r} of {one.at:%Y-%m-%d %H:%M} UTC"
 
 
 def least_total(start: datetime, observed: Sequence[Observed]) -> float | None:
@@ -130,31 +162,45 @@ class Rate(msgspec.Struct, frozen=True):
     """That it rests on."""
     stretches: int
 
-    def over(self, days: float, confidence: float = CONFIDENCE) -> _Range:
-        """What others draw in so many average days, with this confidence."""
-        if days <= 0:
-            return 0.0, 0.0
-        from scipy.special import stdtrit
-
-        freedom = max(self.stretches - 1, 1)
-        error = math.sqrt(self.spread * days + self.spread * days**2 / max(self.days, 1e-9))
-        reach = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    def over(self, days: float) -> _Range:
+        """What others draw in so many average days, with `CONFIDENCE`."""
+        reach = self.reach_over(days)
         return max(self.a_day * days - reach, 0.0), self.a_day * days + reach
 
+    def reach_over(self, days: float) -> float:
+        """How far off that may be."""
+        return self._quantile * math.sqrt(self.spread * (days + days**2 / max(self.days, 1e-9))) if days > 0 else 0.0
 
-def rate_of(found: Sequence[UnseenStretch], weekdays: Weekdays) -> Rate | None:
-    """The rate that some stretches show; None where they show none.
+    @property
+    def reach_of_mean(self) -> float:
+        """How far off the rate may be."""
+        return self._quantile * math.sqrt(self.spread / max(self.days, 1e-9))
 
-    A single stretch says nothing of the spread: then a day is taken to vary as much as its mean.
+    @property
+    def _quantile(self) -> float:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(max(self.stretches - 1, 1), (1 + CONFIDENCE) / 2))
+
+
+def rate_of(windows: Sequence[Sequence[UnseenStretch]], weekdays: Weekdays) -> Rate | None:
+    """The rate that the stretches of some windows show; None where they show none.
+
+    A day is taken to vary by a quarter of its mean at least, and of a single stretch by its whole mean.
     """
+    found = [one for window in windows for one in window]
     lengths = [weekdays.days(one.start_at, one.end_at) for one in found]
     days = math.fsum(lengths)
     if days <= 0:
         return None
     middles = [(one.low + one.high) / 2 for one in found]
     a_day = math.fsum(middles) / days
-    known = [(middle, length) for middle, length in zip(middles, lengths, strict=True) if length > 0]
-    if len(known) < 2:
+    if len(found) < 2:
         return Rate(a_day, a_day**2, days, 1)
-    spread = math.fsum((middle - a_day * length) ** 2 / length for middle, length in known)
-    return Rate(a_day, spread / (len(known) - 1), days, len(known))
+    rounding = [(one.high - one.low) ** 2 / 12 for one in found]
+    apart = [
+        max((middle - a_day * length) ** 2 - rounded, 0.0) / length
+        for middle, length, rounded in zip(middles, lengths, rounding, strict=True)
+        if length > 0
+    ]
+    return Rate(a_day, max(math.fsum(apart) / (len(found) - 1), (a_day / 4) ** 2), days, len(found))

@@ -15,8 +15,8 @@ class ReportedTokens(msgspec.Struct, frozen=True):
 
     prompt: int
     completion: int
+    """Without reasoning."""
     reasoning: int
-    """Of the completion tokens."""
     total: int
 
 
@@ -43,9 +43,17 @@ class Weights(msgspec.Struct, frozen=True):
         weight = self._of(model, at.astimezone(ZoneInfo(self.zone)).date())
         if weight is None:
             return None
-        thinking = weight.completion if weight.reasoning is None else weight.reasoning
-        drawn = weight.prompt * tokens.prompt + weight.completion * (tokens.completion - tokens.reasoning)
-        return (drawn + thinking * tokens.reasoning) / _PER
+        drawn = weight.prompt * tokens.prompt + weight.completion * tokens.completion
+        return (drawn + _thinking(weight) * tokens.reasoning) / _PER
+
+    def most_units(self, model: str, at: datetime, prompt: int, generated: int) -> float | None:
+        """The most that so many tokens of a prompt and as many generated ones can draw, reasoning or not."""
+        if not self.entries:
+            return float(prompt + generated)
+        weight = self._of(model, at.astimezone(ZoneInfo(self.zone)).date())
+        if weight is None:
+            return None
+        return (weight.prompt * prompt + max(weight.completion, _thinking(weight)) * generated) / _PER
 
     def _of(self, model: str, day: date) -> WeightSettings | None:
         for name in (model, "*"):
@@ -53,6 +61,10 @@ class Weights(msgspec.Struct, frozen=True):
             if known:
                 return max(known, key=lambda entry: entry.since)
         return None
+
+
+def _thinking(weight: WeightSettings) -> float:
+    return weight.completion if weight.reasoning is None else weight.reasoning
 
 
 def weights_of(allowance: AllowanceSettings, zone: str) -> Weights:

@@ -11,6 +11,7 @@ from workbench.display import amount, percent, plural
 
 UNKNOWN_TOTAL = "the total is unknown: `total_units` in workbench.toml, or `allowance reading --of N`, says it"
 NO_READING = "what others drew is unknown: `workbench allowance reading --used 37%` records what the chat UI shows"
+ROLLING = "of rolling hours a reading says nothing later on, as what was used then rolls off"
 NO_WINDOW = 'the window is unknown: `window = "month"` in [allowance] of workbench.toml says it'
 
 
@@ -72,18 +73,20 @@ def unknown_text(found: AccountState) -> str:
 def _left(found: AccountState) -> str:
     newest = f" (last reading {found.readings[-1].read_at:%d %b %H:%M} UTC)" if found.readings else ""
     if found.left is not None:
+        if found.used is not None and math.isinf(found.used[1]):
+            return f"left at most {units(found.left[1])}{newest}"
         return f"left {span(*found.left)}{newest}"
-    if found.left_share_most is not None:
-        return f"left at most {percent(found.left_share_most)} of a total that is not known{newest}"
+    if found.share_read is not None:
+        return f"left at most {percent(1 - found.share_read)} of a total that is not known{newest}"
     return f"left unknown{newest}"
 
 
 def runs_out(found: AccountState, zone: str) -> str:
     """When the allowance is used up at the present pace."""
-    if found.left is None:
-        return "When it runs out is unknown: " + _why_unknown(found) + "."
-    if found.left[1] <= 0:
+    if found.left is not None and found.left[1] <= 0:
         return "It is used up."
+    if found.left is None or found.used is None or math.isinf(found.used[1]):
+        return "When it runs out is unknown: " + _why_unknown(found) + "."
     if found.pace is None or found.forecast is None:
         return "When it runs out is unknown: three whole days of history are needed."
     earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
@@ -101,7 +104,11 @@ def runs_out(found: AccountState, zone: str) -> str:
 def _why_unknown(found: AccountState) -> str:
     if found.window is None:
         return NO_WINDOW
-    return UNKNOWN_TOTAL if found.total is None else NO_READING
+    if found.total is None:
+        return UNKNOWN_TOTAL
+    if found.window.rolls:
+        return ROLLING
+    return NO_READING if not found.readings else "calls of ours since the last reading have no bound"
 
 
 def missing(found: AccountState) -> list[str]:
@@ -112,7 +119,9 @@ def missing(found: AccountState) -> list[str]:
     if found.total is None:
         least = "" if found.least_total is None else f"; it is at least {units(found.least_total)} {found.unit}"
         told.append(UNKNOWN_TOTAL + least)
-    if found.window is not None and not found.readings:
+    if found.window is not None and found.window.rolls:
+        told.append(ROLLING)
+    elif found.window is not None and not found.readings:
         told.append(NO_READING)
     return told
 
@@ -120,7 +129,7 @@ def missing(found: AccountState) -> list[str]:
 def demand_text(one: Demand, unit: str) -> str:
     """What a scheduled job still needs, in words."""
     if one.each is None:
-        return "unknown: a model of it has no weight"
+        return f"unknown: {one.why}"
     if one.low is None or one.high is None:
         return f"about {units(one.occasions * one.each)} {unit}, from one run"
     return f"{span(one.low, one.high)} {unit}, from {plural(one.runs, 'run')}"

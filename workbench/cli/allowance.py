@@ -1,5 +1,6 @@
 """`workbench allowance`: how the account stands, what was read of it elsewhere, and how long it lasts."""
 
+import math
 import sys
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
-from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
+from workbench.allowance.words import demand_text, headline, missing, runs_out, units
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import percent
@@ -127,7 +128,7 @@ def _state(ledger: Ledger) -> tuple[AccountState, list[Demand]]:
     now = datetime.now(UTC)
     with reading_ledger(ledger) as reader:
         found = account_state(reader, ledger.allowance, ledger.zone, now)
-        end = found.window.end_at if found.window is not None and not found.window.rolls else now
+        end = found.window.end_at if found.window is not None and not found.window.rolls else None
         needs = demands(reader, weights_of(ledger.allowance, ledger.zone), now, end, found.left)
     return found, needs
 
@@ -135,7 +136,13 @@ def _state(ledger: Ledger) -> tuple[AccountState, list[Demand]]:
 def as_object(found: AccountState) -> dict[str, Any]:
     """The state as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(found)
-    return plain | {"used_share": found.used_share, "missing": missing(found)}
+    finite = {name: _finite(plain[name]) for name in ("used", "unseen")}
+    return plain | finite | {"used_share": found.used_share, "missing": missing(found)}
+
+
+def _finite(limits: Any) -> Any:
+    """The same with null in place of what nothing bounds: JSON has no infinity."""
+    return None if limits is None else [None if math.isinf(value) else value for value in limits]
 
 
 def _crossed(found: AccountState, ledger: Ledger) -> str:
@@ -158,14 +165,15 @@ def _line(found: AccountState, crossed: str) -> str:
 
 
 def _plain(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4g}" if value < 1 else f"{value:.0f}"
+    return "unknown" if value is None or math.isinf(value) else f"{value:.4g}" if value <= 1 else f"{value:.0f}"
 
 
 def _print_status(found: AccountState, ledger: Ledger) -> None:
     echo(headline(found, ledger.zone))
     share = found.used_share
     if share is not None:
-        echo(f"Used {percent(share[0])} to {percent(share[1])} of {span(*(found.total or (0, 0)))} {found.unit}.")
+        total = "a total that is not known" if found.total is None else f"{units(found.total)} {found.unit}"
+        echo(f"Used {percent(share[0])} to {percent(share[1])} of {total}.")
     if found.left is not None:
         echo(runs_out(found, ledger.zone))
     price, currency = ledger.allowance.price_per_unit, ledger.allowance.currency
@@ -227,4 +235,7 @@ def _moment(text: str | None, zone: str) -> datetime:
         found = datetime.fromisoformat(text)
     except ValueError as error:
         raise InputError(Fault("--at", f"{text!r} is not a time such as 2026-11-18T09:30")) from error
-    return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    try:
+        return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(Fault("--at", f"{text!r} is not a time that a calendar has")) from error

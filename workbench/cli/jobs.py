@@ -16,7 +16,7 @@ import msgspec
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
-from workbench.display import count, plural
+from workbench.display import amount, count, duration, plural
 from workbench.endings import RunEnd, RunSummary, continuation
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.evaluation.run_figures import run_findings
@@ -25,6 +25,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.pipeline import RunOptions, plan_job, recorded_job_path, run_job
 from workbench.planning.again import CUT_OFF, KINDS
+from workbench.planning.estimate import RunEstimate
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
@@ -86,7 +87,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     for model in planned.models:
         limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s per call"
         echo(f"  {model.model}: {model.to_send} to send, {limits}")
-    if planned.order != "file":
+    _print_estimate(planned.estimate)
+    if planned.order != "file" and planned.to_send:
         echo("those that took longest before go first")
     echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")
     if planned.settings:
@@ -95,6 +97,23 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         echo(f"{plural(len(planned.findings), 'finding')}: workbench lint {job}")
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
+
+
+def _print_estimate(expected: RunEstimate) -> None:
+    if not expected.models:
+        return
+    high = "no upper bound" if expected.high_tokens is None else f"to {amount(round(expected.high_tokens))}"
+    sources = list(dict.fromkeys(part.rests_on for part in expected.models))
+    echo(
+        f"tokens: {amount(round(expected.low_tokens))} {high}, from {sources[0] if len(sources) == 1 else 'several sources'}"
+    )
+    for part in expected.models if len(sources) > 1 else ():
+        top = "no upper bound" if part.high_tokens is None else f"to {amount(round(part.high_tokens))}"
+        echo(f"  {part.model}: {amount(round(part.low_tokens))} {top}, from {part.rests_on}")
+    if expected.most_tokens is not None:
+        echo(f"tokens at most: {amount(expected.most_tokens)}, with every pass and the gateway's own retries")
+    if expected.low_s is not None and expected.high_s is not None:
+        echo(f"time: {duration(expected.low_s)} to {duration(expected.high_s)}, by earlier answers of these models")
 
 
 @click.command()

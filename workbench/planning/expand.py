@@ -95,6 +95,7 @@ class Plan:
         """By scorer: how many samples have no target that it can judge by."""
         self._spool = spool
         self._keys = bytearray()
+        self._body_bytes = array("l")
         self._answers: list[EarlierAnswer] = []
         self._answer_of = array("l")  # by item: its number in _answers, or -1
         self._decoder = msgspec.json.Decoder(_Spooled)
@@ -155,6 +156,14 @@ class Plan:
         """The number of an item's sample."""
         return self._entry_of(item) // len(self.job.variants)
 
+    def body_bytes(self, item: int) -> int:
+        """How long an item's request is."""
+        return self._body_bytes[item // self.job.run.epochs]
+
+    def request_key_of(self, item: int) -> str:
+        """The key of an item's request."""
+        return self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES].hex()
+
     def _entry_of(self, item: int) -> int:
         """The number of an item's sample and variant."""
         return item // (len(self.models) * self.job.run.epochs)
@@ -169,7 +178,7 @@ class Plan:
         content = request_body(model.id, spooled.messages, self._fields(model, variant, number), spooled.tools)
         body = self._encoder.encode(content)
         request = ChatRequest(
-            request_key=self._keys[number * _KEY_BYTES : (number + 1) * _KEY_BYTES].hex(),
+            request_key=self.request_key_of(number),
             body=body,
             model=model.id,
             sample_id=spooled.sample_id,
@@ -243,6 +252,7 @@ class Plan:
             if self.job.budget.total_tokens is not None:
                 needed = reserve_of(len(body), model.max_tokens)
                 self._least_tokens = needed if self._least_tokens is None else min(needed, self._least_tokens)
+            self._body_bytes.append(len(body))
             folded = hash(body)
             occurrences.append(seen_bodies.get(folded, 0))
             seen_bodies[folded] = occurrences[-1] + 1

@@ -38,9 +38,10 @@ class Expected:
         routes = [(values, mean) for values, mean in zip(self._known, means, strict=True) if not math.isnan(mean)]
         if not routes:
             return None
+        usual = math.fsum(mean for _, mean in routes) / len(routes)  # of a route that has never answered
         apart = array("d", (_mean(values[n] - mean for values, mean in routes) for n in range(len(self._known[0]))))
         return [
-            array("d", map(_expected, own, repeat(0.0 if math.isnan(mean) else mean), apart))
+            array("d", map(_expected, own, repeat(usual if math.isnan(mean) else mean), apart))
             for own, mean in zip(self._known, means, strict=True)
         ]
 

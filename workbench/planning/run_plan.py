@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.planning.estimate import RunEstimate
 from workbench.planning.expand import Plan
 from workbench.planning.lint import Finding
 
@@ -37,6 +38,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     dataset_hash: str
     simulated: bool
     ledger: str
+    estimate: RunEstimate
+    """What it will use and how long it takes, if every request is answered at the first try."""
     findings: tuple[Finding, ...]
     settings: tuple[str, ...]
     """The settings files that were read."""
@@ -44,12 +47,13 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The first requests as they would be sent."""
 
 
-def described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bool) -> RunPlan:
+def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger: str, *, simulated: bool) -> RunPlan:
     """A plan with its findings.
 
     Args:
         plan: Expanded, with the answers that it reuses.
         findings: Of lint.
+        expected: What it will use.
         ledger: Its path.
         simulated: Whether it asks simulated models.
     """
@@ -73,6 +77,7 @@ def described(plan: Plan, findings: list[Finding], ledger: str, *, simulated: bo
         dataset_hash=plan.dataset_hash,
         simulated=simulated,
         ledger=ledger,
+        estimate=expected,
         findings=tuple(findings),
         settings=(),
         requests=(),

@@ -1,5 +1,6 @@
 """The course of a window as a chart: what is seen, what is not, readings, and what lies ahead."""
 
+import math
 from datetime import datetime
 
 import altair as alt
@@ -30,7 +31,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
     whole = [
         {"at": _iso(one.at), "low": one.low, "high": one.high, "when": _when(one.at), "used": span(one.low, one.high)}
         for one in found.course
-        if one.low is not None and one.high is not None
+        if one.low is not None and one.high is not None and not math.isinf(one.high)
     ]
     layers: list[alt.Chart] = []
     tips = [tip("when", "N", title="UTC"), tip("used", "N", title="used in all")]
@@ -49,7 +50,8 @@ def window_chart(found: AccountState) -> AnyChart | None:
         told = [tip("when", "N", title="UTC"), tip("used", "N", title="at the present pace")]
         layers.append(forecast.encode(x=across, y=alt.Y("low:Q", title=title, axis=up), y2="high:Q", tooltip=told))
     if whole:
-        others = [row | {"seen": point["seen"]} for row, point in zip(whole, seen, strict=True)]
+        ours_at = {point["at"]: point["seen"] for point in seen}
+        others = [row | {"seen": ours_at[row["at"]]} for row in whole]
         hatched = over(others).mark_area(color=hatching("var(--m1)"), stroke="var(--m1)", strokeWidth=1)
         layers.append(hatched.encode(x=across, y=alt.Y("seen:Q", title=title, axis=up), y2="high:Q", tooltip=tips))
         least = over(others).mark_line(color="var(--m1)", strokeWidth=1.5)
@@ -59,7 +61,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
     layers.append(ours.encode(x=across, y=alt.Y("seen:Q", title=title, axis=up), tooltip=told))
     layers += _readings(found, across)
     if found.total is not None:
-        limit = over([{"total": found.total[1]}]).mark_rule(strokeDash=[6, 4], color="var(--failed)", strokeWidth=1.5)
+        limit = over([{"total": found.total}]).mark_rule(strokeDash=[6, 4], color="var(--failed)", strokeWidth=1.5)
         layers.append(limit.encode(y="total:Q"))
     chart: AnyChart = alt.layer(*layers).properties(width=WIDTH, height=260)
     return chart
@@ -67,11 +69,12 @@ def window_chart(found: AccountState) -> AnyChart | None:
 
 def _readings(found: AccountState, across: alt.X) -> list[alt.Chart]:
     """A point, with its rounding, at each reading that says something in units."""
+    total = None if found.total is None else (found.total, found.total)
     rows = [
         {"at": _iso(one.read_at), "low": used[0], "high": used[1], "middle": sum(used) / 2, "when": _when(one.read_at),
          "said": f"{one.of_what} {one.said}"}
         for one in found.readings
-        if (used := one.used(found.total)) is not None
+        if (used := one.used(total)) is not None
     ]  # fmt: skip
     if not rows:
         return []

@@ -43,7 +43,7 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
     now = datetime.now(UTC)
     found = account_state(reader, asked.allowance, asked.zone, now)
-    end = found.window.end_at if found.window is not None and not found.window.rolls else now
+    end = found.window.end_at if found.window is not None and not found.window.rolls else None
     needs = demands(reader, weights_of(asked.allowance, asked.zone), now, end, found.left)
 
     def content() -> dict[str, Any]:

@@ -44,7 +44,7 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
     with reading(ledger) as reader:
         material = gathered(reader, wanted)
         found = compared(material, wanted)
-        every = _every_baseline(material, found)
+        every = _every_baseline(material, found, wanted.by)
         samples = compared_samples(reader, material, every)
         colours = colours_of(reader)
     runs = found.runs
@@ -75,14 +75,14 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
     return found, write_page(folder, name, render(frame, pages, content))
 
 
-def _every_baseline(material: Material, found: Comparison) -> list[Comparison]:
+def _every_baseline(material: Material, found: Comparison, by: str | None) -> list[Comparison]:
     """The comparison with each baseline that there can be, the one that was asked for among them."""
     if len(material.baselines) > MOST_BASELINES:
         return [found]
     every = []
     for baseline in material.baselines:
         try:
-            every.append(found if baseline == found.baseline else against(material, baseline))
+            every.append(found if baseline == found.baseline else against(material, baseline, by=by))
         except InputError:  # a run that shares no model with the others
             continue
     return every

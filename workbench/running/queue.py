@@ -50,6 +50,11 @@ class WorkLeft:
         if self.is_known:
             self._left_ms[model] -= self._plan.expected_ms(item) or 0.0
 
+    def given_up(self, model: int) -> None:
+        """Note that nothing more of a model is sent."""
+        if self.is_known:
+            self._left_ms[model] = 0.0
+
     def urgency(self, model: int, item: int | None) -> tuple[bool, float]:
         """How much a model's next item should go before others'.
 
@@ -187,7 +192,7 @@ class Queue:
         until = self._waiting_since + self._patience_s
         if any(self._breakers[model].next_trial_at <= until for model in left):
             return []
-        return [model for model in left if self._breakers[model].give_up()]
+        return [model for model in left if self.give_up(model)]
 
     def breaker(self, model: int) -> Breaker:
         """A model's breaker."""
@@ -200,6 +205,7 @@ class Queue:
 
     def give_up(self, model: int) -> bool:
         """Send a model nothing more in this run; whether it was not given up before."""
+        self._work.given_up(model)
         return self._breakers[model].give_up()
 
     def paused(self) -> Iterator[tuple[int, Breaker]]:

@@ -2,21 +2,30 @@
 -- edge on; ended_segment NULL: no end is recorded), and by model and job. unknown_calls may have drawn without a report: their
 -- bounds are the bytes of their requests (a token is at least one) and their caps, three times where they failed or have no
 -- end, as the gateway may have tried them again twice; uncapped_calls of them have no cap, and so no bound.
--- Parameters: edges (list of moments, ascending), since (a moment; earlier calls are left out)
+-- completion_tokens are without reasoning, whether a route reports that inside or beside them.
+-- Parameters: edges (list of moments, ascending), since (a moment; earlier calls are left out), in_parts (whether a call that
+-- reports only its total counts as unknown)
 WITH edge AS (
     SELECT unnest($edges::TIMESTAMP[]) AS at, unnest(range(1, len($edges::TIMESTAMP[]) + 1)) AS segment
 ),
 call AS (
     SELECT request.run_id, request.call_no, request.model, request.body_key, request.sent_at, attempt.ended_at, attempt.outcome,
-        attempt.prompt_tokens, attempt.completion_tokens, attempt.reasoning_tokens, attempt.total_tokens,
-        attempt.total_tokens IS NULL AND (attempt.drew IS NULL OR attempt.drew <> 'no') AS is_unknown,
+        attempt.prompt_tokens, coalesce(attempt.reasoning_tokens, 0) AS reasoning_tokens, attempt.total_tokens,
+        attempt.completion_tokens - CASE
+            WHEN attempt.total_tokens >= attempt.prompt_tokens + attempt.completion_tokens + attempt.reasoning_tokens THEN 0
+            ELSE least(coalesce(attempt.reasoning_tokens, 0), attempt.completion_tokens)
+        END AS completion_tokens,
+        (attempt.drew IS NULL OR attempt.drew <> 'no') AND (
+            attempt.total_tokens IS NULL
+            OR ($in_parts AND (attempt.prompt_tokens IS NULL OR attempt.completion_tokens IS NULL))
+        ) AS is_unknown,
         CASE WHEN attempt.drew = 'yes' THEN 1 ELSE 3 END AS tries
     FROM requests AS request LEFT JOIN attempts AS attempt USING (run_id, call_no)
     WHERE request.sent_at >= $since
 ),
 bound AS (
     SELECT call.run_id, call.call_no, call.tries * octet_length(encode(body.body)) AS prompt_bound,
-        call.tries * CAST(coalesce(
+        call.tries * TRY_CAST(coalesce(
             json_extract(body.body, '$.max_tokens'), json_extract(body.body, '$.max_completion_tokens')
         ) AS BIGINT) AS completion_bound
     FROM call JOIN request_bodies AS body USING (body_key)
@@ -25,10 +34,10 @@ bound AS (
 SELECT coalesce(sent.segment, 0) AS sent_segment,
     CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended.segment, 0) END AS ended_segment,
     call.model, run.job, count(*) AS calls, count(*) FILTER (call.outcome = 'ok') AS answered,
-    coalesce(sum(call.prompt_tokens) FILTER (call.total_tokens IS NOT NULL), 0)::BIGINT AS prompt_tokens,
-    coalesce(sum(call.completion_tokens) FILTER (call.total_tokens IS NOT NULL), 0)::BIGINT AS completion_tokens,
-    coalesce(sum(call.reasoning_tokens) FILTER (call.total_tokens IS NOT NULL), 0)::BIGINT AS reasoning_tokens,
-    coalesce(sum(call.total_tokens), 0)::BIGINT AS total_tokens,
+    coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
+    coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
+    coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,
+    coalesce(sum(call.total_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS total_tokens,
     count(*) FILTER (call.is_unknown) AS unknown_calls,
     count(*) FILTER (call.is_unknown AND bound.completion_bound IS NULL) AS uncapped_calls,
     coalesce(sum(bound.prompt_bound) FILTER (bound.completion_bound IS NOT NULL), 0)::BIGINT AS prompt_bound,

@@ -1,20 +1,34 @@
--- What the newest complete runs of each job drew, by model; job_toml is the newest run's.
--- Parameters: most (how many runs of each job)
-WITH newest AS (
-    SELECT run.run_id, run.job, run.started_at, run.status,
-        row_number() OVER (PARTITION BY run.job ORDER BY run.started_at DESC, run.run_id DESC) AS place
-    FROM run_overview AS run
+-- What the newest complete runs of each job drew, by model, as in draws_by_segment; job_toml is the newest run's, complete or not.
+-- Parameters: most (how many runs of each job), in_parts (whether a call that reports only its total counts as unknown)
+WITH numbered AS (
+    SELECT run_id, job, started_at, status,
+        row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) AS place,
+        row_number() OVER (
+            PARTITION BY job, status IN ('complete', 'gate_failed') ORDER BY started_at DESC, run_id DESC
+        ) AS place_of_kind
+    FROM run_overview
 ),
 file AS (SELECT run_id, any_value(job_toml) AS job_toml FROM runs WHERE event = 'started' GROUP BY run_id),
-latest AS (SELECT newest.job, file.job_toml FROM newest JOIN file USING (run_id) WHERE newest.place = 1)
-SELECT run.run_id, run.job, run.started_at, latest.job_toml, attempt.model,
-    coalesce(sum(attempt.prompt_tokens), 0)::BIGINT AS prompt_tokens,
-    coalesce(sum(attempt.completion_tokens), 0)::BIGINT AS completion_tokens,
-    coalesce(sum(attempt.reasoning_tokens), 0)::BIGINT AS reasoning_tokens,
-    coalesce(sum(attempt.total_tokens), 0)::BIGINT AS total_tokens
-FROM newest AS run
+latest AS (SELECT numbered.job, file.job_toml FROM numbered JOIN file USING (run_id) WHERE numbered.place = 1),
+call AS (
+    SELECT run_id, model, prompt_tokens, coalesce(reasoning_tokens, 0) AS reasoning_tokens, total_tokens,
+        completion_tokens - CASE
+            WHEN total_tokens >= prompt_tokens + completion_tokens + reasoning_tokens THEN 0
+            ELSE least(coalesce(reasoning_tokens, 0), completion_tokens)
+        END AS completion_tokens,
+        drew <> 'no' AND (
+            total_tokens IS NULL OR ($in_parts AND (prompt_tokens IS NULL OR completion_tokens IS NULL))
+        ) AS is_unknown
+    FROM attempts
+)
+SELECT run.run_id, run.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
+    coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
+    coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
+    coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,
+    coalesce(sum(call.total_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS total_tokens
+FROM numbered AS run
 JOIN latest ON latest.job = run.job
-JOIN attempts AS attempt ON attempt.run_id = run.run_id
-WHERE run.place <= $most AND run.status IN ('complete', 'gate_failed')
+JOIN call ON call.run_id = run.run_id
+WHERE run.place_of_kind <= $most AND run.status IN ('complete', 'gate_failed')
 GROUP BY ALL
-ORDER BY run.job, run.started_at DESC, attempt.model;
+ORDER BY run.job, run.run_id DESC, call.model;

@@ -1,0 +1,124 @@
+"""What `plan` says a run will use, against runs that are drawn after it was said."""
+
+import json
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.unit.ledger_rows import answer, intent, started
+from workbench.dataset.spool import Spool
+from workbench.job import parse_job
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.planning.estimate import RunEstimate, estimate
+from workbench.planning.expand import Plan
+from workbench.planning.models import PlannedModel
+
+SAMPLES, MODELS = 60, 2
+MakePlan = Callable[..., Plan]
+Tokens = Callable[[int, int], int | None]
+
+
+@pytest.fixture
+def plan_of(tmp_path: Path) -> Iterator[MakePlan]:
+    spools = []
+
+    def make(cap: int | None = 500, more: str = "") -> Plan:
+        (tmp_path / "d.jsonl").write_text(
+            "".join(json.dumps({"input": f"question {n}"}) + "\n" for n in range(SAMPLES))
+        )
+        job = parse_job(f'name = "j"\nmodels = ["m"]\n[dataset]\npath = "d.jsonl"\n{more}', tmp_path / "j.toml")
+        fields = {} if cap is None else {"max_tokens": cap}
+        models = tuple(PlannedModel(f"m{number}", fields, 8, 1.0, 2**20, cap) for number in range(MODELS))
+        spools.append(spool := Spool())
+        plan = Plan(job, models, "local", spool.__enter__())
+        plan.expand()
+        return plan
+
+    yield make
+    for spool in spools:
+        spool.__exit__(None, None, None)
+
+
+def remembered(folder: Path, plan: Plan, tokens: Tokens, *, same: bool = True, nights: int = 1) -> RunEstimate:
+    """The estimate after nights in which every model used so many tokens for each sample; None: it was not asked."""
+    folder.mkdir(exist_ok=True)
+    ledger = Ledger(folder / "ledger.duckdb")
+    journal = JournalWriter(ledger.journal_folder)
+    for night in range(nights):
+        journal.append(started(f"r{night}", len(plan), job="j" if same else "other"))
+        for item in range(len(plan)):
+            request = plan.item(item).request
+            used = tokens(int(request.model[1:]), plan.sample_of(item))
+            if used is None:
+                continue
+            key = request.request_key if same else f"{item:064x}"
+            journal.append(msgspec.structs.replace(intent(f"r{night}", item + 1), model=request.model, request_key=key))
+            journal.append(
+                answer(
+                    f"r{night}", item + 1, model=request.model, request_key=key, total_tokens=used, latency_ms=2000.0
+                )
+            )
+    journal.close()
+    with reading(ledger) as reader:
+        return estimate(reader, plan)
+
+
+@pytest.mark.parametrize("runs", [15, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("nights", [1, 3])
+def test_the_tokens_of_a_run_lie_in_the_range_that_was_said(
+    tmp_path: Path, plan_of: MakePlan, runs: int, nights: int
+) -> None:
+    plan, held, widths = plan_of(), 0, []
+    for seed in range(runs):
+        chosen = random.Random(seed)
+        base = {(m, s): chosen.lognormvariate(5, 0.8) for m in range(MODELS) for s in range(SAMPLES)}
+
+        def night(
+            model: int, sample: int, chosen: random.Random = chosen, base: dict[tuple[int, int], float] = base
+        ) -> int:
+            return round(base[model, sample] * chosen.lognormvariate(0, 0.5))
+
+        found = remembered(tmp_path / str(seed), plan, night, nights=nights)
+        truth = sum(night(model, sample) for model in range(MODELS) for sample in range(SAMPLES))
+        assert found.high_tokens is not None
+        held += found.low_tokens <= truth <= found.high_tokens
+        widths.append(found.high_tokens / found.low_tokens)
+    print(f"{held} of {runs} in the range, high/low {statistics.median(widths):.2f}")
+    assert held >= 0.85 * runs - (runs < 100)  # of few runs one more may miss it
+    assert statistics.median(widths) <= 2
+
+
+def test_what_an_estimate_rests_on_is_told(tmp_path: Path, plan_of: MakePlan) -> None:
+    plan = plan_of()
+    same = remembered(tmp_path / "same", plan, lambda model, sample: 100 + sample)
+    assert {part.rests_on for part in same.models} == {"60 earlier answers to these requests"}
+    half = remembered(tmp_path / "half", plan, lambda model, sample: 100 + sample if sample % 2 else None)
+    assert {part.rests_on for part in half.models} == {
+        "30 earlier answers to these requests, and 30 earlier answers of this model in this job"
+    }
+    others = remembered(tmp_path / "others", plan, lambda model, sample: None if model else 100 + sample, same=False)
+    assert [part.rests_on for part in others.models] == [
+        "60 earlier answers of this model in other jobs",
+        "the prompts' length and max_tokens, as there are no earlier answers",
+    ]
+    assert same.low_s == pytest.approx(2 * 60 * 2.0 / 8)
+    assert others.low_s is None, "one of them has never answered"
+
+
+def test_without_a_ledger_the_caps_bound_a_run(plan_of: MakePlan) -> None:
+    plan = plan_of()
+    found = estimate(None, plan)
+    bodies = sum(len(plan.item(item).request.body) for item in range(len(plan)))
+    assert found.most_tokens == (bodies + 500 * len(plan)) * 2 * 3, "two passes, three tries of the gateway"
+    assert found.high_tokens is not None
+    assert found.low_tokens < found.high_tokens < found.most_tokens
+    endless = estimate(None, plan_of(None))
+    assert [endless.high_tokens, endless.most_tokens] == [None, None]
+    assert math.isfinite(endless.low_tokens)

@@ -1,0 +1,165 @@
+"""What a run will use and how long it takes, as ranges, each with what it rests on."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from workbench.ledger.queries import Reader, Row
+from workbench.planning.expand import Plan
+from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel, reserve_of
+
+CONFIDENCE = 0.9
+_BYTES_A_TOKEN = (2.0, 6.0)  # of the most and the fewest tokens that a prompt has, while nothing is known of it
+_RUNS_APART = 0.03
+"""How far whole runs are taken to differ, beyond what their answers do: a few long ones tell too little of it."""
+_LOOKED_UP_AT_ONCE = 10_000
+
+
+class ModelEstimate(msgspec.Struct, frozen=True):
+    """One model's part."""
+
+    model: str
+    requests: int
+    low_tokens: float
+    high_tokens: float | None
+    """None: nothing bounds it."""
+    rests_on: str
+
+
+class RunEstimate(msgspec.Struct, frozen=True):
+    """What a run will use, if every request is answered at the first try."""
+
+    models: tuple[ModelEstimate, ...]
+    low_tokens: float
+    high_tokens: float | None
+    most_tokens: int | None
+    """A bound: every prompt's bytes and cap, in every pass and every try of the gateway; None where a request has no cap."""
+    low_s: float | None
+    high_s: float | None
+    """From the first request to the last answer; None where a model has never answered."""
+
+
+def estimate(reader: Reader | None, plan: Plan) -> RunEstimate:
+    """Estimate a run from the ledger's earlier answers to the same requests, else of the same models, else from its caps.
+
+    Args:
+        reader: Of the ledger; None where there is none yet.
+        plan: With what it reuses.
+    """
+    models = [model.id for model in plan.models]
+    rows = [] if reader is None else reader.rows("usage_of_models", models=models, job=plan.job.name)
+    known = {row["model"]: row for row in rows}
+    parts, spreads = [], []
+    for number, model in enumerate(plan.models):
+        items = list(plan.to_send(number))
+        if not items:
+            continue
+        mean, spread, part = _of_model(reader, plan, items, known.get(model.id))
+        parts.append(part)
+        spreads.append((mean, spread))
+    found = _together(parts, spreads)
+    low_s, high_s = _time_s(plan, known)
+    return RunEstimate(tuple(parts), *found, _most_tokens(plan), low_s, high_s)
+
+
+def _of_model(
+    reader: Reader | None, plan: Plan, items: Sequence[int], known: Row | None
+) -> tuple[float, float | None, ModelEstimate]:
+    """Mean and variance of what a model will use, and the same as a range; variance None: assumed, not known."""
+    model = plan.models[items[0] // plan.job.run.epochs % len(plan.models)]
+    if reader is None or known is None or known["answers"] < 2:
+        low, high = _assumed(plan, model, items)
+        told = "the prompts' length and max_tokens, as there are no earlier answers"
+        return low, None, ModelEstimate(model.id, len(items), low, high, told)
+    rows = _by_request(reader, plan, items)
+    overall: float = known["deviation"] ** 2
+    within = _within(rows, overall)
+    new = len(items) - len(rows)
+    mean = math.fsum(row["tokens"] / row["answers"] for row in rows) + new * known["mean"]
+    spread = math.fsum(within * (1 + 1 / row["answers"]) for row in rows) + overall * (new + new**2 / known["answers"])
+    spread += (_RUNS_APART * mean) ** 2
+    reach = _reach(known["answers"]) * math.sqrt(spread)
+    told = _told(len(items), new, sum(row["answers"] for row in rows), known)
+    return mean, spread, ModelEstimate(model.id, len(items), max(mean - reach, 0.0), mean + reach, told)
+
+
+def _by_request(reader: Reader, plan: Plan, items: Sequence[int]) -> list[Row]:
+    """The earlier answers to the same requests, a row for each that has any."""
+    found: list[Row] = []
+    for start in range(0, len(items), _LOOKED_UP_AT_ONCE):
+        keys = [plan.request_key_of(item) for item in items[start : start + _LOOKED_UP_AT_ONCE]]
+        found += reader.rows("earlier_usage", request_keys=keys)
+    return found
+
+
+def _within(rows: Sequence[Row], overall: float) -> float:
+    """The variance between answers to one request; that of all answers where none was asked twice."""
+    twice = [row for row in rows if row["answers"] > 1]
+    freedom: int = sum(row["answers"] - 1 for row in twice)
+    if not freedom:
+        return overall
+    apart: float = math.fsum(row["squares"] - row["tokens"] ** 2 / row["answers"] for row in twice)
+    return float(max(apart / freedom, 0.0))
+
+
+def _told(requests: int, new: int, own: int, known: Row) -> str:
+    others = (
+        f"{known['answers']} earlier answers of this model{' in this job' if known['of_job'] else ' in other jobs'}"
+    )
+    if not new:
+        return f"{own} earlier answers to these requests"
+    return others if new == requests else f"{own} earlier answers to these requests, and {others}"
+
+
+def _assumed(plan: Plan, model: PlannedModel, items: Sequence[int]) -> tuple[float, float | None]:
+    """From the requests' length: a token is some bytes, and an answer is between one token and its cap."""
+    sent = sum(map(plan.body_bytes, items))
+    low = sent / _BYTES_A_TOKEN[1] + len(items)
+    return low, None if model.max_tokens is None else sent / _BYTES_A_TOKEN[0] + len(items) * model.max_tokens
+
+
+def _together(
+    parts: Sequence[ModelEstimate], spreads: Sequence[tuple[float, float | None]]
+) -> tuple[float, float | None]:
+    """The range of all models: those that are known vary by themselves, the assumed ones are added end to end."""
+    known = [(mean, spread) for mean, spread in spreads if spread is not None]
+    mean, reach = math.fsum(mean for mean, _ in known), 1.645 * math.sqrt(math.fsum(spread for _, spread in known))
+    assumed = [part for part, (_, spread) in zip(parts, spreads, strict=True) if spread is None]
+    low = max(mean - reach, 0.0) + math.fsum(part.low_tokens for part in assumed)
+    highs = [part.high_tokens for part in assumed]
+    return low, None if None in highs else mean + reach + math.fsum(high for high in highs if high is not None)
+
+
+def _reach(answers: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(answers - 1, (1 + CONFIDENCE) / 2))
+
+
+def _most_tokens(plan: Plan) -> int | None:
+    """The most that the run can draw, however often it and the gateway try."""
+    tries = plan.job.run.passes * GATEWAY_ATTEMPTS
+    total = 0
+    for number, model in enumerate(plan.models):
+        items = list(plan.to_send(number))
+        if items and model.max_tokens is None:
+            return None
+        total += sum(reserve_of(plan.body_bytes(item), model.max_tokens) for item in items)
+    return total * tries
+
+
+def _time_s(plan: Plan, known: dict[str, Row]) -> tuple[float | None, float | None]:
+    """All work over the slots, or over a model's own limit, at least; at most half as much again, and the longest answer."""
+    work, alone, longest = 0.0, 0.0, 0.0
+    for number, model in enumerate(plan.models):
+        requests = sum(1 for _ in plan.to_send(number))
+        if not requests:
+            continue
+        if model.id not in known:
+            return None, None
+        took_s = requests * known[model.id]["latency_ms"] / 1000
+        work, alone = work + took_s, max(alone, took_s / min(model.max_in_flight, plan.job.run.max_in_flight))
+        longest = max(longest, known[model.id]["longest_ms"] / 1000)
+    least = max(work / plan.job.run.max_in_flight, alone)
+    return least, 1.5 * least + longest
