@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.ledger_rows import started, write_run
 from workbench.ledger.database import migrations, sql
-from workbench.ledger.entries import Scored, journal_columns
+from workbench.ledger.entries import ReadingTaken, Scored, journal_columns
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import QueryRow
@@ -23,7 +23,15 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "scorable_answers": {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": 9},
     **{
         name: {}
-        for name in ("run_ids", "ledger_kind", "job_files", "journal_counts", "request_identities", "tools_forced")
+        for name in (
+            "run_ids",
+            "ledger_kind",
+            "job_files",
+            "journal_counts",
+            "request_identities",
+            "tools_forced",
+            "readings",
+        )
     },
 }
 KINDS = QueryRow.__subclasses__()
@@ -36,6 +44,8 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     write_run(ledger.journal_folder, "r1", 3)
     journal = JournalWriter(ledger.journal_folder)
     journal.append(started("r2", 3, job="nightly", occasion="2026-11-20", generation="nightly@2026-11-20"))
+    now = started("r1", 1).recorded_at
+    journal.append(ReadingTaken("abc", now, now, "used", "37%", False, 0.365, 0.375))
     journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
     journal.close()
     return ledger
