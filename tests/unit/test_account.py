@@ -1,5 +1,6 @@
 """How an account stands: what others drew, what is left, and when it is used up, against histories whose truth is known."""
 
+import math
 import statistics
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -293,3 +294,30 @@ def test_usage_in_odd_parts_is_never_free_or_negative(tmp_path: Path) -> None:
 def test_bounds_take_the_dearer_of_reasoning_and_answer(tmp_path: Path) -> None:
     found = Weights((WeightSettings("m", date(2026, 1, 1), 0.0, 1.0, 5.0),), "units", "UTC")
     assert found.most_units("m", NOW, 0, 1000) == 5.0
+
+
+def test_what_nothing_bounds_since_the_last_reading_is_no_infinity(tmp_path: Path) -> None:
+    silent = {"total_tokens": None, "prompt_tokens": None, "completion_tokens": None}
+    ledger = told(tmp_path, at(1, total_tokens=24_000), at(15, **silent))
+    take_reading(ledger, "used", "37%", WINDOW_START + 10 * DAY, None)
+    found = stood(ledger)
+    assert found.used is not None
+    assert found.used[1] == math.inf
+    assert found.left is not None
+    assert found.left[0] == 0
+    assert found.forecast is None
+    assert all(moment.high is None or math.isfinite(moment.high) for moment in found.course)
+    assert "left at most" in headline(found, "UTC")
+    assert runs_out(found, "UTC") == "When it runs out is unknown: calls of ours since the last reading have no bound."
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_course_between_readings_holds_the_truth_at_every_moment(tmp_path: Path, seed: int) -> None:
+    truth, found = worked_out(tmp_path, seed)
+    before = [moment for moment in found.course if moment.at <= truth.read_at[-1]]
+    assert len(before) > len(truth.read_at)
+    for moment in before:
+        assert moment.low is not None
+        assert moment.high is not None
+        assert moment.low - 2 <= truth.used(moment.at) <= moment.high + 2
+        assert moment.high - moment.low <= 0.35 * truth.total

@@ -21,7 +21,7 @@ class Moment(msgspec.Struct, frozen=True):
     seen: float
     """By our own calls, as reported."""
     low: float | None
-    """With what others drew, at least and at most; None where no reading says."""
+    """With what others drew, at least and at most; None where no reading says, or nothing bounds it."""
     high: float | None
 
 
@@ -44,6 +44,7 @@ def course(
         points: What was used at its begin and at its readings.
         after: What was used by a moment after the last reading; None where there is none.
     """
+    by_then = {one.at: draws.begun_between(window.start_at, one.at).units for one in points}
     found = []
     for at in draws.edges:
         if not window.start_at <= at < window.end_at:
@@ -52,11 +53,13 @@ def course(
         if after is None:
             found.append(Moment(at, seen, None, None))
             continue
-        low = next(one.low for one in reversed(points) if one.at <= at)
-        high = next((one.high for one in points if one.at >= at), None)
-        if high is None:
+        before = next(one for one in reversed(points) if one.at <= at)
+        later = next((one for one in points if one.at >= at), None)
+        if later is None:
             low, high = after(at)
-        found.append(Moment(at, seen, max(low, seen), max(high, seen)))
+        else:  # what we drew from the one to the moment was used, and what we drew from there to the other was not yet
+            low, high = before.low + seen - by_then[before.at], later.high - by_then[later.at] + seen
+        found.append(Moment(at, seen, max(low, seen), None if math.isinf(high) else max(high, seen)))
     return found
 
 

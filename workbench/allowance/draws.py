@@ -7,6 +7,7 @@ import msgspec
 
 from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.ledger.queries import Reader
+from workbench.planning.models import GATEWAY_ATTEMPTS
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -97,7 +98,8 @@ def draws(reader: Reader, edges: Sequence[datetime], weights: Weights) -> Draws:
     utc = {edge.astimezone(UTC) for edge in edges}
     first = min(utc)
     ordered = tuple(sorted(utc | {at.astimezone(UTC) for at in weights.changes() if at > first}))
-    rows = reader.rows("draws_by_segment", edges=list(ordered), since=first, in_parts=bool(weights.entries))
+    told = {"edges": list(ordered), "since": first, "in_parts": bool(weights.entries), "tries": GATEWAY_ATTEMPTS}
+    rows = reader.rows("draws_by_segment", **told)
     calls = []
     for row in rows:
         model, at = row["model"], ordered[max(row["sent_segment"] - 1, 0)]

@@ -1,6 +1,5 @@
 """The course of a window as a chart: what is seen, what is not, readings, and what lies ahead."""
 
-import math
 from datetime import datetime
 
 import altair as alt
@@ -31,7 +30,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
     whole = [
         {"at": _iso(one.at), "low": one.low, "high": one.high, "when": _when(one.at), "used": span(one.low, one.high)}
         for one in found.course
-        if one.low is not None and one.high is not None and not math.isinf(one.high)
+        if one.low is not None and one.high is not None
     ]
     layers: list[alt.Chart] = []
     tips = [tip("when", "N", title="UTC"), tip("used", "N", title="used in all")]

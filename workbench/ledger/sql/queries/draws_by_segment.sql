@@ -1,10 +1,10 @@
 -- What our calls drew, by the segments that their sending and their end fall into (0: before the first edge; n: from the n-th
 -- edge on; ended_segment NULL: no end is recorded), and by model and job. unknown_calls may have drawn without a report: their
--- bounds are the bytes of their requests (a token is at least one) and their caps, three times where they failed or have no
--- end, as the gateway may have tried them again twice; uncapped_calls of them have no cap, and so no bound.
+-- bounds are the bytes of their requests (a token is at least one) and their caps, `tries` times where they failed or have no
+-- end, as the gateway may have tried them again; uncapped_calls of them have no cap, and so no bound.
 -- completion_tokens are without reasoning, whether a route reports that inside or beside them.
 -- Parameters: edges (list of moments, ascending), since (a moment; earlier calls are left out), in_parts (whether a call that
--- reports only its total counts as unknown)
+-- reports only its total counts as unknown), tries (of the gateway)
 WITH edge AS (
     SELECT unnest($edges::TIMESTAMP[]) AS at, unnest(range(1, len($edges::TIMESTAMP[]) + 1)) AS segment
 ),
@@ -19,7 +19,7 @@ call AS (
             attempt.total_tokens IS NULL
             OR ($in_parts AND (attempt.prompt_tokens IS NULL OR attempt.completion_tokens IS NULL))
         ) AS is_unknown,
-        CASE WHEN attempt.drew = 'yes' THEN 1 ELSE 3 END AS tries
+        CASE WHEN attempt.drew = 'yes' THEN 1 ELSE $tries END AS tries
     FROM requests AS request LEFT JOIN attempts AS attempt USING (run_id, call_no)
     WHERE request.sent_at >= $since
 ),
