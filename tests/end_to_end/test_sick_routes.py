@@ -63,7 +63,10 @@ def most_at_once(calls: list[tuple[Any, Any]]) -> int:
     return max((sum(sent <= moment < ended for sent, ended in calls) for moment, _ in calls), default=0)
 
 
-@pytest.mark.parametrize("options", [(), ("--fixed",)], ids=["adaptive", "fixed"])
+LIMITS = [pytest.param((), id="adaptive"), pytest.param(("--fixed",), id="fixed", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("options", LIMITS)
 @pytest.mark.parametrize("sick", EVERY_KIND)
 def test_without_slots_to_spare_a_healthy_route_loses_those_that_a_sick_one_holds(
     tmp_path: Path, sick: str, options: tuple[str, ...]
@@ -80,7 +83,7 @@ def test_without_slots_to_spare_a_healthy_route_loses_those_that_a_sick_one_hold
     assert beside_s < 1.1 * alone_s
 
 
-@pytest.mark.parametrize("options", [(), ("--fixed",)], ids=["adaptive", "fixed"])
+@pytest.mark.parametrize("options", LIMITS)
 @pytest.mark.parametrize("sick", EVERY_KIND)
 def test_a_healthy_route_is_as_quick_beside_a_sick_one(tmp_path: Path, sick: str, options: tuple[str, ...]) -> None:
     models = [GOOD, {"id": "sick", **SICK[sick]}]
