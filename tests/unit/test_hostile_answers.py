@@ -26,7 +26,7 @@ from workbench.scoring.tool_call import CalledTool
 BYTES = [200_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 SLOWEST_S_PER_MB = 2.5
 OWN_LIMIT_S = 1.0
-"""After which a user's pattern is given up."""
+"""After which a user's pattern is given up, and a schema earlier."""
 CHOICES = ("one", "two", "three", "four")
 TEXTS = {
     "newlines": "\n",
@@ -92,7 +92,9 @@ def answers(most_bytes: int) -> dict[str, str]:
 def test_a_long_answer_is_scored_in_a_moment(scorer: str, most_bytes: int) -> None:
     table, target = SCORERS[scorer]
     sample = Sample("1", "q", target=target, choices=CHOICES if "choice" in scorer else ())
-    most_s = SLOWEST_S_PER_MB * most_bytes / 1_000_000 + (OWN_LIMIT_S if "pattern" in scorer else 0)
+    most_s = SLOWEST_S_PER_MB * most_bytes / 1_000_000 + (
+        OWN_LIMIT_S if "pattern" in scorer or "schema" in scorer else 0
+    )
     score(table, Given("{}"), sample)  # what is imported at the first time is not the text's
     slow = {}
     for name, answer in answers(most_bytes).items():
