@@ -53,9 +53,8 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
             scorer=figures.standing.scorer,
         )
         course, flights = _course(reader, figures)
-        invalid = reader.rows("run_invalid", run_id=run_id)
         suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")
-        gates = reader.rows("run_gates", run_id=run_id)
+        told = {name: reader.rows(f"run_{name}", run_id=run_id) for name in ("invalid", "gates")}
         sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
         colours = colours_of(reader)
     run = figures.provenance
@@ -74,8 +73,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         "others": list(dict.fromkeys(row["scorer"] for row, _ in figures.scores if row["scored"]))[1:],
         "rows": rows,
         "sides": sides,
-        "gates": gates,
-        "invalid": invalid,
+        **told,
         "suspects": suspects,
         "by_model": {row["model"]: row for row in sides.rows},
         "asked": {row["model"]: row for row in figures.tables["run_items_by_model"]},
