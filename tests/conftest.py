@@ -1,5 +1,7 @@
 """A real platform, a real working folder, the real command line."""
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -8,11 +10,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import hypothesis
 import msgspec
 import pytest
 
+from workbench.cli.main import main
 from workbench.local_platform.config import Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -80,6 +84,21 @@ class Workbench:
         )
         if code is not None:
             assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def here(self, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+        """The same command in the tests' own process, where starting one would take most of the time."""
+        out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
+        surroundings = mock.patch.dict(os.environ, self.environment, clear=True), contextlib.chdir(self.folder)
+        typed = mock.patch.multiple(sys, argv=["workbench", *arguments], stdin=io.StringIO())
+        with surroundings[0], surroundings[1], streams[0], streams[1], typed:
+            returned = main()
+        texts = (stream.buffer.getvalue().decode() for stream in (out, errors))
+        done = subprocess.CompletedProcess([str(COMMAND), *arguments], returned, *texts)
+        if code is not None:
+            assert returned == code, f"{arguments}: {returned}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, done.stderr
         return done
 

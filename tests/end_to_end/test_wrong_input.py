@@ -108,7 +108,7 @@ def test_faults_of_job_and_dataset(
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     change(bench)
-    done = bench(command, "job.toml", code=2)
+    done = bench.here(command, "job.toml", code=2)
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
     if command == "run":
