@@ -19,6 +19,7 @@ import pytest
 from workbench.cli.main import main
 from workbench.local_platform.config import Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
+from workbench.running.signals import handlers, restore
 
 for _number in (signal.SIGINT, signal.SIGHUP):  # `nohup pytest &` ignores them, and what a test starts would as well
     if signal.getsignal(_number) == signal.SIG_IGN:
@@ -93,8 +94,12 @@ class Workbench:
         streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
         surroundings = mock.patch.dict(os.environ, self.environment, clear=True), contextlib.chdir(self.folder)
         typed = mock.patch.multiple(sys, argv=["workbench", *arguments], stdin=io.StringIO())
+        before = handlers()
         with surroundings[0], surroundings[1], streams[0], streams[1], typed:
-            returned = main()
+            try:
+                returned = main()
+            finally:
+                restore(before)
         texts = (stream.buffer.getvalue().decode() for stream in (out, errors))
         done = subprocess.CompletedProcess([str(COMMAND), *arguments], returned, *texts)
         if code is not None:
@@ -103,10 +108,10 @@ class Workbench:
         return done
 
     def json(self, *arguments: str, code: int | None = 0) -> Any:
-        return json.loads(self(*arguments, "--json", code=code).stdout)
+        return json.loads(self.here(*arguments, "--json", code=code).stdout)
 
     def lines(self, *arguments: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
+        return [json.loads(line) for line in self.here(*arguments, "--json").stdout.splitlines()]
 
     def start(self, *arguments: str, **kwargs: Any) -> subprocess.Popen[str]:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -50,7 +50,7 @@ class Account(NamedTuple):
 
     def read(self) -> None:
         """What the chat UI shows."""
-        self.bench("allowance", "reading", "--used", f"{100 * self.used() / TOTAL:.0f}%")
+        self.bench.here("allowance", "reading", "--used", f"{100 * self.used() / TOTAL:.0f}%")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Accou
     for number in range(4):
         bench.write(f"{number}.jsonl", sums(3 + number))
         bench.write("job.toml", job("m", "dear", name=f"j{number}", dataset=f"{number}.jsonl"))
-        bench("run", "job.toml", "--no-report")
+        bench.here("run", "job.toml", "--no-report")
         elsewhere += (more := chosen.randint(500, 4_000))
         account.elsewhere(more)
         account.read()
@@ -89,33 +89,33 @@ def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench("run", "job.toml", "--no-report")
-    assert "warn=may_be_beyond" in bench("allowance", "status", "--line").stdout
+    bench.here("run", "job.toml", "--no-report")
+    assert "warn=may_be_beyond" in bench.here("allowance", "status", "--line").stdout
     account.elsewhere(21_000)
     account.read()
-    assert "warn=below" in bench("allowance", "status", "--line").stdout
+    assert "warn=below" in bench.here("allowance", "status", "--line").stdout
     bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=0.5))
-    (line,) = bench("allowance", "status", "--line", code=100).stdout.splitlines()
+    (line,) = bench.here("allowance", "status", "--line", code=100).stdout.splitlines()
     given = dict(part.split("=") for part in line.split()[1:])
     assert (given["warn"], given["unit"]) == ("beyond", "credits")
     assert float(given["left_low"]) <= TOTAL - account.used() <= float(given["left_high"])
     share = account.used() / TOTAL
     bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=round(share + 0.003, 4)))
-    assert "cannot be told" in bench("allowance", "status").stderr
+    assert "cannot be told" in bench.here("allowance", "status").stderr
 
 
 def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench("run", "job.toml", "--no-report")
-    said = bench("allowance", "reading", "--left", "31k", "--of", "40000").stdout
+    bench.here("run", "job.toml", "--no-report")
+    said = bench.here("allowance", "reading", "--left", "31k", "--of", "40000").stdout
     assert "unseen 8" in said
     (one,) = bench.json("allowance", "readings")
     assert (one["of_what"], one["said"], one["total_units"]) == ("left", "31k", 40_000)
-    bench("allowance", "reading", "--withdraw", one["reading_id"])
+    bench.here("allowance", "reading", "--withdraw", one["reading_id"])
     assert bench.json("allowance", "readings") == []
-    assert "unseen unknown" in bench("allowance").stdout
+    assert "unseen unknown" in bench.here("allowance").stdout
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
 )
 def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...], problem: str) -> None:
     record(account.bench, "r1", {"m": [1.0]})
-    assert problem in account.bench("allowance", "reading", *options, code=2).stderr
+    assert problem in account.bench.here("allowance", "reading", *options, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...
 def test_settings_that_say_nothing_are_refused(account: Account, line: str, problem: str) -> None:
     record(account.bench, "r1", {"m": [1.0]})
     account.bench.write("workbench.toml", f"[allowance]\n{line}\n")
-    assert problem in account.bench("allowance", code=2).stderr
+    assert problem in account.bench.here("allowance", code=2).stderr
 
 
 def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_left(account: Account) -> None:
@@ -178,7 +178,7 @@ def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench("run", "job.toml", "--no-report")
+    bench.here("run", "job.toml", "--no-report")
     frames = Frames(folder=bench.folder)
     assert frames.readings().empty
     assert frames.allowance()["used_low_units"].isna().all()
@@ -198,14 +198,16 @@ def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> N
     bench = account.bench
     bench.write("sums.jsonl", sums(6))
     bench.write("job.toml", job("m", "dear"))
-    bench("run", "job.toml", "--no-report")
+    bench.here("run", "job.toml", "--no-report")
     own = account.used()
     bench.write("workbench.toml", SETTINGS.format(total=own * 1.1, warn_at=0.8))
-    assert "warn=beyond" in bench("allowance", "status", "--line", code=100).stdout, "our own part alone is beyond it"
+    assert "warn=beyond" in bench.here("allowance", "status", "--line", code=100).stdout, (
+        "our own part alone is beyond it"
+    )
     bench.write("workbench.toml", '[allowance]\nwindow = "month"\nwarn_at = 0.8\n')
     assert bench.json("allowance", "status")["warn"] == "not known"
-    bench("allowance", "reading", "--used", "95%")
-    assert "Used 94 % to 100 % of a total that is not known." in bench("allowance", code=100).stdout
+    bench.here("allowance", "reading", "--used", "95%")
+    assert "Used 94 % to 100 % of a total that is not known." in bench.here("allowance", code=100).stdout
 
 
 @pytest.mark.parametrize("window", ["5h", "1400h"])
@@ -213,11 +215,11 @@ def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: A
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench("run", "job.toml", "--no-report")
+    bench.here("run", "job.toml", "--no-report")
     bench.write("workbench.toml", f'[allowance]\nwindow = "{window}"\ntotal_units = 1000\n')
-    bench("allowance", "reading", "--used", "90%")
+    bench.here("allowance", "reading", "--used", "90%")
     found = bench.json("allowance", "status")
     assert (found["points"], found["unseen"], found["forecast"]) == ([], None, None)
     assert found["left"] == [0.0, 1000 - found["seen"]["units"]]
-    assert "of rolling hours a reading says nothing later on" in bench("allowance", "forecast").stdout
-    bench("report", "last")
+    assert "of rolling hours a reading says nothing later on" in bench.here("allowance", "forecast").stdout
+    bench.here("report", "last")

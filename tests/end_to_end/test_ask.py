@@ -18,7 +18,7 @@ def bench(tmp_path: Path, platform: ThreadedServer) -> Workbench:
 
 
 def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
-    done = bench("ask", MODEL, "What is 6 * 7? {{ x }}")
+    done = bench.here("ask", MODEL, "What is 6 * 7? {{ x }}")
     assert "42" in done.stdout
     assert f"ok by {MODEL}" in done.stderr
     assert "simulated; run " in done.stderr
@@ -36,19 +36,19 @@ def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
     ],
 )
 def test_a_question_that_cannot_be_answered(bench: Workbench, arguments: tuple[str, ...], code: int, said: str) -> None:
-    done = bench("ask", *arguments, code=code)
+    done = bench.here("ask", *arguments, code=code)
     assert said in done.stderr
     assert not done.stdout
 
 
 def test_a_run_is_named_by_the_beginning_of_its_id_or_as_the_last(bench: Workbench) -> None:
     for _ in range(2):
-        bench("ask", MODEL, "What is 6 * 7?")
+        bench.here("ask", MODEL, "What is 6 * 7?")
     newest, oldest = (run["run_id"] for run in bench.json("runs"))
     assert bench.json("show")["run_id"] == bench.json("show", "last")["run_id"] == newest
     assert bench.json("show", oldest[:-1])["run_id"] == oldest
-    assert "2 runs begin with '2'" in bench("show", "2", code=2).stderr
-    assert "there is no run 'x'" in bench("show", "x", code=2).stderr
+    assert "2 runs begin with '2'" in bench.here("show", "2", code=2).stderr
+    assert "there is no run 'x'" in bench.here("show", "x", code=2).stderr
     assert bench.json("report", "last")["run_id"] == newest
     assert bench.json("score", oldest[:-1])["run_id"] == oldest
 
@@ -64,7 +64,7 @@ def test_the_run_that_is_resumed_is_recorded_by_its_id(bench: Workbench) -> None
 
 
 def test_a_page_is_opened(bench: Workbench) -> None:
-    bench("ask", MODEL, "What is 6 * 7?")
+    bench.here("ask", MODEL, "What is 6 * 7?")
     bench.environment["BROWSER"] = "echo opened %s"
     assert "opened file://" in bench("report", "--open").stdout
     bench.environment["BROWSER"] = "no-such-browser"
@@ -77,7 +77,7 @@ def test_a_plan_shows_requests_as_they_are_sent(bench: Workbench) -> None:
     (body,) = bench.json("plan", "job.toml", "--show", "1")["requests"]
     assert body["model"] == MODEL
     assert body["messages"] == [{"role": "user", "content": "What is 0 + 0?"}]
-    shown = bench("plan", "job.toml", "--show", "2").stdout
+    shown = bench.here("plan", "job.toml", "--show", "2").stdout
     assert shown.count('"messages"') == 2
     assert not list(bench.folder.glob("*.duckdb*")), "nothing was sent"
 

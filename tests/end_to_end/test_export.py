@@ -29,7 +29,7 @@ def answered(bench: Workbench) -> Workbench:
 
 
 def cases(bench: Workbench) -> list[Element]:
-    root = fromstring(bench("export", "--format", "junit").stdout)
+    root = fromstring(bench.here("export", "--format", "junit").stdout)
     assert [suite.get("name") for suite in root] == ["sim/instant", "sim/locked"]
     right, refused = root
     assert (right.get("tests"), right.get("failures"), right.get("errors")) == ("6", "2", "0")
@@ -75,11 +75,11 @@ def test_batch_lines_hold_the_responses_verbatim(answered: Workbench) -> None:
 
 def test_what_models_say_stays_inert(bench: Workbench) -> None:
     record(bench, "r1", {HOSTILE: [0.0, 1.0]}, said=HOSTILE + "{1}")
-    (suite,) = fromstring(bench("export", "--format", "junit").stdout)
+    (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
     assert "<script>" in (suite.get("name") or "")
-    assert "\x1b" not in bench("export", "--format", "junit").stdout
-    assert json.loads(bench("export", "--format", "jsonl").stdout.splitlines()[0])["requested_model"] == HOSTILE
-    table = list(csv.DictReader(io.StringIO(bench("export", "--format", "csv").stdout)))
+    assert "\x1b" not in bench.here("export", "--format", "junit").stdout
+    assert json.loads(bench.here("export", "--format", "jsonl").stdout.splitlines()[0])["requested_model"] == HOSTILE
+    table = list(csv.DictReader(io.StringIO(bench.here("export", "--format", "csv").stdout)))
     assert table[0]["requested_model"] == HOSTILE
 
 
@@ -129,4 +129,4 @@ def test_targets_that_most_models_contradict_are_suspect(bench: Workbench) -> No
         ("2", "x2", 4, 4),
         ("1", "x1", 3, 4),
     ]
-    assert "workbench invalidate r1 --sample ID" in bench("show", "--suspects").stderr
+    assert "workbench invalidate r1 --sample ID" in bench.here("show", "--suspects").stderr

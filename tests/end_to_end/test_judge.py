@@ -27,7 +27,7 @@ def means(bench: Workbench, run_id: str) -> dict[str, float | None]:
 def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> None:
     run_id = judged(bench)
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
-    stated = bench("score", run_id, code=3)
+    stated = bench.here("score", run_id, code=3)
     assert "judge: Abacus Large [careful] is still to judge 6 answers: 6 calls, at most" in stated.stderr
     assert len(bench.json("runs")) == 1
     scored = bench.json("score", run_id, "--yes")
@@ -54,7 +54,7 @@ def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
 
 def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
     run_id = judged(bench, "sim/locked")
-    done = bench("score", run_id, "--yes", code=3)
+    done = bench.here("score", run_id, "--yes", code=3)
     assert "6 answers could not be judged yet" in done.stderr
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
     assert len(bench.lines("show", run_id, "--calls")) == 6
@@ -71,7 +71,7 @@ def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
 
 def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
     run_id = judged(bench, "sim/instant")
-    assert "note: sim/instant judges its own answers among others" in bench("score", run_id, code=3).stderr
+    assert "note: sim/instant judges its own answers among others" in bench.here("score", run_id, code=3).stderr
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
 )
 def test_a_judge_that_cannot_be_asked_is_named(bench: Workbench, more: str, said: str) -> None:
     run_id = judged(bench, more=more + "\n") if "votes" not in more and "verdicts" not in more else None
-    done = bench("score", run_id, "--yes", code=2) if run_id else None
+    done = bench.here("score", run_id, "--yes", code=2) if run_id else None
     if done is None:
         bench.write("sums.jsonl", sums(2))
         bench.write("job.toml", job("sim/instant") + JUDGE.format(model="m", more=more))
-        done = bench("lint", "job.toml", code=2)
+        done = bench.here("lint", "job.toml", code=2)
     assert said in done.stderr
 
 

@@ -25,15 +25,15 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         (run,) = bench.json("runs")
         assert run["status"] == bench.json("show")["status"] == "running"
         assert run["answered"] + run["pending"] == 400
-        assert "running" in bench("runs").stdout
-        assert "continue with" not in bench("show").stderr
-        assert "0 journals not ingested yet, 1 being written" in bench("doctor").stdout
+        assert "running" in bench.here("runs").stdout
+        assert "continue with" not in bench.here("show").stderr
+        assert "0 journals not ingested yet, 1 being written" in bench.here("doctor").stdout
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert bench.json("runs")[0]["status"] is bench.json("show")["status"] is None
-        assert "not ended" in bench("runs").stdout
-        assert "continue with" in bench("show").stderr
-        assert "1 journal not ingested yet" in bench("ledger", "check").stdout
+        assert "not ended" in bench.here("runs").stdout
+        assert "continue with" in bench.here("show").stderr
+        assert "1 journal not ingested yet" in bench.here("ledger", "check").stdout
 
 
 def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
@@ -57,7 +57,7 @@ def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
 def test_tables_fit_the_terminal(bench: Workbench, columns: int, command: tuple[str, ...]) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
-    bench("run", "job.toml", "--no-report")
+    bench.here("run", "job.toml", "--no-report")
     lines = on_a_terminal(bench, columns, *command)
     assert max(map(len, lines)) <= max(columns, 80 if command == ("show",) else columns)
     if command == ("runs",) and columns == 140:
@@ -67,8 +67,8 @@ def test_tables_fit_the_terminal(bench: Workbench, columns: int, command: tuple[
 def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(120))
     bench.write("job.toml", job("sim/instant"))
-    bench("run", "job.toml", "--no-report")
+    bench.here("run", "job.toml", "--no-report")
     tokens = bench.json("runs")[0]["total_tokens"]
     assert tokens > 1000
-    assert f" {tokens} " in bench("runs").stdout
+    assert f" {tokens} " in bench.here("runs").stdout
     assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in on_a_terminal(bench, 140, "runs"))
