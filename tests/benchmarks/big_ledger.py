@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.ledger.database import opened_for_writing
 from workbench.ledger.store import Ledger
 
-DAYS, MODELS, JOBS = 90, 12, 9
+DAYS, MODELS, JOBS = 90, 40, 9
 LARGE_RUN, LARGE_RUN_CALLS = "20261120T020000-large1", 10_000
 
 _BASE = """
@@ -30,7 +30,7 @@ FROM planned
 """
 _STEPS = (
     """ALTER TABLE calls ADD COLUMN model VARCHAR""",
-    """UPDATE calls SET model = 'Route ' || chr((65 + m)::INT) || ' [' || ['fast', 'careful', 'thinking', 'large'][m % 4 + 1] || ']'""",
+    """UPDATE calls SET model = 'Route ' || chr((65 + m % 26)::INT) || repeat('2', (m // 26)::INT) || ' [' || ['fast', 'careful', 'thinking', 'large'][m % 4 + 1] || ']'""",
     """CREATE TEMP TABLE made AS SELECT *, sha256(job || '/' || row_no) AS sample_key,
         sha256(run_id || call_no) AS request_key,
         CASE WHEN luck < 12 THEN 'route_down' WHEN luck < 16 THEN 'connection_lost' WHEN luck < 40 THEN 'truncated'
@@ -44,12 +44,11 @@ _STEPS = (
         'datasets/d.jsonl' AS dataset_paths, 'dataset' AS dataset_hash, count(DISTINCT row_no) AS dataset_rows,
         'https://chat.example.org/api' AS endpoint, 'https://chat.example.org/api' AS identity, false AS simulated,
         'f00dfeed' AS key_fingerprint, 'host' AS host, 1 AS pid, 8 AS max_in_flight, MAP {'workbench': '0.1.0'} AS versions,
-        MAP {'max_in_flight': '8'} AS limits, false AS fresh
+        map_from_entries(list(DISTINCT {k: model, v: '8 in flight, 375 s a call'})) AS limits, false AS fresh
        FROM made GROUP BY run_id, job""",
     """INSERT INTO runs BY NAME SELECT run_id, 'ended' AS event, max(sent_at) + INTERVAL 1 MINUTE AS recorded_at,
         CASE WHEN job = 4 AND day(min(sent_at)) = 13 THEN 'interrupted' ELSE 'complete' END AS status, 0 AS exit_code,
         epoch(max(sent_at) - min(sent_at)) AS duration_s FROM made GROUP BY run_id, job""",
-    """INSERT INTO served_names SELECT DISTINCT run_id, model, model FROM made""",
     """INSERT INTO models_seen BY NAME SELECT run_id, min(sent_at) AS recorded_at, model, 'lab' AS owned_by, false AS preset,
         '{}' AS raw FROM made GROUP BY run_id, model""",
     """INSERT INTO samples BY NAME SELECT DISTINCT sample_key,
@@ -77,6 +76,7 @@ _STEPS = (
         CASE WHEN outcome IN ('ok', 'truncated') AND m % 4 = 2 THEN completion_tokens // 2 END AS reasoning_tokens,
         CASE WHEN outcome IN ('ok', 'truncated') AND luck % 50 <> 49 THEN prompt_tokens + completion_tokens END AS total_tokens
        FROM made""",
+    """INSERT INTO served_names SELECT DISTINCT run_id, model, served_model FROM attempts WHERE drew = 'yes'""",
     """INSERT INTO responses BY NAME SELECT run_id, call_no,
         'The answer is ' || CASE WHEN luck % 10 < 3 THEN luck ELSE row_no END || '. ' || repeat('It follows from the words. ', (size // 40)::INT)
         AS answer, CASE WHEN m % 4 = 2 THEN repeat('Let me think. ', 20) END AS reasoning, '{"choices":[]}' AS raw

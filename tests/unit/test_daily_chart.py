@@ -1,9 +1,16 @@
 """The chart of tokens by day: what is not known is hatched, and never a bar of zero."""
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
-from workbench.report.daily_chart import daily_chart
+import msgspec
+
+from tests.unit.ledger_rows import answer, intent, started
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.store import Ledger
+from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Colours
 
 
@@ -35,6 +42,17 @@ def test_a_model_that_never_reported_has_no_bar_at_all() -> None:
     assert [one["model"] for one in known] == ["m"]
 
 
-def test_many_models_share_a_colour_but_the_largest() -> None:
-    (known,) = layers(*(row(1, f"m{number}", 100 * number + 1) for number in range(12)))
-    assert [one["model"] for one in known] == ["all others"] * 5 + [f"m{number}" for number in range(5, 12)]
+def test_many_models_share_a_colour_but_the_largest(tmp_path: Path) -> None:
+    writer = JournalWriter(Ledger(tmp_path / "l.duckdb").journal_folder)
+    writer.append(started("r1", 12))
+    for number in range(1, 13):
+        writer.append(msgspec.structs.replace(intent("r1", number), model=f"m{number}"))
+        writer.append(answer("r1", number, model=f"m{number}", total_tokens=100 * number))
+    writer.close()
+    with reading(Ledger(tmp_path / "l.duckdb")) as reader:
+        rows = reader.rows("usage_by_day_and_model", most=8, others=OTHERS)
+        assert len(reader.rows("usage_by_day_and_model", most=12, others=OTHERS)) == 12
+    used = {one["model"]: (one["total_tokens"], one["calls"]) for one in rows}
+    assert used == {f"m{number}": (100 * number, 1) for number in range(6, 13)} | {OTHERS: (1500, 5)}
+    (known,) = layers(*rows)
+    assert sum(one["tokens"] for one in known) == 7800

@@ -13,9 +13,10 @@ from workbench.ledger.queries import Row
 from workbench.report import charts
 from workbench.report.allowance_charts import window_chart
 from workbench.report.build import Asked, result
-from workbench.report.daily_chart import daily_chart
+from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table
+from workbench.report.time_charts import MOST_TOGETHER
 from workbench.settings import AllowanceSettings
 
 MOST_DEAREST = 20
@@ -38,7 +39,7 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     always = {"since": None, "until": None}
     by = {name: result(reader, "usage_by", by=name, **always) for name in ("model", "job", "day")}
     by["tag"] = result(reader, "usage_by_tag", **always)
-    daily = result(reader, "usage_by_day_and_model")
+    daily = result(reader, "usage_by_day_and_model", most=MOST_TOGETHER, others=OTHERS)
     dearest_runs = result(reader, "dearest_runs", most=MOST_DEAREST)
     dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
     now = datetime.now(UTC)

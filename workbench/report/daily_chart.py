@@ -9,25 +9,23 @@ import workbench.display as people
 from workbench.ledger.queries import Row
 from workbench.report.chart_parts import WIDTH, hatching, over, tip
 from workbench.report.drawing import AnyChart, Colours
-from workbench.report.time_charts import MOST_TOGETHER
 
-_OTHERS = "all others"
+OTHERS = "all others"
+"""The name of the models that have no colour of their own."""
 
 
 def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     """Tokens by day, stacked by model; hatched upon them, what calls without usage may have used.
 
-    The models that used most have a colour each, all others one together.
-
     Args:
         rows: Of `usage_by_day_and_model`.
         colours: Of the ledger.
     """
-    shown = _most_used(rows)
-    known, unknown = _known(rows, shown), _unknown(rows)
-    others = any(row["model"] == _OTHERS for row in known)
+    shown = list(dict.fromkeys(row["model"] for row in rows if row["model"] != OTHERS))
+    known, unknown = _known(rows), _unknown(rows)
+    others = any(row["model"] == OTHERS for row in known)
     scale = alt.Scale(
-        domain=[*shown, *([_OTHERS] if others else [])],
+        domain=[*shown, *([OTHERS] if others else [])],
         range=[*map(colours.of, shown), *(["var(--m8)"] if others else [])],
     )
     days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0, tickCount=8)
@@ -43,22 +41,11 @@ def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     return chart
 
 
-def _most_used(rows: Sequence[Row]) -> list[str]:
-    """The models with a colour of their own, in the order of the rows."""
-    totals: dict[str, int] = {}
-    for row in rows:
-        totals[row["model"]] = totals.get(row["model"], 0) + (row["total_tokens"] or 0)
-    if len(totals) <= MOST_TOGETHER:
-        return list(totals)
-    most = sorted(totals, key=lambda model: -totals[model])[: MOST_TOGETHER - 1]
-    return [model for model in totals if model in most]
-
-
-def _known(rows: Sequence[Row], shown: Sequence[str]) -> list[dict[str, Any]]:
+def _known(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """What was reported; a day of a model that reported nothing has no bar."""
     return [
         _told(row, row["calls"], people.count(row["total_tokens"]))
-        | {"model": row["model"] if row["model"] in shown else _OTHERS, "tokens": row["total_tokens"]}
+        | {"model": row["model"], "tokens": row["total_tokens"]}
         for row in rows
         if row["total_tokens"] is not None
     ]

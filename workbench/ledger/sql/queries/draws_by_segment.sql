@@ -6,7 +6,10 @@
 -- Parameters: edges (list of moments, ascending), since (a moment; earlier calls are left out), in_parts (whether a call that
 -- reports only its total counts as unknown), tries (of the gateway)
 WITH edge AS (
-    SELECT unnest($edges::TIMESTAMP[]) AS at, unnest(range(1, len($edges::TIMESTAMP[]) + 1)) AS segment
+    SELECT given.at, given.segment, lead(given.at, 1, 'infinity'::TIMESTAMP) OVER (ORDER BY given.at) AS next_at
+    FROM (
+        SELECT unnest($edges::TIMESTAMP[]) AS at, unnest(range(1, len($edges::TIMESTAMP[]) + 1)) AS segment
+    ) AS given
 ),
 call AS (
     SELECT request.run_id, request.call_no, request.model, request.body_key, request.sent_at, attempt.ended_at, attempt.outcome,
@@ -23,6 +26,15 @@ call AS (
     FROM requests AS request LEFT JOIN attempts AS attempt USING (run_id, call_no)
     WHERE request.sent_at >= $since
 ),
+sent AS (
+    SELECT call.*, coalesce(edge.segment, 0) AS sent_segment,
+        coalesce(call.ended_at >= edge.next_at, edge.at IS NULL) AS ends_later
+    FROM call ASOF LEFT JOIN edge ON call.sent_at >= edge.at
+),
+ended_later AS (
+    SELECT late.run_id, late.call_no, edge.segment
+    FROM (SELECT run_id, call_no, ended_at FROM sent WHERE ends_later) AS late ASOF LEFT JOIN edge ON late.ended_at >= edge.at
+),
 bound AS (
     SELECT call.run_id, call.call_no, call.tries * octet_length(encode(body.body)) AS prompt_bound,
         call.tries * TRY_CAST(coalesce(
@@ -31,8 +43,8 @@ bound AS (
     FROM call JOIN request_bodies AS body USING (body_key)
     WHERE call.is_unknown
 )
-SELECT coalesce(sent.segment, 0) AS sent_segment,
-    CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended.segment, 0) END AS ended_segment,
+SELECT call.sent_segment,
+    CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended_later.segment, call.sent_segment) END AS ended_segment,
     call.model, run.job, count(*) AS calls, count(*) FILTER (call.outcome = 'ok') AS answered,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
     coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
@@ -42,10 +54,9 @@ SELECT coalesce(sent.segment, 0) AS sent_segment,
     count(*) FILTER (call.is_unknown AND bound.completion_bound IS NULL) AS uncapped_calls,
     coalesce(sum(bound.prompt_bound) FILTER (bound.completion_bound IS NOT NULL), 0)::BIGINT AS prompt_bound,
     coalesce(sum(bound.completion_bound), 0)::BIGINT AS completion_bound
-FROM call
+FROM sent AS call
+LEFT JOIN ended_later USING (run_id, call_no)
 LEFT JOIN bound USING (run_id, call_no)
-LEFT JOIN run_overview AS run USING (run_id)
-ASOF LEFT JOIN edge AS sent ON call.sent_at >= sent.at
-ASOF LEFT JOIN edge AS ended ON call.ended_at >= ended.at
+LEFT JOIN (SELECT run_id, any_value(job) AS job FROM runs WHERE event = 'started' GROUP BY run_id) AS run USING (run_id)
 GROUP BY ALL
 ORDER BY sent_segment, ended_segment, call.model, run.job;
