@@ -54,7 +54,8 @@ def record(
             writer.append(SampleSeen(key, content))
             writer.append(asked)
             writer.append(
-                answer(run_id, number, model=model, sample_key=key, served_model=apart.get((model, sample), (served or {}).get(model, model)),
+                answer(run_id, number, model=model, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
+                       served_model=apart.get((model, sample), (served or {}).get(model, model)),
                        completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=said.format(model, sample))
             )  # fmt: skip
             writer.append(

@@ -5,6 +5,7 @@ where nothing is known.
 """
 
 import math
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -70,11 +71,15 @@ def plural(number: int, noun: str) -> str:
 
 def unconfirmed(model: str, served: str, answers: int) -> str:
     """What to do about a served name that may be the model itself."""
-    key = f'[routes."{model}"] served_as = "{served}"'
     return (
         f"Whether {served}, the name on {plural(answers, 'answer')} of {model}, is that model: the model list does not have "
-        f"it. Where it is, confirm it in workbench.toml: {key}"
+        f"it. Where it is, confirm it: {confirming(model, served)}"
     )
+
+
+def confirming(model: str, served: str) -> str:
+    """The command that confirms a name of a model."""
+    return f"workbench routes confirm {shlex.quote(model)} {shlex.quote(served)}"
 
 
 def words(items: Sequence[str]) -> str:

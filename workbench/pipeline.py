@@ -18,15 +18,16 @@ from workbench.evaluation.run_figures import find_run
 from workbench.job import Job
 from workbench.job_file import PREVIOUS
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import ForcedTools, NewestLatencies, Provenance
+from workbench.ledger.rows import NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import CUT_OFF, INVALIDATED, Again
 from workbench.planning.estimate import estimate
 from workbench.planning.expand import Plan
-from workbench.planning.lint import ToolExperience, lint_plan
+from workbench.planning.lint import RouteExperience, lint_plan
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
+from workbench.routes.probes import experience_of
 from workbench.running.conduct import Conductor
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
@@ -92,14 +93,12 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0
             elif ledger.exists:
                 with reading(ledger) as reader:
                     plan.look_up_samples(reader)
-            experience: dict[str, ToolExperience] = {}
+            experience: dict[str, RouteExperience] = {}
             expected = None
             if ledger.exists:
                 with reading(ledger) as reader:
                     expected = estimate(reader, plan)
-                    experience = {
-                        tools.model: ToolExperience(tools.forced, tools.called) for tools in reader.all(ForcedTools)
-                    }
+                    experience = experience_of(reader)
             findings = lint_plan(plan, session.models, experience)
             expected = expected or estimate(None, plan)
             planned = described(plan, findings, expected, str(ledger.path), simulated=_is_simulated(session, plan))

@@ -163,7 +163,6 @@ def crontab(script: str) -> Change:
 CASES: list[tuple[str, str, Change]] = [
     # the command itself
     ("unknown command", "rnu job.toml", nothing),
-    ("planned command", "probe", nothing),
     ("unknown option", "run job.toml --fersh", nothing),
     ("no job named", "run", nothing),
     ("fresh and resumed", "run job.toml --fresh --resume last", nothing),
@@ -327,6 +326,11 @@ CASES: list[tuple[str, str, Change]] = [
     ("crontab that fails", "schedule job.toml --cron --install", crontab("echo 'you may not' >&2; exit 1")),
     ("no crontab", "schedule job.toml --cron --install", then(run(NIGHTLY), lambda bench: bench.environment.update(PATH=str(bench.folder)))),
     ("folder with a line break", "schedule job.toml --cron --ledger 'a\nb.duckdb'", run(NIGHTLY)),
+    # routes
+    ("probe of no route", "probe sim/instnat", nothing),
+    ("name of no route", "routes confirm c x", scored),
+    ("name never seen", "routes confirm a x", scored),
+    ("another route's name", "routes confirm a b", lambda bench: record(bench, "r1", {"a": [1.0], "b": [0.0]}, served={"a": "b"})),
     # the embedded platform
     ("exposed for once", "platform serve --host 0.0.0.0 --ephemeral", nothing),
     ("ephemeral state", "platform serve --ephemeral --state s.sqlite", nothing),

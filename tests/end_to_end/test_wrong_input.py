@@ -158,7 +158,7 @@ def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedSer
     ("arguments", "expected"),
     [
         (("rnu", "job.toml"), "did you mean 'run'?"),
-        (("probe", "job.toml"), "not available in this version"),
+        (("probe", "no such route"), "is not visible to this account"),
         (("run",), "name a job file"),
         (("run", "job.toml", "--fresh", "--resume", "x"), "not both"),
         (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),

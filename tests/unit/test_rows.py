@@ -25,6 +25,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         name: {}
         for name in (
             "run_ids",
+            "probe_answers",
             "ledger_kind",
             "job_files",
             "journal_counts",
@@ -65,7 +66,7 @@ def test_a_struct_is_its_query(ledger: Ledger, kind: type[QueryRow]) -> None:
 def test_most_queries_answer_here(ledger: Ledger) -> None:
     with reading(ledger) as reader:
         silent = [kind for kind in KINDS if not reader.all(kind, **PARAMETERS.get(kind.query, {"run_id": "r1"}))]
-    assert {kind.query for kind in silent} <= {"accepted_answers", "tools_forced", "run_score_values"}
+    assert {kind.query for kind in silent} <= {"accepted_answers", "tools_forced", "run_score_values", "probe_answers"}
 
 
 @pytest.fixture(scope="module")

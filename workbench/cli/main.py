@@ -28,6 +28,8 @@ _COMMANDS = {
     "export": ("export", "Write a run's answers for other programs."),
     "report": ("runs", "Render the page of a run, and those over all runs."),
     "models": ("models", "List the models visible to the account."),
+    "probe": ("probe", "Ask routes what they can do, and who answers."),
+    "routes": ("routes", "Say who answers for each route, how well and how fast."),
     "usage": ("usage", "Sum up the tokens used by day, model, job or tag."),
     "allowance": ("allowance", "Say what is used of the allowance, what is left, and how long it lasts."),
     "ledger": ("ledger", "Find, check and maintain the ledger."),
@@ -38,14 +40,11 @@ _COMMANDS = {
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
     "help": (
         "help",
-        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, schedules, ledger, platform, exit-codes.",
+        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, routes, schedules, ledger, platform, "
+        "exit-codes.",
     ),
     "completion": ("completion", "Print the shell completion script."),
 }
-_NOT_BUILT_YET = (
-    "probe",
-    "routes",
-)
 
 
 class _Commands(click.Group):
@@ -69,8 +68,6 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in _NOT_BUILT_YET:
-            raise click.UsageError(f"`workbench {name}` is not available in this version", ctx)
         if name not in _COMMANDS and not name.startswith("-"):
             hint = nearest(name, _COMMANDS)
             raise click.UsageError(f"there is no command {name!r}{f'; {hint}' if hint else ''}", ctx)

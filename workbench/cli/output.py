@@ -26,6 +26,11 @@ def say(text: str) -> None:
     click.echo(visible(text), err=True)
 
 
+def agreed(question: str) -> bool:
+    """Ask whoever sits at the terminal; without one, the answer is no."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, err=True)
+
+
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
     click.echo(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2).decode())

@@ -14,7 +14,7 @@ SLOWER = 1.5
 """Times the earlier median latency."""
 LEAST_ANSWERS = 10
 """Fewer answers than this say nothing about a change."""
-KINDS = ("failing", "fallback", "slower", "no tool call", "no usage")
+KINDS = ("failing", "fallback", "new name", "slower", "no tool call", "no usage")
 
 
 class Attention(msgspec.Struct, frozen=True):

@@ -36,6 +36,7 @@ _VIEW_NAMES = (
     "usage_by_day",
     "route_behaviour",
     "errors_by_kind",
+    "probe_runs",
 )
 _SQL = resources.files(__package__).joinpath("sql")
 

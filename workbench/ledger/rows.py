@@ -264,3 +264,26 @@ class ReadingRow(QueryRow, frozen=True):
     total_units: float | None
     said: str
     withdrawn: bool
+
+
+class ProbeAnswer(QueryRow, frozen=True):
+    """One request of a probe, and what its answer shows of the route."""
+
+    query = "probe_answers"
+
+    run_id: str
+    started_at: datetime
+    model: str
+    question: str | None
+    outcome: str | None
+    accepted: bool
+    served_model: str | None
+    identity: str | None
+    latency_ms: float | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    finish_reason: str | None
+    answer: str | None
+    reasoned: bool
+    tool_calls: int

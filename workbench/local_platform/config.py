@@ -23,7 +23,7 @@ OWN_FIELDS = frozenset(
     "session_id model_item extra_body".split()
 )
 """Body fields that the platform takes for itself, so that no model sees them; not shown, as was seen."""
-SIMULATED_ONLY = ("options", "latency_ms", "token_ms", "calls_tools", "reports_usage")
+SIMULATED_ONLY = ("options", "latency_ms", "token_ms", "calls_tools", "reports_usage", "keeps_max_tokens")
 """Settings for simulated routes only."""
 
 
@@ -101,6 +101,8 @@ class Route(_Table, frozen=True):
     """The platform lacks the secret of the model server: 401 for this route only."""
     reports_usage: bool = True
     """Whether a simulated route says what it drew."""
+    keeps_max_tokens: bool = True
+    """Whether a simulated route stops at `max_tokens`."""
     limit_s: PositiveSeconds | None = None
     """Its own time limit."""
     fallback: str | None = None

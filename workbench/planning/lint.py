@@ -25,16 +25,20 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-class ToolExperience(msgspec.Struct, frozen=True):
-    """What the ledger knows of a model that was forced to call a tool."""
+class RouteExperience(msgspec.Struct, frozen=True):
+    """What the ledger knows of a route."""
 
-    forced: int
-    """Answers to requests that forced a call."""
-    called: int
+    forced: int = 0
+    """Answers to requests that forced a tool call."""
+    called: int = 0
     """How many of them held one."""
+    thinks: bool | None = None
+    """From here: as probes found it; None: not known."""
+    reports_usage: bool | None = None
+    keeps_cap: bool | None = None
 
 
-def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, ToolExperience]) -> list[Finding]:
+def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExperience]) -> list[Finding]:
     """List what is likely to go wrong in a run of this plan.
 
     Args:
@@ -46,12 +50,13 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, ToolExperi
     presets = {model.id for model in visible if model.preset}
     for model in plan.models:
         where = f"models {model.id!r}"
-        found += [Finding(where, text) for text in _lint_thinking(model)]
+        known = experience.get(model.id, RouteExperience())
+        found += [Finding(where, text) for text in (*_lint_thinking(model, known), *_lint_budget(plan, known))]
         found += [
             Finding(where, text) for text in _lint_fields(model.fields, samples_bring_tools=plan.samples_bring_tools)
         ]
         if model.fields.get("tools") or plan.samples_bring_tools:
-            found += [Finding(where, text) for text in _lint_tools(model.id, experience.get(model.id))]
+            found += [Finding(where, text) for text in _lint_tools(model.id, known)]
             if model.id in presets:
                 found.append(
                     Finding(
@@ -128,17 +133,28 @@ def _lint_fields(fields: dict[str, Any], *, samples_bring_tools: bool) -> Iterat
         yield "tool_choice is not sent: there are no tools"
 
 
-def _lint_thinking(model: PlannedModel) -> Iterator[str]:
-    thinks = any(word in model.id.casefold() for word in (*_PROSE_ONLY, "thinking"))
+def _lint_thinking(model: PlannedModel, known: RouteExperience) -> Iterator[str]:
+    named = any(word in model.id.casefold() for word in (*_PROSE_ONLY, "thinking"))
+    thinks = named if known.thinks is None else known.thinks
     if thinks and model.max_tokens is not None and model.max_tokens < _LEAST_TO_THINK:
+        by = "when it was probed" if known.thinks else "by its name"
         yield (
-            f"max_tokens of {model.max_tokens} counts reasoning too: a route that, by its name, thinks first may be cut off "
+            f"max_tokens of {model.max_tokens} counts reasoning too: a route that, {by}, thinks first may be cut off "
             "before its answer"
         )
 
 
-def _lint_tools(model: str, known: ToolExperience | None) -> Iterator[str]:
-    if known is not None and known.called == 0:
+def _lint_budget(plan: Plan, known: RouteExperience) -> Iterator[str]:
+    if plan.job.budget.total_tokens is None:
+        return
+    if known.keeps_cap is False:
+        yield "ignored max_tokens when it was probed: it may overrun a budget in tokens"
+    if known.reports_usage is False:
+        yield "reported no usage when it was probed: a budget in tokens counts its bound instead"
+
+
+def _lint_tools(model: str, known: RouteExperience) -> Iterator[str]:
+    if known.forced and known.called == 0:
         yield f"never called a tool in {known.forced} answers that had to: it answers in prose only"
-    elif known is None and any(word in model.casefold() for word in _PROSE_ONLY):
+    elif not known.forced and any(word in model.casefold() for word in _PROSE_ONLY):
         yield "tools are sent to a route that, by its name, answers in prose only"

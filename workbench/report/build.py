@@ -113,7 +113,12 @@ def _environment() -> Environment:
         loader=FunctionLoader(_source), undefined=StrictUndefined, autoescape=True, trim_blocks=True
     )
     environment.globals.update(
-        people=people, figure=tables.figure, moment=tables.moment, outcome=tables.outcome, status=tables.status
+        people=people,
+        figure=tables.figure,
+        moment=tables.moment,
+        outcome=tables.outcome,
+        status=tables.status,
+        card_id=tables.card_id,
     )
     environment.filters.update(visible=people.visible, clip=lambda text: people.clipped(text, _SHOWN_CHARS))
     return environment

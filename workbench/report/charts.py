@@ -194,12 +194,18 @@ def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart
     return sized(chart, len(order))
 
 
-def matrix_chart(rows: Sequence[Row]) -> AnyChart:
-    """Requested by served model as a matrix of shares: `route_matrix` rows."""
+def matrix_chart(rows: Sequence[Row], whole: Sequence[Row]) -> AnyChart:
+    """Requested by served model as a matrix of shares.
+
+    Args:
+        rows: `route_matrix` rows: the cells.
+        whole: All rows of the models that they name as requested: what the shares are of.
+    """
     asked: dict[str, int] = {}
+    for row in whole:
+        asked[row["requested_model"]] = asked.get(row["requested_model"], 0) + row["answers"]
     answers: dict[tuple[str, str], int] = {}
     for row in rows:
-        asked[row["requested_model"]] = asked.get(row["requested_model"], 0) + row["answers"]
         cell = row["requested_model"], row["served_model"] or "(not named)"  # of one name, there may be two identities
         answers[cell] = answers.get(cell, 0) + row["answers"]
     data = [

@@ -1,28 +1,25 @@
 """The page of who really answers, how well and how fast."""
 
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.attention import (
-    KINDS,
-    NEWEST_CALLS,
-    Attention,
-    fallbacks,
-    routes_that_need_attention,
-    unconfirmed,
-)
+from workbench.evaluation.attention import KINDS
 from workbench.ledger.queries import Row
 from workbench.report import charts, time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
+from workbench.routes.facts import RouteFacts, said
+from workbench.routes.overview import AccountRoutes, overview
+from workbench.routes.words import told, verdict, worst_text
 
-_NAMED = 3
-_MOST_CARD_CHARTS = 40
+_MOST_CARD_CHARTS = 12
+_MOST_POINTS = 24
+"""Of a route's small bars."""
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -30,108 +27,105 @@ class Card(msgspec.Struct, frozen=True):
 
     row: Row
     colour: str
-    attention: list[str]
     outcomes: list[Row]
     served: list[Row]
+    probed_at: datetime | None
+    probed: str
+    """What its probes found, in words."""
     chart: Chart | None
-
-
-class Answers(msgspec.Struct, frozen=True):
-    """What the page asks of the ledger."""
-
-    routes: Result
-    matrix: Result
-    outcomes: Result
-    recent: Result
-    course: Result
 
 
 def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period.rows[0]
-    answers = Answers(
-        result(reader, "routes"),
-        result(reader, "route_matrix"),
-        result(reader, "route_outcomes"),
-        result(reader, "route_recent", newest=NEWEST_CALLS),
-        result(reader, "route_course", span=_span(period)),
-    )
-    return lambda: _content(answers, asked.colours) | {"simulated": period["simulated"]}
+    found = overview(reader, asked.zone, period)
+    outcomes = result(reader, "route_outcomes")
+    return lambda: _content(found, outcomes, asked) | {"simulated": period["simulated"]}
 
 
-def _content(answers: Answers, colours: Colours) -> dict[str, Any]:
-    attention = routes_that_need_attention(answers.routes.rows, answers.recent.rows, answers.matrix.rows)
+def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, Any]:
+    there = frozenset(path.stem for path in asked.folder.glob("*.html"))
     return {
-        "verdict": verdict(answers.routes.rows, answers.matrix.rows, attention),
+        "verdict": verdict(found),
         "attention": {
-            kind: found for kind in KINDS if (found := [(item, told(item)) for item in attention if item.kind == kind])
+            kind: items
+            for kind in KINDS
+            if (items := [(one, told(one)) for one in found.attention if one.kind == kind])
         },
-        "cards": _cards(answers, attention, colours),
-        "routes": answers.routes,
-        "outcomes": answers.outcomes,
-        "matrix": _matrix_table(answers.matrix),
-        "unconfirmed": unconfirmed(answers.matrix.rows),
-        "charts": _charts(answers),
+        "table": _routes_table(found, asked.colours),
+        "cards": _cards(found, outcomes, asked.colours),
+        "routes": Result("routes", {}, found.routes),
+        "outcomes": outcomes,
+        "matrix": _matrix_table(Result("route_matrix", {}, found.matrix)),
+        "episodes": found.episodes,
+        "there": there,
+        "changes": _timeline(found),
+        "worst": [(one, worst_text(one)) for one in found.worst],
+        "span": found.span,
+        "late": found.late,
+        "unconfirmed": found.unconfirmed,
+        "charts": _charts(found),
+        "newest_probe": found.probed.probes[-1].started_at if found.probed.probes else None,
     }
 
 
-def verdict(routes: Sequence[Row], matrix: Sequence[Row], attention: Sequence[Attention]) -> str:
-    """Who answered, in a sentence or two."""
-    if not routes:
-        return "No calls yet."
-    answers = sum(row["answers"] for row in matrix)
-    said = f"{people.plural(len(routes), 'model')} asked, {people.plural(answers, 'answer')}"
-    several = sum(row["answers"] for row in fallbacks(matrix))
-    if several:
-        said += f", {people.count(several)} of them by another model"
-    looked = list(dict.fromkeys(item.model for item in attention))
-    if not looked:
-        return said + ". No route needs attention."
-    more = f" and {people.plural(len(looked) - _NAMED, 'other')}" if len(looked) > _NAMED else ""
-    return said + f". Needs attention: {people.words(looked[:_NAMED])}{more}."
+def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
+    course: dict[str, list[Row]] = {}
+    for row in found.course:
+        if row["p50_ms"] is not None:
+            course.setdefault(row["model"], []).append(row)
+    rows = [row | {"course": _bars(course.get(row["model"], []), colours.of(row["model"]))} for row in found.routes]
+    return Table(
+        "routes", Result("routes", {}, rows), ("model",),
+        (Column("model", "route", "card"), Column("usual_name", "answers as", "name"),
+         Column("substituted_share", "substituted", "share", help="Share of its answers that another model gave"),
+         Column("accepted_share", "success", "share", help="Share of its calls, cancelled ones aside, that were accepted"),
+         Column("calls", "calls"), Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms"),
+         Column("course", f"median by {found.span}", "bars", help="Latency; the newest to the right"),
+         Column("usage_share", "usage", "share", help="Share of its answers that say how many tokens they took"),
+         Column("tools", "forced tool call", "text"), Column("cap", "max_tokens", "text"),
+         Column("last_at", "last call", "moment")),
+    )  # fmt: skip
 
 
-def told(item: Attention) -> str:
-    """Why a route needs attention, in words."""
-    part, whole = people.count(round(item.part)), people.count(item.whole)
-    match item.kind:
-        case "failing":
-            return f"{part} of its newest {whole} calls failed, most often {item.detail.replace('_', ' ')}"
-        case "fallback":
-            return f"{part} of its {whole} answers are of {item.detail}"
-        case "slower":
-            return f"its newest {whole} answers took {people.significant(item.part)} times as long as those before (medians)"
-        case "no tool call":
-            return f"answered without a tool call {part} of the {whole} times that one was forced"
-        case _:
-            return f"{part} of its {whole} answers came without usage"
+def _bars(rows: list[Row], colour: str) -> list[dict[str, Any]]:
+    newest = rows[-_MOST_POINTS:]
+    most = max((row["p50_ms"] for row in newest), default=0) or 1
+    return [
+        {"mean": row["p50_ms"] / most, "colour": colour,
+         "told": f"{row['from_at']:%Y-%m-%d %H:%M}: {people.milliseconds(row['p50_ms'])}"}
+        for row in newest
+    ]  # fmt: skip
 
 
-def _cards(answers: Answers, attention: Sequence[Attention], colours: Colours) -> list[Card]:
-    """A card a route, those that need attention first."""
-    reasons: dict[str, list[str]] = {}
-    for item in attention:
-        reasons.setdefault(item.model, []).append(told(item))
-    found = []
-    for number, row in enumerate(
-        sorted(answers.routes.rows, key=lambda row: (row["model"] not in reasons, row["model"]))
-    ):
+def _cards(found: AccountRoutes, outcomes: Result, colours: Colours) -> list[Card]:
+    """A card a route, in the order of the table."""
+    cards = []
+    for number, row in enumerate(found.routes):
         model = row["model"]
-        found.append(
+        known = found.probed.known.get(model)
+        cards.append(
             Card(
                 row,
                 colours.of(model),
-                reasons.get(model, []),
-                [line for line in answers.outcomes.rows if line["model"] == model],
-                [line for line in answers.matrix.rows if line["requested_model"] == model],
-                _card_chart(number, model, answers.course, colours) if number < _MOST_CARD_CHARTS else None,
+                [line for line in outcomes.rows if line["model"] == model],
+                [line for line in found.matrix if line["requested_model"] == model],
+                None if known is None else known.probed_at,
+                "" if known is None else _probed(known.facts),
+                _card_chart(number, model, found, colours) if number < _MOST_CARD_CHARTS else None,
             )
         )
-    return found
+    return cards
 
 
-def _card_chart(number: int, model: str, course: Result, colours: Colours) -> Chart | None:
-    rows = [row for row in course.rows if row["model"] == model and row["p50_ms"] is not None]
+def _probed(facts: RouteFacts) -> str:
+    told = {"answers": said("answers", facts), "forced tool call": said("tools", facts), "reasoning": said("thinks", facts),
+            "usage": said("reports_usage", facts), "max_tokens": said("keeps_cap", facts)}  # fmt: skip
+    return ", ".join(f"{what}: {how}" for what, how in told.items() if how != "–")
+
+
+def _card_chart(number: int, model: str, found: AccountRoutes, colours: Colours) -> Chart | None:
+    rows = [row for row in found.course if row["model"] == model and row["p50_ms"] is not None]
     if len(rows) < 2:
         return None
     names = ("median", "90 % within")
@@ -148,13 +142,13 @@ def _card_chart(number: int, model: str, course: Result, colours: Colours) -> Ch
     drawing = time_charts.lines_over_time(
         points, "seconds", "seconds", time_charts.two_lines(colours.of(model), names), height=110
     )
-    own = Result(course.query, course.parameters, rows)
     shown = Table(
-        f"course{number}", own, ("model", "from_at"),
-        (Column("from_at", f"{course.parameters['span']}", "moment"), Column("calls", "calls"),
-         Column("not_accepted", "not accepted"), Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
+        f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
+        (Column("from_at", found.span, "moment"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
+         Column("fallbacks", "by another model"), Column("calls_without_usage", "without usage"),
+         Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
     )  # fmt: skip
-    return drawn(f"course{number}", f"Latency by {course.parameters['span']}", drawing, shown)
+    return drawn(f"course{number}", f"Latency by {found.span}", drawing, shown)
 
 
 def _matrix_table(matrix: Result) -> Table:
@@ -165,18 +159,33 @@ def _matrix_table(matrix: Result) -> Table:
     )  # fmt: skip
 
 
-def _charts(answers: Answers) -> list[Chart]:
-    found = []
-    if answers.matrix.rows:
-        drawing = charts.matrix_chart(answers.matrix.rows)
-        note = "Rows: requested model; columns: served model; the shade is the share of the requested model's answers."
-        found.append(drawn("matrix", "Who answers for whom?", drawing, _matrix_table(answers.matrix), note))
-    return found
+def _timeline(found: AccountRoutes) -> list[dict[str, Any]]:
+    """What changed, the newest first: names that came, and what probes found otherwise than before."""
+    names = [
+        {"at": one.at, "model": one.model, "what": "answers as", "before": one.before, "after": one.served_model,
+         "source": f"{people.plural(one.answers, 'answer')}"}
+        for one in found.names
+    ]  # fmt: skip
+    probes = [
+        {
+            "at": one.since,
+            "model": one.model,
+            "what": one.what,
+            "before": one.before,
+            "after": one.after,
+            "source": "probe",
+        }
+        for one in found.probed.changes
+    ]
+    return sorted(names + probes, key=lambda one: one["at"], reverse=True)
 
 
-def _span(period: Row) -> str:
-    """Minutes, hours or days: whichever shows a course in the period."""
-    if period["first_at"] is None:
-        return "day"
-    length = period["last_at"] - period["first_at"]
-    return "minute" if length < timedelta(hours=3) else "hour" if length < timedelta(days=4) else "day"
+def _charts(found: AccountRoutes) -> list[Chart]:
+    """Who answers for whom, of what is off the diagonal."""
+    off = [row for row in found.matrix if row["identity"] == "fallback"]
+    if len({row["requested_model"] for row in off}) < 2:  # of a single one, the list says all
+        return []
+    asked = {row["requested_model"] for row in off}
+    whole = [row for row in found.matrix if row["requested_model"] in asked]
+    note = "Rows: requested model; columns: which model answered in its place; the shade is their share of its answers."
+    return [drawn("matrix", "Who answers for whom?", charts.matrix_chart(off, whole), None, note)]

@@ -1,7 +1,8 @@
 """Tables and figures on a page, each cell with the query, row and column that it comes from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,7 +37,7 @@ class Column(msgspec.Struct, frozen=True):
     heading: str
     kind: str = "count"
     """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
-    `run`, `sample` and `bars` are not."""
+    `run`, `sample`, `bars`, `card` and `name` are not."""
     help: str = ""
     """What the heading means, on hover."""
 
@@ -72,21 +73,19 @@ class Table(msgspec.Struct, frozen=True):
         value = row[column.name]
         if column.is_figure:
             return _number(value, column.name, _SHOW[column.kind](value))
+        if column.kind in _OF_VALUE:
+            return _OF_VALUE[column.kind](value)
+        if column.kind in _OF_ROW:
+            return _OF_ROW[column.kind](row)
         match column.kind:
-            case "moment":
-                return moment(value)
             case "outcome":
                 return outcome(value, accepted=row.get("accepted", value == "ok"))
             case "status":
                 return status(value, row.get("reason"))
-            case "served":
-                return served(row)
             case "run":
                 return self._to_run(row, value, "")
             case "sample":
                 return self._to_run(row, value, urlencode({"sample": value}))
-            case "bars":
-                return bars(value)
             case _:
                 return Markup("<bdi>{}</bdi>").format(people.visible("" if value is None else str(value)))
 
@@ -163,6 +162,26 @@ def served(row: Row) -> Markup:
     return shown + evidence
 
 
+def card_link(model: str) -> Markup:
+    """A route's name as a link to its card."""
+    return Markup('<a href="#{}"><bdi>{}</bdi></a>').format(card_id(model), people.visible(model))
+
+
+def card_id(model: str) -> str:
+    """The id of a route's card on its page."""
+    return "route-" + sha256(model.encode()).hexdigest()[:12]
+
+
+def own_name(row: Row) -> Markup:
+    """The name under which a route itself answers; whether anybody has confirmed it."""
+    if row["usual_name"] is None:
+        return Markup("<i>{}</i>").format("not named" if row["answers"] else "never answered")
+    if row["usual_identity"] == "as_requested":
+        return Markup('<span class="ok">itself</span>')
+    shown = Markup("<bdi>{}</bdi>").format(people.visible(row["usual_name"]))
+    return shown + Markup(' <small class="soft">not confirmed</small>') if row["usual_identity"] == "unknown" else shown
+
+
 def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
     """Means from 0 to 1 as small bars, with their numbers on hover."""
     bar = Markup('<i style="height:{:.0f}%;background:{}" title="{}"></i>')
@@ -171,3 +190,7 @@ def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
     )
     told = people.visible("; ".join(value["told"] for value in values or ()))
     return Markup('<span class="bars" role="img" aria-label="{}">{}</span>').format(told or "unscored", drawn)
+
+
+_OF_VALUE: dict[str, Callable[[Any], Markup]] = {"moment": moment, "bars": bars, "card": card_link}
+_OF_ROW: dict[str, Callable[[Row], Markup]] = {"served": served, "name": own_name}

@@ -58,7 +58,7 @@ def answer(route: Route, body: dict[str, Any]) -> Answer:
     if results and route.calls_tools:
         text = " ".join(f"{name} returned {_readable(result)}." for name, result in results)
     text = _until_stop(_formatted(text, prompt, body), body.get("stop"))
-    return _cut(text, reasoning, prompt_tokens, body.get("max_tokens"))
+    return _cut(text, reasoning, prompt_tokens, body.get("max_tokens") if route.keeps_max_tokens else None)
 
 
 def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:

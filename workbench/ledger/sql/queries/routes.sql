@@ -1,6 +1,7 @@
 -- Every requested model over everything recorded: how its calls ended, how fast it answers, how much of its completion is
 -- thinking, and how well it reports usage. latency in ms, of answers. thinking_share: reasoning over completion tokens,
--- of the answers that report both. Shares are NULL where unknown.
+-- of the answers that report both. accepted_share: of the calls, cancelled ones aside. substituted: answers of another model.
+-- Shares are NULL where unknown. Tools: without what probes asked.
 -- Parameters: none
 WITH own AS (
     SELECT model, count(*) AS calls, count(*) FILTER (accepted) AS accepted, count(*) FILTER (drew = 'yes') AS answers,
@@ -22,18 +23,29 @@ tools AS (
     JOIN attempts AS attempt USING (run_id, call_no)
     LEFT JOIN (SELECT run_id, call_no, count(*) AS calls FROM tool_calls GROUP BY run_id, call_no) AS called
         USING (run_id, call_no)
-    WHERE attempt.drew = 'yes'
+    WHERE attempt.drew = 'yes' AND request.run_id NOT IN (SELECT run_id FROM probe_runs)
     GROUP BY request.model
+),
+substituted AS (
+    SELECT attempt.model, count(*) AS answers FROM attempts AS attempt
+    JOIN served_identities AS who
+        ON who.run_id = attempt.run_id AND who.model = attempt.model
+        AND who.served_model IS NOT DISTINCT FROM attempt.served_model
+    WHERE attempt.drew = 'yes' AND who.identity = 'fallback' GROUP BY attempt.model
 ),
 listed AS (
     SELECT model, arg_max(owned_by, recorded_at) AS owned_by, max(recorded_at) AS listed_at FROM models_seen GROUP BY model
 )
 SELECT own.model, own.calls, own.accepted, own.answers, own.failed, own.calls_without_usage,
+    own.accepted / nullif(own.accepted + own.failed, 0) AS accepted_share,
+    1 - own.calls_without_usage / nullif(own.answers, 0) AS usage_share,
+    coalesce(substituted.answers, 0) AS substituted,
+    coalesce(substituted.answers, 0) / nullif(own.answers, 0) AS substituted_share,
     own.quantiles[1] AS p50_ms, own.quantiles[2] AS p90_ms, own.quantiles[3] AS p99_ms,
     own.reasoning / nullif(own.completion_with_reasoning, 0) AS thinking_share,
     coalesce(tools.offered, 0) AS tools_offered, coalesce(tools.forced, 0) AS tools_forced,
     coalesce(tools.called, 0) AS tools_called, coalesce(tools.forced_and_called, 0) AS forced_and_called,
     coalesce(tools.tool_calls, 0) AS tool_calls, own.served_names, listed.owned_by, own.first_at, own.last_at,
     listed.listed_at
-FROM own LEFT JOIN tools USING (model) LEFT JOIN listed USING (model)
+FROM own LEFT JOIN tools USING (model) LEFT JOIN substituted USING (model) LEFT JOIN listed USING (model)
 ORDER BY own.model;

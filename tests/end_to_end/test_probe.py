@@ -1,0 +1,165 @@
+"""What routes can do, found out by asking them; who answered instead, and what changed."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench
+from tests.contract.asking import platform_of
+from tests.pages import Page
+from tests.unit.ledger_rows import STARTED_AT
+from workbench.local_platform.config import Limits, PlatformConfig, Preset, Route
+from workbench.local_platform.server import ThreadedServer
+
+PLANTED: list[dict[str, Any]] = [
+    {"id": "able", "skill": "arithmetic", "upstream": "able", "calls_tools": True},
+    {"id": "prose", "skill": "prose", "upstream": "prose"},
+    {"id": "thinker", "skill": "reasoning", "upstream": "thinker"},
+    {"id": "replaced", "skill": "arithmetic", "upstream": "replaced", "unavailable": True, "fallback": "able"},
+    {"id": "dead", "skill": "arithmetic", "upstream": "dead", "unavailable": True},
+    {"id": "silent", "skill": "arithmetic", "upstream": "silent", "reports_usage": False},
+    {"id": "endless", "skill": "prose", "upstream": "endless", "keeps_max_tokens": False},
+]
+
+
+def planted(**changed: dict[str, Any]) -> PlatformConfig:
+    routes = tuple(msgspec.convert(route | changed.get(route["id"], {}), Route) for route in PLANTED)
+    return PlatformConfig(routes, presets=(Preset("able [fast]", "able"),), limits=Limits(retry_pause_s=0))
+
+
+def probed(folder: Path, config: PlatformConfig, code: int, *more: str) -> dict[str, Any]:
+    with ThreadedServer(config) as server:
+        found: dict[str, Any] = Workbench(folder, server).json("probe", *more, code=code)
+    return found
+
+
+def test_a_probe_finds_every_planted_fact_and_then_exactly_what_changed(tmp_path: Path) -> None:
+    first = probed(tmp_path, planted(), 0, "--no-report")
+    routes = first["routes"]
+    facts = {
+        name: [route[name] for route in routes.values()]
+        for name in ("answers", "tools", "thinks", "reports_usage", "keeps_cap")
+    }
+    assert list(routes) == ["able", "able [fast]", "dead", "endless", "prose", "replaced", "silent", "thinker"]
+    assert facts == {
+        "answers": ["itself", "itself", "no", "itself", "itself", "fallback", "itself", "itself"],
+        "tools": ["called", "called", None, "prose", "prose", None, "prose", "prose"],
+        "thinks": [False, False, None, False, False, None, False, True],
+        "reports_usage": [True, True, None, True, True, None, False, True],
+        "keeps_cap": [True, True, None, False, True, None, True, True],
+    }  # fmt: skip
+    assert (routes["able [fast]"]["names"], routes["replaced"]["substitutes"]) == (["able"], ["able"])
+    assert routes["dead"]["failure"] == "route_down"
+    assert not first["changes"]
+    changed = planted(
+        able={"calls_tools": False}, replaced={"unavailable": False}, silent={"reports_usage": True},
+        endless={"keeps_max_tokens": True}, prose={"unavailable": True, "fallback": "thinker"},
+    )  # fmt: skip
+    second = probed(tmp_path, changed, 100)
+    assert {(one["model"], one["what"], one["before"], one["after"]) for one in second["changes"]} == {
+        ("able", "forced tool call", "called", "prose"),
+        ("able [fast]", "forced tool call", "called", "prose"),
+        ("endless", "max_tokens", "ignored", "kept"),
+        ("prose", "who answers", "itself", "thinker in its place"),
+        ("replaced", "who answers", "able in its place", "itself"),
+        ("silent", "usage", "missing", "in every answer"),
+    }
+    probed(tmp_path, changed, 0, "--no-report", "--repeat", "2")
+    page = Page(tmp_path / "reports" / "routes.html")
+    assert "able in its place" in page.text
+    assert "What changed" in page.text
+    shown = Workbench(tmp_path, None)("routes")
+    assert "1 dead, 2 substituted" in shown.stdout
+    assert "asked prose, answered by thinker" in shown.stderr
+    assert "no tool call" not in shown.stderr, "a probe forces calls where no job wants any"
+
+
+def test_lint_knows_what_a_probe_found(tmp_path: Path) -> None:
+    config = planted()
+    probed(tmp_path, config, 0, "--no-report", "prose", "endless", "silent")
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", '{"input": "Weather in Rome?"}\n')
+        tools = 'tools = [{ type = "function", function = { name = "f" } }]'
+        models = '["prose", "endless", "silent", "able"]'
+        bench.write(
+            "job.toml",
+            f'name = "j"\nmodels = {models}\n[dataset]\npath = "d.jsonl"\n[request]\nmax_tokens = 9\n{tools}\n[budget]\ntotal_tokens = 99999\n',
+        )
+        told = bench.here("lint", "job.toml").stdout
+    assert "models 'prose': never called a tool in 1 answers that had to" in told
+    assert "models 'endless': ignored max_tokens when it was probed: it may overrun a budget in tokens" in told
+    assert "models 'silent': reported no usage when it was probed: a budget in tokens counts its bound instead" in told
+    assert "models 'able': ignored" not in told
+
+
+def test_real_routes_are_asked_with_yes_alone(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as behind:
+        real = {"id": "real", "upstream": "m", "base_url": f"{behind.base_url}/api", "secret_env": "BEHIND"}
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("BEHIND", behind.key)
+            with ThreadedServer(platform_of(real)) as server:
+                bench = Workbench(tmp_path, server)
+                told = bench("probe", code=3).stderr
+                assert "3 calls to 1 route, at most" in told
+                assert "nothing was sent" in told
+                assert not server.platform.statistics.requests
+                assert not list(tmp_path.glob("ledger*"))
+                assert bench.json("probe", "--yes", "--no-report")["routes"]["real"]["answers"] == "itself"
+                assert server.platform.statistics.requests.total() == 3
+
+
+def test_two_months_of_aliases_outages_and_a_new_name(bench: Workbench) -> None:
+    """A preset, an alias that is confirmed, one that is not and moves, and three outages answered by another model."""
+    out = {10, 11, 12, 30, 50, 51}
+    for day in range(60):
+        served = {"tutor": "base", "maker": "maker-7b", "moved": "moved-1" if day < 40 else "moved-2"}
+        down = {"gone": "base"} if day in out else {}
+        values = {model: [1.0] * 4 for model in ("base", "tutor", "maker", "moved", "gone")}
+        record(bench, f"r{24 * day}", values, served=served | down, listed={"tutor": "base"})
+    bench.here("routes", "confirm", "maker", "maker-7b")
+    found = bench.json("routes", "status")
+    assert [
+        (one["model"], one["served_model"], one["answers"], one["first_at"][:10], one["last_at"][:10])
+        for one in found["episodes"]
+    ] == [
+        ("gone", "base", 4 * len(days), day_of(days[0]), day_of(days[-1])) for days in ((50, 51), (30,), (10, 11, 12))
+    ]
+    assert [(one["model"], one["before"], one["served_model"], one["at"][:10]) for one in found["names"]] == [
+        ("moved", "moved-1", "moved-2", day_of(40))
+    ]
+    alarmed = {(one["model"], one["kind"]) for one in found["attention"]}
+    assert alarmed == {("gone", "fallback"), ("moved", "new name")}
+    assert [row["served_model"] for row in found["unconfirmed"]] == ["moved-1", "moved-2"]
+
+
+def day_of(number: int) -> str:
+    return f"{STARTED_AT + timedelta(days=number):%Y-%m-%d}"
+
+
+def test_a_name_is_confirmed_in_the_settings_as_they_are(bench: Workbench) -> None:
+    record(bench, "r1", {"odd [fast]": [1.0] * 3}, served={"odd [fast]": "odd-70b"})
+    before = '# ours\n[account]\ntime_zone = "Europe/Berlin"  # as in the chat UI\n\n[routes."odd [fast]"]\nserved_as = "odd-7b"\n'
+    bench.write("workbench.toml", before)
+    told = bench.here("routes", "confirm", "odd [fast]", "odd-70b").stderr
+    assert "odd [fast] answers as odd-70b: written to" in told
+    assert (bench.folder / "workbench.toml").read_text() == before.replace('"odd-7b"', '["odd-7b", "odd-70b"]')
+    assert "it was confirmed before" in bench.here("routes", "confirm", "odd [fast]", "odd-70b").stderr
+    assert bench.json("routes", "status")["routes"][0]["usual_identity"] == "known_alias"
+
+
+def test_late_answers_are_a_share_with_its_evidence(bench: Workbench) -> None:
+    """Of 50 answers 4 take longer than the 120 s that one try may last."""
+    limits = {"m": "8 in flight, 375 s a call"}
+    record(
+        bench, "r1", {"m": [1.0] * 50}, limits=limits, latency_ms=lambda _, sample: 121_500.0 if sample < 4 else 900.0
+    )
+    told = bench.here("routes").stderr
+    assert (
+        "perhaps retried unseen: m: 8 % of its answers (4 of 50) came later than one try may last (2 m 00 s, as its runs assume"
+        in told
+    )

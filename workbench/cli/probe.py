@@ -1,0 +1,89 @@
+"""`workbench probe`: what every route can do, found out by asking it."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from workbench.cli import options
+from workbench.cli.output import agreed, echo, print_json, print_table, say
+from workbench.display import confirming, count, milliseconds, plural
+from workbench.errors import ExitCode
+from workbench.ledger.queries import reading
+from workbench.pipeline import RunOptions, plan_job, run_job
+from workbench.planning.run_plan import RunPlan
+from workbench.probing import probe_job
+from workbench.routes.facts import RouteFacts, said
+from workbench.routes.probes import Probe, probed
+from workbench.session import ledger_to_write, pages_folder
+
+_COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "forced tool call", "thinks": "reasoning",
+            "reports_usage": "usage", "keeps_cap": "max_tokens", "latency": "median"}  # fmt: skip
+
+
+@click.command()
+@click.argument("models", nargs=-1)
+@click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help="Ask each question N times.")
+@click.option("--yes", is_flag=True, help="Send without asking; simulated routes are asked without it too.")
+@options.reports
+@options.no_report
+@options.endpoint
+@options.as_json
+def probe(
+    models: tuple[str, ...], repeat: int, yes: bool, reports: Path | None, no_report: bool, as_json: bool, **given: Any
+) -> None:
+    """Ask MODELS, or every visible one, three short questions: what they can do, and who answers.
+
+    States calls and tokens first. Exits with 100 where a route is no longer as the probes before found it.
+    """
+    where = options.where(given)
+    job = probe_job(models, repeat)
+    plan = anyio.run(partial(plan_job, fresh=True), where, job)
+    say(_stated(plan))
+    if not (plan.simulated or yes or agreed("Send them?")):
+        say("nothing was sent; --yes sends them")
+        sys.exit(ExitCode.INCOMPLETE)
+    ledger = ledger_to_write(where)
+    folder = None if no_report else reports or pages_folder(where, ledger)
+    end = anyio.run(run_job, where, job, RunOptions(fresh=True, reports=folder, show_progress=sys.stderr.isatty()))
+    for note in end.notes:
+        say(f"note: {note}")
+    if end.error is not None:
+        say(f"error: {end.error}")
+    with reading(ledger) as reader:
+        found = next(one for one in probed(reader).probes if one.run_id == end.summary.run_id)
+    if as_json:
+        print_json(
+            {"run_id": found.run_id, "simulated": plan.simulated, "routes": found.routes, "changes": found.changes}
+        )
+    else:
+        _print(found)
+    answered = end.exit_code in (ExitCode.DONE, ExitCode.INCOMPLETE)  # a route that does not answer is a finding too
+    sys.exit(ExitCode.GATE_NOT_MET if answered and found.changes else ExitCode.DONE if answered else end.exit_code)
+
+
+def _stated(plan: RunPlan) -> str:
+    calls = f"{plural(plan.to_send, 'call')} to {plural(len(plan.models), 'route')}"
+    most = plan.estimate.most_tokens
+    assert most is not None  # every question has a cap
+    return f"{calls}, at most {count(most)} tokens with the gateway's retries" + (
+        ", simulated" if plan.simulated else ""
+    )
+
+
+def _print(found: Probe) -> None:
+    print_table([_row(model, facts) for model, facts in found.routes.items()], _COLUMNS, whole="model")
+    for change in found.changes:
+        echo(f"changed since {change.before_at:%Y-%m-%d %H:%M} UTC: {change.model}: {change}")
+    for model, facts in found.routes.items():
+        for name in facts.unconfirmed:
+            say(f"note: {model} answers as {name}, which is not confirmed: `{confirming(model, name)}`")
+
+
+def _row(model: str, facts: RouteFacts) -> dict[str, Any]:
+    told = {name: said(name, facts) for name in ("answers", "names", "tools", "thinks", "reports_usage", "keeps_cap")}
+    latency = None if facts.latency_ms is None else milliseconds(facts.latency_ms)
+    return {"model": model} | told | {"latency": latency}

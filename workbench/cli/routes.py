@@ -1,0 +1,115 @@
+"""`workbench routes`: who answers for each route, how well, how fast, and what changed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from workbench.cli import options
+from workbench.cli.output import echo, print_json, print_table, say
+from workbench.display import confirming, milliseconds, percent, plural
+from workbench.errors import Fault, InputError, nearest
+from workbench.ledger.queries import Row, reading
+from workbench.routes.confirming import confirm_name
+from workbench.routes.overview import AccountRoutes, overview
+from workbench.routes.words import told, verdict
+from workbench.session import ledger_to_read
+
+_COLUMNS = {"model": "route", "answers_as": "answers as", "substituted": "substituted", "success": "success",
+            "calls": "calls", "median": "median", "p90": "90 %", "usage": "usage", "tools": "forced tool call",
+            "cap": "max_tokens", "last_at": "last call (UTC)"}  # fmt: skip
+_MOST_SHOWN = 8
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def routes(ctx: click.Context) -> None:
+    """Say who answers for each route, how well and how fast, from what was recorded; `workbench probe` asks them."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(status)
+
+
+@routes.command()
+@options.ledger
+@options.as_json
+def status(as_json: bool = False, **given: Any) -> None:
+    """List every route, what needs attention, who answered instead, and what changed."""
+    ledger = ledger_to_read(options.where(given))
+    with reading(ledger) as reader:
+        found = overview(reader, ledger.zone, reader.row("ledger_period"))
+    if as_json:
+        print_json(_as_object(found))
+        return
+    echo(verdict(found))
+    if found.routes:
+        echo()
+        print_table([_row(row) for row in found.routes], _COLUMNS, whole="model", spare=("p90", "calls", "last_at"))
+    _print_more(found)
+
+
+@routes.command()
+@click.argument("model")
+@click.argument("name")
+@options.ledger
+def confirm(model: str, name: str, **given: Any) -> None:
+    """Record in workbench.toml that MODEL itself answers under NAME: answers under any other name are a fallback's then."""
+    ledger = ledger_to_read(options.where(given))
+    with reading(ledger) as reader:
+        names = [row for row in reader.rows("route_names") if row["model"] == model]
+        models = [row["model"] for row in reader.rows("routes")]
+    if model not in models:
+        hint = nearest(model, models) or "`workbench routes` lists them"
+        raise InputError(Fault("MODEL", f"{model!r} was never asked", hint))
+    seen = [row["served_model"] for row in names]
+    if name not in seen:
+        hint = nearest(name, seen) or f"its answers name: {', '.join(seen) or 'none'}"
+        raise InputError(Fault("NAME", f"{model!r} never answered as {name!r}", hint))
+    listed = next(row for row in names if row["served_model"] == name)
+    if listed["evidence"] == "another model of the list":
+        raise InputError(Fault("NAME", f"{name!r} is another model of the list, not {model!r}"))
+    path = confirm_name(Path.cwd(), model, name)
+    say(f"{model} answers as {name}: " + ("it was confirmed before" if path is None else f"written to {path}"))
+
+
+def _print_more(found: AccountRoutes) -> None:
+    for item in found.attention[:_MOST_SHOWN]:
+        say(f"{item.kind}: {item.model}: {told(item)}")
+    if len(found.attention) > _MOST_SHOWN:
+        say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; --json has all, and the page")
+    for one in found.episodes[:_MOST_SHOWN]:
+        say(
+            f"asked {one.model}, answered by {one.served_model}: {plural(one.answers, 'answer')}, "
+            f"{one.first_at:%Y-%m-%d} to {one.last_at:%Y-%m-%d}"
+        )
+    for change in found.probed.changes[:_MOST_SHOWN]:
+        say(f"changed on {change.since:%Y-%m-%d}: {change.model}: {change}")
+    for late in found.late[:_MOST_SHOWN]:
+        say(f"perhaps retried unseen: {late.model}: {late.says}")
+    for row in found.unconfirmed[:_MOST_SHOWN]:
+        command = confirming(row["requested_model"], row["served_model"])
+        say(f"not confirmed: {row['requested_model']} answers as {row['served_model']}: `{command}`")
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """A route as the terminal has it."""
+    same = row["usual_identity"] == "as_requested"
+    return {
+        "model": row["model"],
+        "answers_as": "itself" if same else row["usual_name"],
+        "substituted": None if not row["substituted"] else percent(row["substituted_share"]),
+        "success": None if row["accepted_share"] is None else percent(row["accepted_share"]),
+        "calls": row["calls"],
+        "median": None if row["p50_ms"] is None else milliseconds(row["p50_ms"]),
+        "p90": None if row["p90_ms"] is None else milliseconds(row["p90_ms"]),
+        "usage": None if row["usage_share"] is None else percent(row["usage_share"]),
+        "tools": row["tools"],
+        "cap": row["cap"],
+        "last_at": row["last_at"],
+    }
+
+
+def _as_object(found: AccountRoutes) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.structs.asdict(found)
+    plain |= {"late": [one.row | {"says": one.says} for one in found.late], "probed": found.probed.known}
+    return plain | {"verdict": verdict(found), "changes": found.probed.changes}

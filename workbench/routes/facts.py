@@ -1,0 +1,175 @@
+"""What the answers to a probe show of a route; None wherever they show nothing."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from workbench.display import words
+from workbench.ledger.rows import ProbeAnswer
+from workbench.routes.questions import CAP, CAP_TOKENS, PLAIN, TOOL
+
+Answers = Literal["itself", "fallback", "no"]
+Tools = Literal["called", "prose", "called by another model"]
+
+
+class RouteFacts(msgspec.Struct, frozen=True):
+    """One route, as one probe found it."""
+
+    answers: Answers | None = None
+    """`itself`: also under a name that is not confirmed; `fallback`: every answer was another model's."""
+    failure: str | None = None
+    """How its calls ended, where none was answered."""
+    names: tuple[str, ...] | None = None
+    """Under which it answered itself; empty: its answers name none."""
+    substitutes: tuple[str, ...] = ()
+    """Other models that answered in its place."""
+    unconfirmed: tuple[str, ...] = ()
+    """Those of them that neither the model list nor the settings know."""
+    tools: Tools | None = None
+    """What a forced tool choice gave; by another model: under another name than the plain question's."""
+    thinks: bool | None = None
+    """Whether it reported reasoning, as text or as tokens."""
+    reports_usage: bool | None = None
+    """In every answer."""
+    keeps_cap: bool | None = None
+    """Whether it stopped at `max_tokens`."""
+    latency_ms: float | None = None
+    """Median of its answers."""
+
+
+class RouteChange(msgspec.Struct, frozen=True):
+    """What a probe found otherwise than the one that knew it before."""
+
+    model: str
+    what: str
+    before: str
+    after: str
+    since: datetime
+    """When the probe began that found it so."""
+    before_at: datetime
+    """When the last one began that found it as it was."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.before} → {self.after}"
+
+
+def facts_of(answers: Sequence[ProbeAnswer]) -> RouteFacts:
+    """What a probe's answers show of one route; of what another model answered, only that it did.
+
+    Args:
+        answers: To every question, those that failed too.
+    """
+    came = [one for one in answers if one.accepted]
+    failed = [one.outcome for one in answers if not one.accepted and one.outcome not in (None, "cancelled")]
+    if not came:
+        return RouteFacts(answers="no", failure=statistics.mode(failed)) if failed else RouteFacts()
+    own = [one for one in came if one.identity != "fallback"]
+    substitutes = _names([one for one in came if one.identity == "fallback"])
+    if not own:
+        return RouteFacts(answers="fallback", substitutes=substitutes)
+    return RouteFacts(
+        answers="itself",
+        names=_names(own),
+        substitutes=substitutes,
+        unconfirmed=_names([one for one in own if one.identity == "unknown"]),
+        tools=_tools(came),
+        thinks=any(one.reasoned or one.reasoning_tokens for one in own),
+        reports_usage=all(one.total_tokens is not None for one in own),
+        keeps_cap=_keeps_cap([one for one in own if one.question == CAP]),
+        latency_ms=statistics.median(one.latency_ms for one in own if one.latency_ms is not None),
+    )
+
+
+def _names(answers: Sequence[ProbeAnswer]) -> tuple[str, ...]:
+    return tuple(sorted({one.served_model for one in answers if one.served_model is not None}))
+
+
+def _tools(came: Sequence[ProbeAnswer]) -> Tools | None:
+    """A call counts for the route only if it came from whoever answered the plain question."""
+    plain = {one.served_model for one in came if one.question == PLAIN and one.identity != "fallback"}
+    asked = [one for one in came if one.question == TOOL]
+    if not asked:
+        return None
+    own = [one for one in asked if one.identity != "fallback" and (not plain or one.served_model in plain)]
+    if any(one.tool_calls for one in own):
+        return "called"
+    if own:
+        return "prose"
+    return "called by another model" if any(one.tool_calls for one in asked) else None
+
+
+def _keeps_cap(capped: Sequence[ProbeAnswer]) -> bool | None:
+    found = [kept for one in capped if (kept := _kept(one)) is not None]
+    return all(found) if found else None
+
+
+def _kept(answer: ProbeAnswer) -> bool | None:
+    """Whether an answer kept to its cap: by its usage, else by its words, of which each is at least a token."""
+    if answer.completion_tokens is not None and answer.completion_tokens > CAP_TOKENS:
+        return False
+    if len((answer.answer or "").split()) > CAP_TOKENS:
+        return False
+    return True if answer.finish_reason == "length" else None
+
+
+def together(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
+    """What is known after another probe: what it found, else what was known."""
+    if newer.answers is None:
+        return known
+    found = {name: value for name, value in msgspec.structs.asdict(newer).items() if value is not None}
+    if newer.answers != "itself":
+        del found["unconfirmed"]
+    return msgspec.structs.replace(known, **{"failure": None, **found})
+
+
+def differences(known: RouteFacts, newer: RouteFacts) -> Iterator[tuple[str, str, str]]:
+    """What a newer probe found otherwise, as (what, before, after) in words; latency varies and is left out."""
+    for name, title in _TITLES.items():
+        before, after = getattr(known, name), getattr(newer, name)
+        if name == "answers":  # whichever way a route fails, it does not answer
+            before, after = (before and (before, known.substitutes)), (after and (after, newer.substitutes))
+        if before is not None and after is not None and before != after:
+            yield title, said(name, known), said(name, newer)
+
+
+def titles_found(facts: RouteFacts) -> Iterator[str]:
+    """What of a route is known, in the words of its changes."""
+    return (title for name, title in _TITLES.items() if getattr(facts, name) is not None)
+
+
+_TITLES = {
+    "answers": "who answers",
+    "names": "answers as",
+    "tools": "forced tool call",
+    "thinks": "reasoning",
+    "reports_usage": "usage",
+    "keeps_cap": "max_tokens",
+}
+_SAID = {
+    "thinks": ("reported", "none"),
+    "reports_usage": ("in every answer", "missing"),
+    "keeps_cap": ("kept", "ignored"),
+}
+
+
+def said(name: str, facts: RouteFacts) -> str:
+    """One fact in words; `–` where it is not known.
+
+    Args:
+        name: Of a field of `RouteFacts`.
+        facts: Of the route.
+    """
+    value = getattr(facts, name)
+    if value is None:
+        return "–"
+    if name == "answers":
+        failed, others = (facts.failure or "").replace("_", " "), words(list(facts.substitutes))
+        if value == "no":
+            return f"no: {failed}"
+        return f"{others} in its place" if value == "fallback" else f"itself, and {others}" if others else "itself"
+    if name == "names":
+        return words(list(value)) if value else "not named"
+    return _SAID[name][0 if value else 1] if name in _SAID else str(value)

@@ -1,0 +1,95 @@
+"""Who answered instead of whom, and since when a route answers under a new name."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+import msgspec
+
+from workbench.ledger.queries import Row
+
+_MOST_RUNS = 3
+_LEAST_BEFORE = 10
+"""Answers under other names; several names from the start on are servers that share the work."""
+NOT_CONFIRMED = "not the confirmed name"
+
+
+class Episode(msgspec.Struct, frozen=True):
+    """Days in a row on which another model answered."""
+
+    model: str
+    """That was asked."""
+    served_model: str
+    evidence: str
+    answers: int
+    first_at: datetime
+    last_at: datetime
+    run_ids: tuple[str, ...]
+    """Some of the runs that got them."""
+
+
+class NewName(msgspec.Struct, frozen=True):
+    """A name under which a route answers that it did not answer under before."""
+
+    model: str
+    before: str
+    served_model: str
+    at: datetime
+    answers: int
+
+
+def episodes(rows: Sequence[Row]) -> list[Episode]:
+    """Join days that follow each other; the newest first.
+
+    Args:
+        rows: `route_substitutes` rows.
+    """
+    found: list[Episode] = []
+    last: tuple[Episode, date] | None = None
+    for row in rows:
+        one = Episode(
+            row["model"], row["served_model"], row["evidence"], row["answers"], row["first_at"], row["last_at"],
+            tuple(row["run_ids"]),
+        )  # fmt: skip
+        if last is not None and _goes_on(*last, one, row["day"]):
+            before = found.pop()
+            runs = tuple(dict.fromkeys((*before.run_ids, *one.run_ids)))[:_MOST_RUNS]
+            one = msgspec.structs.replace(
+                one, answers=before.answers + one.answers, first_at=before.first_at, run_ids=runs
+            )
+        found.append(one)
+        last = one, row["day"]
+    return sorted(found, key=lambda episode: episode.last_at, reverse=True)
+
+
+def _goes_on(last: Episode, day: date, one: Episode, its_day: date) -> bool:
+    same = (last.model, last.served_model) == (one.model, one.served_model)
+    return same and its_day - day <= timedelta(days=1)
+
+
+def new_names(rows: Sequence[Row]) -> list[NewName]:
+    """Names of no listed model that came after another one, the newest first: each is reported once.
+
+    Args:
+        rows: `route_names` rows.
+    """
+    found = []
+    usual: dict[str, str] = {}
+    for row in rows:
+        unlisted = row["identity"] == "unknown" or row["evidence"] == NOT_CONFIRMED
+        before = usual.get(row["model"])
+        if before is not None and unlisted and row["answers_before"] >= _LEAST_BEFORE:
+            found.append(NewName(row["model"], before, row["served_model"], row["first_at"], row["answers"]))
+        if before is None or unlisted:
+            usual[row["model"]] = row["served_model"]
+    return sorted(found, key=lambda name: name.at, reverse=True)
+
+
+def usual_name(rows: Sequence[Row], model: str) -> Row | None:
+    """The row of the name under which a route itself answers most, fallbacks aside; None where there is none.
+
+    Args:
+        rows: `route_names` rows.
+        model: The route.
+    """
+    own = [row for row in rows if row["model"] == model and row["identity"] != "fallback"]
+    return max(own, key=lambda row: row["answers"], default=None)

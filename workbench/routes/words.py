@@ -1,0 +1,50 @@
+"""Routes in words."""
+
+import workbench.display as people
+from workbench.evaluation.attention import Attention
+from workbench.routes.health import Worst
+from workbench.routes.overview import AccountRoutes, state_of
+
+_NAMED = 3
+
+
+def verdict(found: AccountRoutes) -> str:
+    """How the routes are, in a sentence or two."""
+    if not found.routes:
+        return "No calls yet."
+    states = state_of(found.routes)
+    asked = f"{people.plural(len(found.routes), 'route')} asked"
+    told = [f"{number} {state}" for state, number in states.items() if number]
+    said = f"{asked}: {people.words(told)}."
+    looked = list(dict.fromkeys(item.model for item in found.attention))
+    if looked:
+        more = f" and {people.plural(len(looked) - _NAMED, 'other')}" if len(looked) > _NAMED else ""
+        said += f" Needs attention: {people.words(looked[:_NAMED]) if not more else ', '.join(looked[:_NAMED])}{more}."
+    return said
+
+
+def told(item: Attention) -> str:
+    """Why a route needs attention."""
+    part, whole = people.count(round(item.part)), people.count(item.whole)
+    match item.kind:
+        case "failing":
+            return f"{part} of its newest {whole} calls failed, most often {item.detail.replace('_', ' ')}"
+        case "fallback":
+            return f"{part} of its {whole} answers are of {item.detail}"
+        case "new name":
+            return f"it now answers as {item.detail}, which is not confirmed"
+        case "slower":
+            return f"its newest {whole} answers took {people.significant(item.part)} times as long as those before (medians)"
+        case "no tool call":
+            return f"answered without a tool call {part} of the {whole} times that one was forced"
+        case _:
+            return f"{part} of its {whole} answers came without usage"
+
+
+def worst_text(one: Worst) -> str:
+    """How bad a route was at its worst, beside how it usually is."""
+    if one.what == "slow answers":
+        usual = people.milliseconds(one.usual)
+        return f"median {people.milliseconds(one.part)} of {people.plural(one.whole, 'answer')} (usually {usual})"
+    of = "calls" if one.what == "failures" else "answers"
+    return f"{people.percent(one.part)} of {people.count(one.whole)} {of} ({people.percent(one.usual)} over all)"
