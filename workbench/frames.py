@@ -16,6 +16,11 @@ from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
+from workbench.routes.facts import RouteFacts
+from workbench.routes.names import Episode
+from workbench.routes.overview import overview
+from workbench.routes.probes import probed
+from workbench.routes.words import told
 from workbench.session import Where, ledger_to_read
 
 if TYPE_CHECKING:
@@ -139,6 +144,39 @@ class Frames:
         figures = ("seen_units", "used_low_units", "used_high_units")
         found = pandas.DataFrame(rows, columns=["at", *figures])
         return found.astype({"at": _MOMENT} | dict.fromkeys(figures, "float64"))
+
+    def routes(self) -> "pandas.DataFrame":
+        """One row per route that was asked, as `workbench routes` has it; shares are from 0 to 1, latencies in ms."""
+        import pandas
+
+        with reading(self._ledger) as reader:
+            found = overview(reader, self._ledger.zone, reader.row("ledger_period"))
+        rows = [row | {"attention": "; ".join(map(told, row["attention"])) or None} for row in found.routes]
+        return pandas.DataFrame(rows).rename(columns={"model": "requested_model", "cap": "max_tokens"})
+
+    def substitutions(self) -> "pandas.DataFrame":
+        """One row per requested model, model that answered in its place, and days in a row on which it did."""
+        import pandas
+
+        with reading(self._ledger) as reader:
+            found = overview(reader, self._ledger.zone, reader.row("ledger_period")).episodes
+        rows = [msgspec.structs.asdict(one) for one in found]
+        frame = pandas.DataFrame(rows, columns=Episode.__struct_fields__).rename(columns={"model": "requested_model"})
+        return frame.astype({"answers": "int64"})
+
+    def probes(self) -> "pandas.DataFrame":
+        """One row per probe and route: what it found (`workbench probe`); what is missing, it did not show."""
+        import pandas
+
+        with reading(self._ledger) as reader:
+            found = probed(reader).probes
+        columns = ["run_id", "started_at", "requested_model", *RouteFacts.__struct_fields__]
+        rows = [
+            (probe.run_id, probe.started_at, model, *msgspec.structs.astuple(facts))
+            for probe in found
+            for model, facts in probe.routes.items()
+        ]
+        return pandas.DataFrame(rows, columns=columns)
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.

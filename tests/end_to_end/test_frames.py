@@ -70,7 +70,7 @@ def test_without_a_ledger_the_message_is_the_command_lines(tmp_path: Path) -> No
         Frames(folder=tmp_path)
 
 
-@pytest.mark.parametrize(("name", "answers"), [("explore", 20), ("compare", 60), ("allowance", 60)])
+@pytest.mark.parametrize(("name", "answers"), [("explore", 20), ("compare", 60), ("allowance", 60), ("routes", 60)])
 def test_a_notebook_runs_a_job_where_nothing_is_recorded(
     name: str, answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import workbench as wb
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.contract.asking import platform_of
@@ -163,3 +164,22 @@ def test_late_answers_are_a_share_with_its_evidence(bench: Workbench) -> None:
         "perhaps retried unseen: m: 8 % of its answers (4 of 50) came later than one try may last (2 m 00 s, as its runs assume"
         in told
     )
+
+
+def test_frames_hold_the_routes_their_substitutes_and_probes(tmp_path: Path) -> None:
+    assert probed(tmp_path, planted(), 0, "--no-report")["simulated"]
+    frames = wb.open(folder=tmp_path)
+    routes = frames.routes().set_index("requested_model")
+    assert routes.loc["replaced", ["substituted", "substituted_share"]].tolist() == [3, 1.0]
+    assert routes.loc["endless", "max_tokens"] == "ignored"
+    assert "newest 3 calls failed" in routes.loc["dead", "attention"]
+    assert frames.substitutions()[["requested_model", "served_model", "answers"]].values.tolist() == [
+        ["replaced", "able", 3]
+    ]
+    assert frames.probes().set_index("requested_model")["tools"].to_dict()["able"] == "called"
+
+
+def test_frames_of_no_calls_are_empty(bench: Workbench) -> None:
+    record(bench, "r1", {"m": []})
+    frames = wb.open(folder=bench.folder)
+    assert [len(frame) for frame in (frames.routes(), frames.substitutions(), frames.probes())] == [0, 0, 0]
