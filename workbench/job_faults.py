@@ -55,9 +55,10 @@ def contradictions(job: JobFile, folder: Path) -> list[Problem]:
         if job.run.reuse != "occasion":
             text = 'needs run.reuse = "occasion": otherwise each occasion would reuse the answers of the previous one'
             found.append(Problem(("schedule",), text))
-    if job.budget.total_tokens is not None and not _all_capped(job):
-        text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
-        found.append(Problem(("budget", "total_tokens"), text))
+    for key in ("total_tokens", "units", "share_of_left"):
+        if getattr(job.budget, key) is not None and not _all_capped(job):
+            text = "needs request.max_tokens, or one for each model: without a cap nothing can be reserved"
+            found.append(Problem(("budget", key), text))
     return found
 
 

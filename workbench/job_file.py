@@ -178,6 +178,10 @@ class BudgetTable(TomlTable, frozen=True):
     """The most requests that a run sends."""
     total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most tokens that a run uses; needs `max_tokens`."""
+    units: Annotated[float, msgspec.Meta(gt=0, le=1e15)] | None = None
+    """The most units of the allowance that a run uses, by the weights in workbench.toml; needs `max_tokens`."""
+    share_of_left: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    """The same as a share of what is left of the allowance when the run begins; where that is not known, it does not begin."""
 
 
 class GatesTable(TomlTable, frozen=True):

@@ -31,6 +31,15 @@ prompt = 1.0
 completion = 4.0
 reasoning = 4.0                            # by default as completion
 
+[confirm]                                  # `workbench run` asks before it sends more, without a terminal it needs --yes
+requests = 10_000                          # or total_tokens, units
+
+[[caps]]                                   # one of requests, total_tokens, units and share of the total
+per = "day"                                # "window" of the allowance, "day", "week", "month" or hours as "5h"
+job = "nightly"                            # by default all runs of the ledger together
+tag = { team = "optics" }
+total_tokens = 1_000_000
+
 [routes."Qwen3 Coder [fast]"]
 served_as = "qwen3-coder-30b"              # this name is the model itself; answers under any other are a fallback's
 """
@@ -92,6 +101,30 @@ class AllowanceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     weights: list[WeightSettings] = []
 
 
+class CapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much may be used in a window, by all, by one job, or by the runs with some tags."""
+
+    per: str = "window"
+    """`window` of the allowance, `day`, `week`, `month`, or the last hours, as `5h`."""
+    job: str | None = None
+    tag: dict[str, str] = {}
+    requests: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    units: Annotated[float, msgspec.Meta(gt=0, le=1e15)] | None = None
+    share: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    """Of the allowance's total."""
+
+
+class ConfirmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Above which of these a run asks first; `--yes` runs it all the same."""
+
+    requests: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """To send."""
+    total_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """That it may use by its estimate."""
+    units: Annotated[float, msgspec.Meta(ge=0, le=1e15)] | None = None
+
+
 class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of one model."""
 
@@ -113,6 +146,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_profile: str | None = None
     account: AccountSettings = AccountSettings()
     allowance: AllowanceSettings = AllowanceSettings()
+    caps: list[CapSettings] = []
+    confirm: ConfirmSettings = ConfirmSettings()
     routes: dict[str, RouteSettings] = {}
     """By model id."""
     slots_folder: str | None = None
@@ -155,6 +190,7 @@ def load_settings(folder: Path) -> Settings:
         where = located(("allowance", "window"), text, str(path))
         known = nearest(window, ("month", "week")) or '"month", "week" or hours such as "5h"'
         raise InputError(Fault(where, f"{window!r} is not a window", known))
+    _check_caps(settings, text, str(path))
     if settings.allowance.price_per_unit is not None and settings.allowance.currency is None:
         where = located(("allowance", "price_per_unit"), text, str(path))
         raise InputError(Fault(where, "a price needs its currency", 'allowance.currency = "EUR"'))
@@ -167,3 +203,26 @@ def load_settings(folder: Path) -> Settings:
             problem = f"not a valid regular expression: {error}"
             raise InputError(Fault(f"{path}: allowance.signature", problem)) from error
     return settings
+
+
+def _check_caps(settings: Settings, text: str, path: str) -> None:
+    """Refuse caps that say nothing, or of a window that is not known.
+
+    Raises:
+        InputError: With the first such cap.
+    """
+    for number, cap in enumerate(settings.caps):
+        where = located(("caps", number), text, path)
+        given = [name for name in ("requests", "total_tokens", "units", "share") if getattr(cap, name) is not None]
+        if len(given) != 1:
+            problem = f"expected one of requests, total_tokens, units and share, found {' and '.join(given) or 'none'}"
+            raise InputError(Fault(where, problem))
+        if cap.per == "window" and settings.allowance.window is None:
+            hint = '[allowance] window = "month"; or per = "day"'
+            raise InputError(Fault(where, "the window of the allowance is not known", hint))
+        if cap.per not in ("window", "day") and not re.fullmatch(WINDOWS, cap.per):
+            known = (
+                nearest(cap.per, ("window", "day", "week", "month"))
+                or '"window", "day", "week", "month" or hours as "5h"'
+            )
+            raise InputError(Fault(where, f"{cap.per!r} is not a window", known))

@@ -51,7 +51,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -
 
 
 def scrolled(page: Page) -> Page:
-    """The page, read to its end."""
+    """The page, read to its end, with its cards open."""
+    page.evaluate("document.querySelectorAll('details.card').forEach(card => card.open = true)")
     for _ in range(200):
         page.mouse.wheel(0, 600)
         page.wait_for_timeout(15)

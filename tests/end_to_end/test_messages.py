@@ -24,6 +24,7 @@ from tests.unit.test_words import STUMBLED_OVER
 from workbench.ledger.store import Ledger
 
 EXAMPLE = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
+OTHER_WEIGHT = '[[allowance.weights]]\nmodel = "other"\nsince = 2026-01-01\nprompt = 1\ncompletion = 1\n'
 NIGHTLY = 'reuse = "occasion"\n[schedule]\non_calendar = "02:00"\n'
 
 
@@ -163,6 +164,7 @@ def crontab(script: str) -> Change:
 CASES: list[tuple[str, str, Change]] = [
     # the command itself
     ("unknown command", "rnu job.toml", nothing),
+    ("pilot of a part", "run job.toml --pilot 5 --limit 3", nothing),
     ("unknown option", "run job.toml --fersh", nothing),
     ("no job named", "run", nothing),
     ("fresh and resumed", "run job.toml --fresh --resume last", nothing),
@@ -214,6 +216,13 @@ CASES: list[tuple[str, str, Change]] = [
     ("unknown setting", "models", files(workbench_toml="defalt_profile = 1\n")),
     ("unreadable settings", "models", lambda bench: (bench.folder / "workbench.toml").write_bytes(b"\xff")),
     ("time zone", "models", files(workbench_toml='[account]\ntime_zone = "Europe/Berln"\n')),
+    ("cap of nothing", "models", files(workbench_toml='[[caps]]\nper = "day"\n')),
+    ("cap in an unknown window", "models", files(workbench_toml="[[caps]]\nrequests = 5\n")),
+    ("cap in no window", "models", files(workbench_toml='[[caps]]\nper = "dya"\nrequests = 5\n')),
+    ("share of an unknown total", "run job.toml", files(workbench_toml='[[caps]]\nper = "day"\nshare = 0.5\n')),
+    ("cap without a weight", "run job.toml", files(workbench_toml=OTHER_WEIGHT + '[[caps]]\nper = "day"\nunits = 5\n')),
+    ("cap without max_tokens", "run job.toml", then(job_with("max_tokens = 64", ""), files(workbench_toml='[[caps]]\nper = "day"\ntotal_tokens = 5\n'))),
+    ("share of what is not known", "run job.toml", job_with("[run]", "[budget]\nshare_of_left = 0.5\n[run]")),
     ("signature", "models", files(workbench_toml='[allowance]\nsignature = "("\n')),
     (".env without =", "models", files(_env="WORKBENCH_API_KEY\n")),
     ("unreadable .env", "models", lambda bench: (bench.folder / ".env").write_bytes(b"A=\xff\n")),

@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 from workbench.job_file import BudgetTable, RunTable
 from workbench.planning.models import reserve_of
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Outcome, Usage
+from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 
 BODY, CAP = b"x" * 90, 10
@@ -21,7 +22,7 @@ def answered(number: int, total_tokens: int) -> CallRecord:
 
 def test_a_route_that_uses_more_than_its_cap_is_learnt_from() -> None:
     budget, used, sent = 5_000, 0, 0
-    guard = Guard(BudgetTable(total_tokens=budget), RunTable())
+    guard = Guard(BudgetTable(total_tokens=budget), RunTable(), Caps())
     assert reserve_of(len(BODY), CAP) == 100
     while guard.reserve(request(sent), CAP) is None:
         guard.settle(answered(sent, 900), CAP)
@@ -31,7 +32,7 @@ def test_a_route_that_uses_more_than_its_cap_is_learnt_from() -> None:
 
 
 def test_what_was_reserved_is_what_is_freed() -> None:
-    guard = Guard(BudgetTable(total_tokens=10_000), RunTable())
+    guard = Guard(BudgetTable(total_tokens=10_000), RunTable(), Caps())
     for number in range(4):
         assert guard.reserve(request(number), CAP) is None
     for number in range(4):

@@ -1,7 +1,7 @@
 """The periods that an allowance is counted over."""
 
 import calendar
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -28,7 +28,7 @@ class WindowRule(msgspec.Struct, frozen=True):
     """How an account's windows follow each other."""
 
     kind: str
-    """`month`, `week`, or hours such as `5h`."""
+    """`month`, `week`, `day`, or hours such as `5h`."""
     anchor_day: int
     anchor_weekday: int
     """0 is Monday."""
@@ -41,22 +41,26 @@ class WindowRule(msgspec.Struct, frozen=True):
         Args:
             moment: With its zone.
         """
-        if self.kind not in ("month", "week"):
+        if self.kind not in ("month", "week", "day"):
             return Window(
                 moment.astimezone(UTC) - timedelta(hours=int(self.kind[:-1])), moment.astimezone(UTC), rolls=True
             )
         local = moment.astimezone(ZoneInfo(self.zone))
+        if self.kind == "day":
+            return self._days(local.date(), 1)
         if self.kind == "week":
             day = local.date() - timedelta(days=(local.weekday() - self.anchor_weekday) % 7)
-            after_it = day + timedelta(days=7)
-            return Window(
-                self._midnight(day.year, day.month, day.day),
-                self._midnight(after_it.year, after_it.month, after_it.day),
-            )
+            return self._days(day, 7)
         year, month = local.year, local.month
         if local.day < self._anchor(year, month):
             year, month = _month_after(year, month, -1)
         return Window(self._month(year, month), self._month(*_month_after(year, month, 1)))
+
+    def _days(self, day: date, days: int) -> Window:
+        after_it = day + timedelta(days=days)
+        return Window(
+            self._midnight(day.year, day.month, day.day), self._midnight(after_it.year, after_it.month, after_it.day)
+        )
 
     def _month(self, year: int, month: int) -> datetime:
         return self._midnight(year, month, self._anchor(year, month))
@@ -68,11 +72,12 @@ class WindowRule(msgspec.Struct, frozen=True):
         return datetime(year, month, day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
 
 
-def window_rule(given: AllowanceSettings, zone: str) -> WindowRule | None:
-    """The rule that `workbench.toml` gives; None where it names no window."""
-    if given.window is None:
+def window_rule(given: AllowanceSettings, zone: str, kind: str | None = None) -> WindowRule | None:
+    """The rule that `workbench.toml` gives, or another kind with the same days; None where it names no window."""
+    kind = kind or given.window
+    if kind is None:
         return None
-    return WindowRule(given.window, given.anchor_day, _WEEKDAYS.index(given.anchor_weekday), zone)
+    return WindowRule(kind, given.anchor_day, _WEEKDAYS.index(given.anchor_weekday), zone)
 
 
 def _month_after(year: int, month: int, by: int) -> tuple[int, int]:

@@ -37,6 +37,7 @@ _VIEW_NAMES = (
     "route_behaviour",
     "errors_by_kind",
     "probe_runs",
+    "call_draws",
 )
 _SQL = resources.files(__package__).joinpath("sql")
 

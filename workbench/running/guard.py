@@ -3,10 +3,12 @@
 import math
 import re
 
+from workbench.display import count
 from workbench.job_file import BudgetTable, RunTable
 from workbench.planning.models import reserve_of
 from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome, Usage
+from workbench.running.caps import Caps, Spending
 
 _FAILURES_JUDGED = 20
 """Requests that must have ended before their share of failures says anything."""
@@ -20,14 +22,16 @@ class Guard:
     Args:
         budget: Of this run.
         rules: The share of failures that is too much.
+        caps: What it may use together with other runs.
     """
 
-    def __init__(self, budget: BudgetTable, rules: RunTable) -> None:
+    def __init__(self, budget: BudgetTable, rules: RunTable, caps: Caps) -> None:
+        self._caps = caps
         self._requests, self._tokens = budget.requests, budget.total_tokens
         self._most_failed = rules.max_failed_share
         self._sent = self._ended = self._failed = 0
         self._drawn = self._reserved = 0
-        self._held: dict[str, int] = {}  # what is reserved, by request key
+        self._held: dict[str, tuple[int, Spending]] = {}  # what is reserved, by request key
         self._overrun = 1.0  # the largest share of its reserve that a call used
         self._answering: set[str] = set()
         self._refusal = ""
@@ -49,9 +53,12 @@ class Guard:
         if self._tokens is not None and self._drawn + self._reserved + needed > self._tokens:
             held = f", {self._reserved} reserved" if self._reserved else ""
             return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} used{held})"
+        amount = self._caps.amount(request.model, len(request.body), max_tokens, needed, self._overrun)
+        if full := self._caps.reserve(amount):
+            return full
         self._sent += 1
         self._reserved += needed
-        self._held[request.request_key] = needed
+        self._held[request.request_key] = needed, amount
         return None
 
     def used_up(self) -> str | None:
@@ -68,9 +75,10 @@ class Guard:
     def settle(self, record: CallRecord, max_tokens: int | None) -> str | None:
         """Record how a call ended; return why the run should stop, if it should."""
         attempt = record.attempt
-        needed = self._held.pop(record.request.request_key)
+        needed, amount = self._held.pop(record.request.request_key)
         self._reserved -= needed
         usage = record.completion.usage if record.completion else Usage()
+        self._caps.settle(record.request.model, amount, usage, drew=attempt.drew != "no")
         if usage.total_tokens is not None:
             self._drawn += usage.total_tokens
             self._overrun = max(self._overrun, usage.total_tokens / reserve_of(len(record.request.body), max_tokens))
@@ -109,7 +117,14 @@ class Guard:
         return len(self._refused) >= _REFUSED_ALIKE and len(set(self._refused)) > 1
 
     def overrun(self) -> str | None:
-        """By how much the budget was overrun, where a route drew more than its cap."""
-        if self._tokens is None or self._drawn <= self._tokens:
-            return None
-        return f"the budget of {self._tokens} tokens was exceeded by {self._drawn - self._tokens}"
+        """By how much the budget and the caps were overrun, where a route drew more than its cap."""
+        told = [self._caps.overrun()]
+        if self._tokens is not None and self._drawn > self._tokens:
+            told.insert(0, f"the budget of {self._tokens} tokens was exceeded by {self._drawn - self._tokens}")
+        return "; ".join(filter(None, told)) or None
+
+    def told(self) -> str | None:
+        """How much is used of the budget or the cap that is nearest to its end; None without any."""
+        if self._tokens is None:
+            return self._caps.told()
+        return f"{self._drawn / self._tokens:.0%} of {count(self._tokens)} tokens of this run"

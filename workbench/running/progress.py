@@ -28,6 +28,8 @@ class Progress:
 
     def __init__(self, tally: Tally, limit: int, *, shown: bool) -> None:
         self.in_flight = 0
+        self.cap: str | None = None
+        """How much is used of the cap that is nearest to its end."""
         self._tally = tally
         self._limit = limit
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
@@ -80,6 +82,7 @@ class Progress:
         }  # fmt: skip
         told = [f"{count(number)} {name}" for name, number in counts.items() if number]
         told += [f"{self.in_flight}/{self._limit} in flight", f"{count(self._tally.total_tokens or 0)} tokens"]
+        told += [self.cap] if self.cap else []
         self._bar.set_postfix_str(", ".join(told), refresh=False)
 
     def __enter__(self) -> Self:

@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, WorkbenchError
+from workbench.running.caps import Caps
 from workbench.running.slots import Slots
 from workbench.running.tempo import ACCOUNT, Tempo
 
@@ -40,3 +41,5 @@ class Rules(NamedTuple):
     """How long the newest answers of each model took, oldest first."""
     tempo: Tempo = ACCOUNT
     """How long to wait for the platform."""
+    caps: Caps | None = None
+    """What the run may use together with others; None: whatever its budget allows."""

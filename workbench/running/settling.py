@@ -10,6 +10,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.planning.expand import Plan
 from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome
+from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 from workbench.running.notices import Notices
 from workbench.running.pace import Change, Pace
@@ -38,7 +39,7 @@ class Settling:
         limits = [model.max_in_flight for model in plan.models]
         self.pace = Pace(limits, plan.job.run.max_in_flight, fixed=rules.fixed)
         self.queue = Queue(plan, self.pace, rules.patience_s, rules.tempo)
-        self.guard = Guard(plan.job.budget, plan.job.run)
+        self.guard = Guard(plan.job.budget, plan.job.run, rules.caps or Caps())
         self.notices = Notices(plan, progress.note, rules.patience_s)
         self._passes = Passes(plan.job.run, rules.tempo.wait_share)
         self._caps = [model.max_tokens for model in plan.models]
@@ -89,6 +90,7 @@ class Settling:
             self.halt(RunStatus.STOPPED, too_much)
         # after the guard: once it stopped the run, what would pass again is left to a rerun
         wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt, now - turn.first_at)
+        self._progress.cap = self.guard.told()
         self._progress.ended(number, AttemptEnd(record, turn.attempt, will_go_on=wait_s is not None))
         if wait_s is not None:
             self.queue.again(turn, wait_s)

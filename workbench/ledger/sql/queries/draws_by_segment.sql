@@ -2,7 +2,6 @@
 -- edge on; ended_segment NULL: no end is recorded), and by model and job. unknown_calls may have drawn without a report: their
 -- bounds are the bytes of their requests (a token is at least one) and their caps, `tries` times where they failed or have no
 -- end, as the gateway may have tried them again; uncapped_calls of them have no cap, and so no bound.
--- completion_tokens are without reasoning, whether a route reports that inside or beside them.
 -- Parameters: edges (list of moments, ascending), since (a moment; earlier calls are left out), in_parts (whether a call that
 -- reports only its total counts as unknown), tries (of the gateway)
 WITH edge AS (
@@ -12,19 +11,9 @@ WITH edge AS (
     ) AS given
 ),
 call AS (
-    SELECT request.run_id, request.call_no, request.model, request.body_key, request.sent_at, attempt.ended_at, attempt.outcome,
-        attempt.prompt_tokens, coalesce(attempt.reasoning_tokens, 0) AS reasoning_tokens, attempt.total_tokens,
-        attempt.completion_tokens - CASE
-            WHEN attempt.total_tokens >= attempt.prompt_tokens + attempt.completion_tokens + attempt.reasoning_tokens THEN 0
-            ELSE least(coalesce(attempt.reasoning_tokens, 0), attempt.completion_tokens)
-        END AS completion_tokens,
-        (attempt.drew IS NULL OR attempt.drew <> 'no') AND (
-            attempt.total_tokens IS NULL
-            OR ($in_parts AND (attempt.prompt_tokens IS NULL OR attempt.completion_tokens IS NULL))
-        ) AS is_unknown,
-        CASE WHEN attempt.drew = 'yes' THEN 1 ELSE $tries END AS tries
-    FROM requests AS request LEFT JOIN attempts AS attempt USING (run_id, call_no)
-    WHERE request.sent_at >= $since
+    SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
+        CASE WHEN drew = 'yes' THEN 1 ELSE $tries END AS tries
+    FROM call_draws WHERE sent_at >= $since
 ),
 sent AS (
     SELECT call.*, coalesce(edge.segment, 0) AS sent_segment,

@@ -11,15 +11,8 @@ WITH numbered AS (
 file AS (SELECT run_id, any_value(job_toml) AS job_toml FROM runs WHERE event = 'started' GROUP BY run_id),
 latest AS (SELECT numbered.job, file.job_toml FROM numbered JOIN file USING (run_id) WHERE numbered.place = 1),
 call AS (
-    SELECT run_id, model, prompt_tokens, coalesce(reasoning_tokens, 0) AS reasoning_tokens, total_tokens,
-        completion_tokens - CASE
-            WHEN total_tokens >= prompt_tokens + completion_tokens + reasoning_tokens THEN 0
-            ELSE least(coalesce(reasoning_tokens, 0), completion_tokens)
-        END AS completion_tokens,
-        drew <> 'no' AND (
-            total_tokens IS NULL OR ($in_parts AND (prompt_tokens IS NULL OR completion_tokens IS NULL))
-        ) AS is_unknown
-    FROM attempts
+    SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
+    FROM call_draws WHERE drew IS NOT NULL
 )
 SELECT run.run_id, run.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,

@@ -1,0 +1,105 @@
+"""Caps of several runs together: by window, job and tag, in requests, tokens, units and shares, across processes."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.local_platform.server import ThreadedServer
+
+M = {"id": "m", "skill": "arithmetic"}
+
+
+def asking(name: str) -> str:
+    """A job with a dataset of its own: equal requests would be paid once."""
+    return job("m", name=name, dataset=f"{name}.jsonl", limit=4)
+
+
+def written(folder: Path, server: ThreadedServer, settings: str, *names: str, samples: int = 30) -> Workbench:
+    bench = Workbench(folder, server)
+    bench.write("workbench.toml", settings)
+    for name in names or ("one",):
+        bench.write(f"{name}.jsonl", sums(samples).replace("What is", f"For {name}, what is"))
+        bench.write(f"{name}.toml", asking(name))
+    return bench
+
+
+def test_a_day_of_tokens_ends_the_second_run(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M)) as server:
+        bench = written(tmp_path, server, '[[caps]]\nper = "day"\ntotal_tokens = 450\n')
+        first = bench.json("run", "one.toml", "--no-report", code=7)
+        assert "the cap of 450 tokens a day has no room for" in first["reason"].replace("\u202f", " ")
+        assert 200 < first["usage"]["total_tokens"] <= 450
+        sent = server.platform.statistics.requests.total()
+        again = bench.json("run", "one.toml", "--no-report", code=7)
+        assert (again["reused"], again["completed"]) == (first["completed"], 0)
+        assert server.platform.statistics.requests.total() == sent, "what was used today is in the ledger"
+        bench.write("workbench.toml", "")
+        assert bench.json("run", "one.toml", "--no-report")["status"] == "complete"
+
+
+def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_used(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M | {"latency_ms": {"median": 30}})) as server:
+        bench = written(tmp_path, server, '[[caps]]\nper = "day"\nrequests = 40\n', "one", "two")
+        runs = [bench.start("run", f"{name}.toml", "--json") for name in ("one", "two")]
+        ends = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
+        assert {end["status"] for end in ends} <= {"stopped", "complete"}
+        assert sum(end["completed"] for end in ends) == 40 == server.platform.statistics.requests.total()
+    with ThreadedServer(platform_of(M | {"latency_ms": {"median": 500}})) as server:
+        bench = written(tmp_path / "killed", server, '[[caps]]\nper = "day"\nrequests = 6\n', "one", "two")
+        process = bench.start("run", "one.toml")
+        while server.platform.statistics.requests.total() < 4:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=30)
+        assert bench.json("run", "two.toml", "--no-report", code=7)["completed"] == 2
+
+
+def test_a_cap_holds_for_the_jobs_and_tags_that_it_names(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M)) as server:
+        settings = '[[caps]]\nper = "week"\njob = "one"\nrequests = 5\n[[caps]]\nper = "5h"\ntag = { team = "optics" }\nrequests = 9\n'
+        bench = written(tmp_path, server, settings, "one", "two", "three")
+        for name in ("two", "three"):
+            bench.write(f"{name}.toml", asking(name) + '\n[tags]\nteam = "optics"\n')
+        found = {
+            name: bench.json("run", f"{name}.toml", "--no-report", code=7)["completed"]
+            for name in ("one", "two", "three")
+        }
+    assert found == {"one": 5, "two": 9, "three": 0}
+
+
+def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
+    weights = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 10.0\n'
+    with ThreadedServer(platform_of(M)) as server:
+        bench = written(
+            tmp_path, server, f'[allowance]\nwindow = "month"\ntotal_units = 30\n{weights}[[caps]]\nshare = 0.05\n'
+        )
+        first = bench.json("run", "one.toml", "--no-report", code=7)
+        assert "the cap of 1.50 units (5 %) a window has no room for" in first["reason"].replace("\u202f", " ")
+        drawn = json.loads(bench.here("allowance", "status", "--json").stdout)["seen"]["units"]
+        assert 0.7 < drawn <= 1.5
+        bench.write("workbench.toml", f'[allowance]\nwindow = "month"\ntotal_units = 30\n{weights}')
+        bench.write("one.toml", asking("one") + "\n[budget]\nshare_of_left = 0.05\n")
+        second = bench.json("run", "one.toml", "--no-report", "--fresh", code=7)
+        assert "of this run (5 % of what is left at least)" in second["reason"]
+        assert json.loads(bench.here("allowance", "status", "--json").stdout)["seen"]["units"] - drawn <= 1.5
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_an_overrun_is_reported(ahead: bool, tmp_path: Path) -> None:
+    """A route that ignores `max_tokens` uses more than was reserved for it."""
+    with ThreadedServer(platform_of({"id": "m", "skill": "echo", "keeps_max_tokens": False})) as server:
+        settings = '[[caps]]\nper = "day"\ntotal_tokens = 400\n' if ahead else ""
+        bench = written(tmp_path, server, settings)
+        text = (
+            asking("one").replace("max_in_flight = 4", "max_in_flight = 1").replace("max_tokens = 64", "max_tokens = 1")
+        )
+        bench.write("one.toml", text if ahead else text + "\n[budget]\nunits = 400\n")
+        end = bench.json("run", "one.toml", "--no-report", code=7)
+    assert "has no room for" in end["reason"]
+    used = end["usage"]["total_tokens"]
+    assert (used > 400) == ("was exceeded by" in end["reason"])

@@ -1,0 +1,207 @@
+"""The caps that hold for a run, from `workbench.toml` and its job, with what was used of them before."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, time
+from functools import partial
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from workbench.allowance.account import account_state
+from workbench.allowance.weights import ReportedTokens, Weights, weights_of
+from workbench.allowance.windows import WindowRule, window_rule
+from workbench.display import count, percent, significant
+from workbench.errors import Fault, InputError
+from workbench.job import Job
+from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.store import Ledger
+from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel
+from workbench.records import Usage
+from workbench.running.caps import Cap, Caps, Kind, Price, SharedSpending, Spending
+from workbench.settings import FILE_NAME, CapSettings
+
+_FOLDER = "caps"
+_EACH = {"window": "a window", "day": "a day", "week": "a week", "month": "a month"}
+
+
+@contextmanager
+def caps_kept(
+    ledger: Ledger, job: Job, given: Sequence[CapSettings], models: Sequence[PlannedModel], run_id: str
+) -> Iterator[Caps]:
+    """The caps that hold for a run while it lasts, shared with the other runs of the ledger.
+
+    Args:
+        ledger: With what its settings say of the allowance.
+        job: Of the run.
+        given: The caps of `workbench.toml`.
+        models: That it asks.
+        run_id: Of the run.
+
+    Raises:
+        InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
+    """
+    price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
+    uncapped = [model.id for model in models if model.max_tokens is None]
+    check_caps(job, caps_of(ledger, job, given), price, uncapped)
+    if not any(_holds(cap, job) for cap in given):
+        yield Caps(caps_of(ledger, job, ()), price)
+        return
+    with SharedSpending(ledger.journal_folder / _FOLDER, run_id, job.name, job.tags) as shared:
+        # looked up with our own file in place: whoever begins from now on counts us, and says himself what he spends
+        caps = caps_of(ledger, job, given, frozenset(shared.going_on() | {run_id}))
+        yield Caps(caps, price, shared)
+
+
+def caps_of(ledger: Ledger, job: Job, caps: Sequence[CapSettings], going_on: frozenset[str] = frozenset()) -> list[Cap]:
+    """The caps that a run of a job must keep.
+
+    Args:
+        ledger: With what its settings say of the allowance.
+        job: Of the run.
+        caps: Of `workbench.toml`.
+        going_on: Runs that say themselves what they use.
+
+    Raises:
+        InputError: A cap is in units or shares of what is not known.
+    """
+    now = datetime.now(UTC)
+    found = [_shared(ledger, job, number, given, now) for number, given in enumerate(caps) if _holds(given, job)]
+    own = _own(ledger, job, now)
+    if not ledger.exists or not found:
+        return [cap for cap, _ in found] + own
+    with reading(ledger, frugal=True) as reader:
+        looked = [_with_used(reader, ledger, cap, since, going_on) for cap, since in found]
+    return looked + own
+
+
+def price_of(ledger: Ledger, models: Sequence[str], now: datetime) -> Price | None:
+    """What calls of some models draw in units; None where one of them has no weight."""
+    weights = weights_of(ledger.allowance, ledger.zone)
+    if any(weights.most_units(model, now, 0, 0) is None for model in models):
+        return None
+    return Price(partial(_most_units, weights), partial(_units, weights))
+
+
+def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, uncapped: Sequence[str]) -> None:
+    """Refuse a run whose caps cannot be kept.
+
+    Args:
+        job: Of the run.
+        caps: That hold.
+        price: Of its models; None: one has no weight.
+        uncapped: Its models without a cap on generated tokens.
+
+    Raises:
+        InputError: A model has no weight, or no `max_tokens`.
+    """
+    for cap in caps:
+        if cap.kind == "units" and price is None:
+            hint = '[[allowance.weights]] model = "*" gives all others one'
+            raise InputError(Fault(f"the cap of {cap.words}", "a model of the job has no weight", hint))
+        if cap.kind != "requests" and uncapped:
+            problem = f"{uncapped[0]!r} has no max_tokens, so that nothing bounds a request"
+            raise InputError(Fault(f"the cap of {cap.words}", problem, f"set it in {job.where('request')}"))
+
+
+def _holds(given: CapSettings, job: Job) -> bool:
+    return given.job in (None, job.name) and given.tag.items() <= job.tags.items()
+
+
+def _shared(ledger: Ledger, job: Job, number: int, given: CapSettings, now: datetime) -> tuple[Cap, datetime]:
+    """A cap of `workbench.toml`, and when its window began."""
+    rule = window_rule(ledger.allowance, ledger.zone, None if given.per == "window" else given.per)
+    assert rule is not None  # the settings were checked
+    window = rule.at(now)
+    kind, most, told = _size(ledger, number, given)
+    whose = [f"of job {given.job!r}"] if given.job else []
+    whose += [f"of tag {name} = {value}" for name, value in given.tag.items()]
+    words = " ".join([told, _EACH.get(given.per, f"in {given.per}"), *whose])
+    cap = Cap(
+        words, kind, most, job=given.job, tags=given.tag, ends_at=None if window.rolls else window.end_at,
+        next_end=None if window.rolls else partial(_end, rule),
+    )  # fmt: skip
+    return cap, window.start_at
+
+
+def _end(rule: WindowRule, at: datetime) -> datetime:
+    return rule.at(at).end_at
+
+
+def _size(ledger: Ledger, number: int, given: CapSettings) -> tuple[Kind, float, str]:
+    if given.requests is not None:
+        return "requests", given.requests, f"{count(given.requests)} requests"
+    if given.total_tokens is not None:
+        return "tokens", given.total_tokens, f"{count(given.total_tokens)} tokens"
+    unit = weights_of(ledger.allowance, ledger.zone).unit
+    if given.units is not None:
+        return "units", given.units, f"{significant(given.units)} {unit}"
+    assert given.share is not None
+    total = ledger.allowance.total_units
+    if total is None:
+        problem = "is a share of a total that is not known"
+        raise InputError(
+            Fault(f"{FILE_NAME}: caps[{number}].share", problem, "[allowance] total_units, or a cap in units")
+        )
+    return "units", given.share * total, f"{significant(given.share * total)} {unit} ({percent(given.share)})"
+
+
+def _own(ledger: Ledger, job: Job, now: datetime) -> list[Cap]:
+    """The caps of the job's own `[budget]` that are not counted in requests or tokens."""
+    unit, found = weights_of(ledger.allowance, ledger.zone).unit, []
+    if job.budget.units is not None:
+        found.append(Cap(f"{significant(job.budget.units)} {unit} of this run", "units", job.budget.units, alone=True))
+    share = job.budget.share_of_left
+    if share is not None:
+        left = None
+        if ledger.exists:
+            with reading(ledger, frugal=True) as reader:
+                left = account_state(reader, ledger.allowance, ledger.zone, now).left
+        if left is None:
+            hint = "`workbench allowance` says what is missing"
+            raise InputError(
+                Fault(job.where("budget", "share_of_left"), "what is left of the allowance is not known", hint)
+            )
+        most = share * left[0]
+        words = f"{significant(most)} {unit} of this run ({percent(share)} of what is left at least)"
+        found.append(Cap(words, "units", most, alone=True))
+    return found
+
+
+def _with_used(reader: Reader, ledger: Ledger, cap: Cap, since: datetime, going_on: frozenset[str]) -> Cap:
+    weights = weights_of(ledger.allowance, ledger.zone)
+    told = {"since": since, "zone": ledger.zone, "in_parts": bool(weights.entries), "tries": GATEWAY_ATTEMPTS}
+    rows = reader.rows("run_spent", **told)
+    counted = (row for row in rows if row["run_id"] not in going_on and cap.counts(row["job"], row["tags"]))
+    amounts = [_amount(row, weights) for row in counted]
+    used: float = sum(getattr(amount, cap.kind) for amount in amounts)
+    return msgspec.structs.replace(cap, used=used)
+
+
+def _amount(row: Row, weights: Weights) -> Spending:
+    """What a run's calls of one day and model used, those of unknown usage by their bounds."""
+    at = datetime.combine(row["day"], time(12), ZoneInfo(weights.zone))
+    tokens = ReportedTokens(
+        row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
+    )
+    units = weights.units(row["model"], at, tokens) or 0.0
+    units += weights.most_units(row["model"], at, row["prompt_bound"], row["completion_bound"]) or 0.0
+    return Spending(row["calls"], row["total_tokens"] + row["prompt_bound"] + row["completion_bound"], units)
+
+
+def _most_units(weights: Weights, model: str, body_bytes: int, cap: int) -> float:
+    return weights.most_units(model, datetime.now(UTC), body_bytes, cap) or 0.0
+
+
+def _units(weights: Weights, model: str, usage: Usage) -> float | None:
+    """What a call drew; None where a part that has a weight is not reported."""
+    if usage.total_tokens is None or (
+        weights.entries and (usage.prompt_tokens is None or usage.completion_tokens is None)
+    ):
+        return None
+    prompt, completion, thought = usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.reasoning_tokens or 0
+    inside = usage.total_tokens < prompt + completion + thought
+    tokens = ReportedTokens(
+        prompt, completion - min(thought, completion) if inside else completion, thought, usage.total_tokens
+    )
+    return weights.units(model, datetime.now(UTC), tokens)
