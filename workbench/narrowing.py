@@ -11,6 +11,8 @@ from workbench.job import Job, ModelSpec
 from workbench.job_faults import limit_range
 from workbench.job_file import MAX_IN_FLIGHT
 
+_PILOT_SEED = 20
+
 
 def narrowed(
     job: Job, *, limit: int | None = None, models: Sequence[str] = (), max_in_flight: int | None = None
@@ -43,6 +45,24 @@ def narrowed(
         run = msgspec.structs.replace(job.run, max_in_flight=max_in_flight)
         job, said = msgspec.structs.replace(job, run=run), [*said, f"at most {max_in_flight} in flight"]
     return msgspec.structs.replace(job, narrowed=", ".join(said)) if said else job
+
+
+def pilot_of(job: Job, samples: int) -> Job:
+    """The job for some of its samples, drawn at random; with a limit of its own, for the first ones within it.
+
+    Args:
+        job: All of it.
+        samples: How many.
+    """
+    if job.dataset.limit is not None:
+        return narrowed(job, limit=samples)
+    seed = _PILOT_SEED if job.dataset.shuffle_seed is None else job.dataset.shuffle_seed
+    dataset = msgspec.structs.replace(job.dataset, limit=samples, shuffle_seed=seed)
+    return msgspec.structs.replace(
+        job,
+        dataset=dataset,
+        narrowed=", ".join(filter(None, [f"a pilot of {plural(samples, 'sample')}", job.narrowed])),
+    )
 
 
 def _first(job: Job, limit: int) -> Job:

@@ -9,6 +9,8 @@ from signal import Signals
 
 import msgspec
 
+from workbench.allowance.caps import caps_kept
+from workbench.allowance.planned import window_findings, window_plan
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import ExitCode, Fault, InputError
@@ -34,6 +36,7 @@ from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.running.signals import Interrupts, SkippedError, heeded, skippable
 from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, settings_files, slots_of
+from workbench.settings import load_settings
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -99,11 +102,12 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0
                 with reading(ledger) as reader:
                     expected = estimate(reader, plan)
                     experience = experience_of(reader)
-            findings = lint_plan(plan, session.models, experience)
             expected = expected or estimate(None, plan)
+            window = window_plan(ledger, job, load_settings(where.folder).caps, expected)
+            findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
             planned = described(plan, findings, expected, str(ledger.path), simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
-            return msgspec.structs.replace(planned, settings=settings_files(where), requests=shown)
+            return msgspec.structs.replace(planned, window=window, settings=settings_files(where), requests=shown)
 
 
 async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
@@ -138,11 +142,15 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
             )
             conductor = Conductor(plan, session.client, ledger, started, session.models)
-            with slots_of(where, session.endpoint, job.run.max_in_flight, job.name) as slots:
+            limit, given = job.run.max_in_flight, load_settings(where.folder).caps
+            with (
+                slots_of(where, session.endpoint, limit, job.name) as slots,
+                caps_kept(ledger, job, given, plan.models, run_id) as caps,
+            ):
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
                 patience_s = job.run.patience_s or by_clock
                 tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
-                rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo)
+                rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo, caps)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             return _scored(ledger, job, end, options.reports, heeds)
 

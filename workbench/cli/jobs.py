@@ -14,18 +14,19 @@ import click
 import msgspec
 
 from workbench.cli import options
+from workbench.cli.expected import is_agreed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
-from workbench.display import amount, count, duration, plural
+from workbench.display import count, plural
 from workbench.endings import RunEnd, RunSummary, continuation
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.evaluation.run_figures import run_findings
 from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.narrowing import pilot_of
 from workbench.pipeline import RunOptions, plan_job, recorded_job_path, run_job
 from workbench.planning.again import CUT_OFF, KINDS
-from workbench.planning.estimate import RunEstimate
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
@@ -87,7 +88,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     for model in planned.models:
         limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s per call"
         echo(f"  {model.model}: {model.to_send} to send, {limits}")
-    _print_estimate(planned.estimate)
+    print_estimate(planned)
     if planned.order != "file" and planned.to_send:
         echo("those that took longest before go first")
     echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")
@@ -97,23 +98,6 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         echo(f"{plural(len(planned.findings), 'finding')}: workbench lint {job}")
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
-
-
-def _print_estimate(expected: RunEstimate) -> None:
-    if not expected.models:
-        return
-    high = "no upper bound" if expected.high_tokens is None else f"to {amount(round(expected.high_tokens))}"
-    sources = list(dict.fromkeys(part.rests_on for part in expected.models))
-    echo(
-        f"tokens: {amount(round(expected.low_tokens))} {high}, from {sources[0] if len(sources) == 1 else 'several sources'}"
-    )
-    for part in expected.models if len(sources) > 1 else ():
-        top = "no upper bound" if part.high_tokens is None else f"to {amount(round(part.high_tokens))}"
-        echo(f"  {part.model}: {amount(round(part.low_tokens))} {top}, from {part.rests_on}")
-    if expected.most_tokens is not None:
-        echo(f"tokens at most: {amount(expected.most_tokens)}, with every pass and the gateway's own retries")
-    if expected.low_s is not None and expected.high_s is not None:
-        echo(f"time: {duration(expected.low_s)} to {duration(expected.high_s)}, by earlier answers of these models")
 
 
 @click.command()
@@ -140,6 +124,13 @@ def _print_estimate(expected: RunEstimate) -> None:
     help='The occasion to run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
     "the newest of its [schedule] unless that is done.",
 )
+@click.option(
+    "--pilot",
+    metavar="N",
+    type=click.IntRange(2),
+    help="Send N samples first, estimate again from what they used, and ask before the others are sent.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask, after a pilot or above a threshold of workbench.toml.")
 @options.fixed
 @options.reports
 @options.no_report
@@ -169,7 +160,7 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
         sys.exit(_run_due(where, job, given))
     asked = options.narrowed_by(given, load_job(job))
     chosen = RunOptions(fresh, resume, given["again"], given["max_tokens"], given["occasion"])
-    sys.exit(_run(where, asked, chosen, given).exit_code)
+    sys.exit(_checked_run(where, asked, chosen, given))
 
 
 @click.command()
@@ -235,7 +226,40 @@ def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     return code
 
 
+def _checked_run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> int:
+    """Run a job after its pilot, and only if what is then expected is agreed to; return the exit code."""
+    pilot = given["pilot"] is not None
+    if pilot:
+        if chosen != RunOptions() or given["limit"] or given["model"]:
+            raise click.UsageError("--pilot runs the whole job: only --max-in-flight, --fixed and reports go with it")
+        first = _carried_out(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True})
+        if not given["as_json"]:
+            _show(where, job, chosen, given, first)
+        failed = first.exit_code != ExitCode.DONE and (given["yes"] or first.exit_code != ExitCode.INCOMPLETE)
+        if failed or not _is_agreed(where, job, chosen, given):
+            if given["as_json"]:
+                print_json(first.as_object())
+            return first.exit_code if failed else ExitCode.INCOMPLETE
+    elif not _is_agreed(where, job, chosen, given):
+        return ExitCode.INCOMPLETE
+    return _run(where, job, chosen, given).exit_code
+
+
+def _is_agreed(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> bool:
+    tell = say if given["as_json"] else echo
+    return is_agreed(where, job, tell, fresh=chosen.fresh, asks=given["pilot"] is not None, yes=given["yes"])
+
+
 def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
+    end = _carried_out(where, job, chosen, given)
+    if given["as_json"]:
+        print_json(end.as_object())
+    else:
+        _show(where, job, chosen, given, end)
+    return end
+
+
+def _carried_out(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show, fixed=given["fixed"])
@@ -244,14 +268,14 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
         say(f"note: {note}")
     if end.error is not None:
         say(f"error: {end.error}")
-    if given["as_json"]:
-        print_json(end.as_object())
-        return end
+    return end
+
+
+def _show(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd) -> None:
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *_again_words(chosen), *options.words(where)]
     _print_end(end, continuation(path, words, chosen.occasion, resume), ledger_to_write(where))
-    return end
 
 
 def _again_words(chosen: RunOptions) -> list[str]:

@@ -1,5 +1,6 @@
 """What a run would do, for people and for programs."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -16,6 +17,35 @@ class ModelPlan(msgspec.Struct, frozen=True):
     to_send: int
     max_in_flight: int
     timeout_s: float
+
+
+class CapState(msgspec.Struct, frozen=True):
+    """One cap that holds for the run."""
+
+    words: str
+    used: float
+    most: float
+
+
+class WindowPlan(msgspec.Struct, frozen=True):
+    """What a run would draw, in the allowance's units."""
+
+    unit: str
+    low_units: float
+    high_units: float | None
+    """None: nothing bounds it, or a model has no weight."""
+    left: tuple[float, float] | None
+    """Of the window before the run; None: not known."""
+    ends_at: datetime | None
+    """The window; None: it is not known, or rolls."""
+    caps: tuple[CapState, ...]
+
+    @property
+    def leaves(self) -> tuple[float, float] | None:
+        """Of the window after the run, at least and at most."""
+        if self.left is None or self.high_units is None:
+            return None
+        return max(self.left[0] - self.high_units, 0.0), max(self.left[1] - self.low_units, 0.0)
 
 
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +71,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     estimate: RunEstimate
     """What it will use and how long it takes, if every request is answered at the first try."""
     findings: tuple[Finding, ...]
+    window: WindowPlan | None = None
+    """What it draws of the allowance, and leaves of it; None where that was not worked out."""
     settings: tuple[str, ...]
     """The settings files that were read."""
     requests: tuple[dict[str, Any], ...]

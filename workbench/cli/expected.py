@@ -1,0 +1,93 @@
+"""What a run is expected to use, printed, and agreed to where the settings say so or after a pilot."""
+
+from collections.abc import Callable
+from functools import partial
+
+import anyio
+
+from workbench.cli.output import agreed, echo, say
+from workbench.display import amount, count, duration, plural, significant
+from workbench.job import Job
+from workbench.pipeline import plan_job
+from workbench.planning.run_plan import RunPlan, WindowPlan
+from workbench.session import Where
+from workbench.settings import ConfirmSettings, load_settings
+
+
+def is_agreed(where: Where, job: Job, tell: Callable[[str], None], *, fresh: bool, asks: bool, yes: bool) -> bool:
+    """Whether a run may begin: after a pilot, or above a threshold of the settings, somebody has to say so.
+
+    Args:
+        where: Endpoint and ledger.
+        job: That is to run.
+        tell: Prints a line.
+        fresh: As a run that asks everything again.
+        asks: Whatever the thresholds.
+        yes: Said on the command line.
+
+    Raises:
+        InputError: Anything about the job is wrong.
+    """
+    thresholds = load_settings(where.folder).confirm
+    if not asks and (yes or thresholds == ConfirmSettings()):
+        return True
+    planned = anyio.run(partial(plan_job, fresh=fresh), where, job)
+    above = _above(planned, thresholds)
+    if asks:
+        print_estimate(planned, tell)
+    for text in above:
+        say(f"note: {text}")
+    if yes or not planned.to_send or not (asks or above) or agreed(f"Send {plural(planned.to_send, 'request')}?"):
+        return True
+    say(f"{plural(planned.to_send, 'request')} not sent: --yes sends them")
+    return False
+
+
+def _above(planned: RunPlan, thresholds: ConfirmSettings) -> list[str]:
+    found = []
+    tokens = planned.estimate.high_tokens
+    units = None if planned.window is None else planned.window.high_units
+    if thresholds.requests is not None and planned.to_send > thresholds.requests:
+        found.append(f"{count(planned.to_send)} requests to send, more than [confirm] requests = {thresholds.requests}")
+    if thresholds.total_tokens is not None and planned.to_send and (tokens is None or tokens > thresholds.total_tokens):
+        most = "no bound on its tokens" if tokens is None else f"up to {amount(round(tokens))} tokens"
+        found.append(f"{most}, more than [confirm] total_tokens = {thresholds.total_tokens}")
+    if thresholds.units is not None and planned.to_send and (units is None or units > thresholds.units):
+        most = "no bound on its units" if units is None else f"up to {significant(units)} units"
+        found.append(f"{most}, more than [confirm] units = {thresholds.units:g}")
+    return found
+
+
+def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None:
+    """Tokens, units and time as ranges with their sources, and the caps that hold."""
+    expected = planned.estimate
+    if expected.models:
+        sources = list(dict.fromkeys(part.rests_on for part in expected.models))
+        source = sources[0] if len(sources) == 1 else "several sources"
+        tell(f"tokens: {_range(expected.low_tokens, expected.high_tokens)}, from {source}")
+        for part in expected.models if len(sources) > 1 else ():
+            tell(f"  {part.model}: {_range(part.low_tokens, part.high_tokens)}, from {part.rests_on}")
+        if expected.most_tokens is not None:
+            tell(f"tokens at most: {amount(expected.most_tokens)}, with every pass and the gateway's own retries")
+        if planned.window is not None:
+            _print_window(planned.window, tell)
+        if expected.low_s is not None and expected.high_s is not None:
+            tell(f"time: {duration(expected.low_s)} to {duration(expected.high_s)}, by earlier answers of these models")
+    for cap in planned.window.caps if planned.window is not None else ():
+        tell(f"cap: {cap.words}, {significant(cap.used)} of them used")
+
+
+def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:
+    high = "no upper bound" if window.high_units is None else f"to {significant(window.high_units)}"
+    if window.unit != "tokens":
+        tell(f"{window.unit}: {significant(window.low_units)} {high}")
+    leaves = window.leaves
+    if leaves is not None:
+        until = "" if window.ends_at is None else f" until {window.ends_at:%Y-%m-%d %H:%M} UTC"
+        echo(
+            f"left of the allowance after it: {significant(leaves[0])} to {significant(leaves[1])} {window.unit}{until}"
+        )
+
+
+def _range(low: float, high: float | None) -> str:
+    return f"{amount(round(low))} {'no upper bound' if high is None else f'to {amount(round(high))}'}"
