@@ -27,6 +27,7 @@ from workbench.planning.estimate import estimate
 from workbench.planning.expand import Plan
 from workbench.planning.lint import RouteExperience, lint_plan
 from workbench.planning.models import planned_models, with_cap
+from workbench.planning.rehearsed import rehearsed
 from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
@@ -35,7 +36,17 @@ from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.running.signals import Interrupts, SkippedError, heeded, skippable
 from workbench.running.tempo import ACCOUNT, EMBEDDED
-from workbench.session import Session, Where, connected, ledger_to_write, refuse_mixing, settings_files, slots_of
+from workbench.session import (
+    Session,
+    Where,
+    account_ledger,
+    connected,
+    ledger_to_write,
+    refuse_mixing,
+    rehearsal,
+    settings_files,
+    slots_of,
+)
 from workbench.settings import load_settings
 
 
@@ -152,6 +163,10 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
                 rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo, caps)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
+            if where.local and rehearsal(where) is not None:
+                end = msgspec.structs.replace(
+                    end, notes=(*end.notes, *rehearsed(account_ledger(where), plan, end.summary))
+                )
             return _scored(ledger, job, end, options.reports, heeds)
 
 

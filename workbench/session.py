@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+import tomllib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
 
 _TO_STOP_S = 10.0
+PLATFORM_CONFIG = "platform.toml"
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
 
 
@@ -83,7 +85,7 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
     """
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
-        process = stack.enter_context(_embedded_platform(settings, ids)) if where.local else None
+        process = stack.enter_context(_embedded_platform(settings, ids, rehearsal(where))) if where.local else None
         from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
         from workbench.client.transport import Http
 
@@ -113,9 +115,15 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
 
 
 @contextmanager
-def _embedded_platform(settings: Settings, ids: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+def _embedded_platform(
+    settings: Settings, ids: Sequence[str], config: Path | None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Serve the embedded platform in its own process, for as long as this one lives."""
-    command = [sys.executable, "-P", "-m", "workbench.local_platform", *ids]  # -P: not from the working folder
+    configured = [] if config is None else ["--config", str(config)]
+    # -P: not from the working folder
+    command = [sys.executable, "-P", "-m", "workbench.local_platform", *configured, *ids]
+    if config is not None:
+        _note(f"rehearsing on the simulated routes of {config.name}")
     # a group of its own: a terminal's Ctrl-C is for this process, which has calls in flight there
     environment, pipe = environment_without(key_variables(settings)), subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, process_group=0, env=environment) as process:
@@ -127,6 +135,17 @@ def _embedded_platform(settings: Settings, ids: Sequence[str]) -> Iterator[subpr
                 process.wait(_TO_STOP_S)
             except subprocess.TimeoutExpired:  # it is stopped, or hangs: nothing in it is worth waiting for
                 process.kill()
+
+
+def rehearsal(where: Where) -> Path | None:
+    """The configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are simulated."""
+    path = where.folder / PLATFORM_CONFIG
+    try:
+        routes = tomllib.loads(path.read_text("utf-8-sig")).get("routes", [])
+        simulated = bool(routes) and not any("base_url" in route for route in routes)
+    except (OSError, ValueError, AttributeError, TypeError):  # the command that serves it says what is wrong with it
+        return None
+    return path if simulated else None
 
 
 def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
@@ -148,6 +167,11 @@ def ledger_to_write(where: Where) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
     default = where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER)
     return _ledger(where, default if where.ledger is None else where.ledger)
+
+
+def account_ledger(where: Where) -> Ledger:
+    """The folder's ledger of the account, whatever this command records in."""
+    return _ledger(where, where.folder / DEFAULT_LEDGER)
 
 
 def ledger_to_read(where: Where) -> Ledger:

@@ -341,6 +341,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("name never seen", "routes confirm a x", scored),
     ("another route's name", "routes confirm a b", lambda bench: record(bench, "r1", {"a": [1.0], "b": [0.0]}, served={"a": "b"})),
     # the embedded platform
+    ("history without a call", "platform init --from-history", changed_ledger("DELETE FROM attempts")),
+    ("ledger of no history", "platform init --ledger ledger.duckdb", nothing),
     ("exposed for once", "platform serve --host 0.0.0.0 --ephemeral", nothing),
     ("ephemeral state", "platform serve --ephemeral --state s.sqlite", nothing),
     ("no platform state", "platform serve", nothing),

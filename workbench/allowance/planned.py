@@ -89,7 +89,7 @@ def _drawn_before(reader: Reader, job: str, weights: Weights) -> dict[str, Repor
 def _per_token(
     weights: Weights, model: str, now: datetime, before: ReportedTokens | None
 ) -> tuple[float, float | None]:
-    """The units of a token, at least and at most: as the earlier runs of the job had them, else of its cheapest and costliest kind."""
+    """The units of a token, at least and at most: as the earlier runs had them, else of its cheapest and costliest kind."""
     if before is not None and before.total and (units := weights.units(model, now, before)) is not None:
         return units / before.total, units / before.total
     scale = _SCALE_TOKENS

@@ -16,6 +16,7 @@ from workbench.cli.platform_files import CONFIG, explained, given_files, known_a
 from workbench.cli.platform_state import draws, keys
 from workbench.environment import read_environment
 from workbench.errors import Fault, InputError
+from workbench.ledger.queries import reading
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.app import Platform
@@ -24,6 +25,8 @@ from workbench.local_platform.config import ConfigError, PlatformConfig, Preset,
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
 from workbench.local_platform.state import State, new_key
+from workbench.routes.rehearsal import rehearsal_of
+from workbench.session import Where, ledger_to_read
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -39,17 +42,47 @@ platform.add_command(draws)
 
 @platform.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path())
-def init(folder: Path) -> None:
+@click.option(
+    "--from-history",
+    is_flag=True,
+    help="With simulated routes like the account's own, by what the ledger here has of them.",
+)
+@click.option("--ledger", "ledger_path", metavar="PATH", help="The ledger to read [default: the one in this folder].")
+def init(folder: Path, from_history: bool, ledger_path: str | None) -> None:
     """Create a platform.toml to start with in FOLDER [default: this one]."""
+    if ledger_path is not None and not from_history:
+        raise click.UsageError("--ledger goes with --from-history")
     path = folder / CONFIG
+    text = _rehearsal(ledger_path) if from_history else None
+    if text is None:
+        text = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8"))
+            file.write(text)
     except FileExistsError as error:
         raise InputError(Fault(str(path), "already exists; nothing was changed")) from error
     click.echo(path)
-    say("next: `workbench platform keys create ada`, then `workbench platform serve`")
+    if from_history:
+        say("next: `workbench run JOB --local --fresh` rehearses on these routes")
+    else:
+        say("next: `workbench platform keys create ada`, then `workbench platform serve`")
+
+
+def _rehearsal(ledger_path: str | None) -> str:
+    """A configuration like the account's routes, as TOML."""
+    import tomli_w
+
+    ledger = ledger_to_read(Where(Path.cwd(), ledger=ledger_path))
+    with reading(ledger) as reader:
+        found = rehearsal_of(reader)
+    if not found["routes"]:
+        raise InputError(Fault("--from-history", f"no call is recorded at {ledger.path}"))
+    about = f"# Simulated routes like those of {ledger.path.name}, {datetime.now(UTC):%Y-%m-%d}: their latencies, answer lengths,"
+    return (
+        f"{about}\n# failures and fallbacks. What they answer is computed, and says nothing of the real models.\n\n"
+        + tomli_w.dumps(found)
+    )
 
 
 @platform.command()

@@ -1,13 +1,14 @@
-"""`python -m workbench.local_platform [ID...]`: serve with a fresh key until standard input closes.
+"""`python -m workbench.local_platform [--config PATH] [ID...]`: serve with a fresh key until standard input closes.
 
 For a command that starts the platform beside itself; the first line of output is `{"base_url": …, "key": …}`. An ID that
-the catalogue does not have gets a stand-in, so that a job for real models can be rehearsed.
+the configuration, or else the catalogue, does not have gets a stand-in, so that a job for real models can be rehearsed.
 """
 
 import asyncio
 import difflib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -18,8 +19,11 @@ from workbench.local_platform.state import new_key
 
 
 def main() -> None:
-    """Serve the built-in catalogue, and stand-ins for what it lacks, with the account `lab`."""
-    config = with_stand_ins(load_config(), sys.argv[1:])
+    """Serve a configuration, and stand-ins for what it lacks, for its first account."""
+    path, ids = None, sys.argv[1:]
+    if ids[:1] == ["--config"]:
+        path, ids = Path(ids[1]), ids[2:]
+    config = with_stand_ins(load_config(path), ids)
     key = new_key()
     server = Server(Platform(config, keys={key: config.accounts[0].name}))
     asyncio.run(serve(server, key, announce_json, with_parent=True))

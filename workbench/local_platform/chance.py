@@ -6,7 +6,7 @@ from collections import OrderedDict
 from statistics import NormalDist
 
 from workbench.local_platform.calls import Call
-from workbench.local_platform.config import FRONT_FAULTS, Route, RouteFault
+from workbench.local_platform.config import FRONT_FAULTS, Latency, Length, Route, RouteFault
 
 _REMEMBERED = 100_000
 _NORMAL = NormalDist()
@@ -20,11 +20,13 @@ class Chance:
 
     def latency_s(self, route: Route, body: bytes) -> float:
         """The time a route takes for a request, in s, from its lognormal distribution."""
-        latency = route.latency_ms
-        if latency.sigma == 0:
-            return latency.median / 1000
-        normal = _NORMAL.inv_cdf(self._uniform("latency", route.id, body, 0))
-        return latency.median / 1000 * math.exp(latency.sigma * normal)
+        return self._lognormal("latency", route.id, body, route.latency_ms) / 1000
+
+    def answer_tokens(self, route: Route, body: bytes) -> int | None:
+        """How long a route's answer to a request is, in tokens; None: as long as it takes."""
+        if route.answer_tokens is None:
+            return None
+        return round(self._lognormal("length", route.id, body, route.answer_tokens))
 
     def fault(self, route: Route, call: Call, now_s: float, *, front: bool = False) -> RouteFault | None:
         """The fault that meets a call on a route, the same at each of its attempts; or None.
@@ -46,6 +48,12 @@ class Chance:
             if point < 0:
                 return fault
         return None
+
+    def _lognormal(self, purpose: str, route_id: str, body: bytes, shape: Latency | Length) -> float:
+        if shape.sigma == 0:
+            return shape.median
+        normal = _NORMAL.inv_cdf(self._uniform(purpose, route_id, body, 0))
+        return shape.median * math.exp(shape.sigma * normal)
 
     def _uniform(self, purpose: str, route_id: str, body: bytes, repeat: int) -> float:
         head = f"{self._seed}\0{purpose}\0{route_id}\0{repeat}\0".encode()

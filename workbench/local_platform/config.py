@@ -23,7 +23,15 @@ OWN_FIELDS = frozenset(
     "session_id model_item extra_body".split()
 )
 """Body fields that the platform takes for itself, so that no model sees them; not shown, as was seen."""
-SIMULATED_ONLY = ("options", "latency_ms", "token_ms", "calls_tools", "reports_usage", "keeps_max_tokens")
+SIMULATED_ONLY = (
+    "options",
+    "latency_ms",
+    "token_ms",
+    "calls_tools",
+    "reports_usage",
+    "keeps_max_tokens",
+    "answer_tokens",
+)
 """Settings for simulated routes only."""
 
 
@@ -40,6 +48,15 @@ class Latency(_Table, frozen=True):
 
     median: Annotated[float, msgspec.Meta(ge=0)]
     """In ms."""
+    sigma: Annotated[float, msgspec.Meta(ge=0, le=3)] = 0.0
+    """Standard deviation of the logarithm."""
+
+
+class Length(_Table, frozen=True):
+    """A lognormal distribution of answer lengths."""
+
+    median: Annotated[float, msgspec.Meta(ge=1, le=1e6)]
+    """In tokens."""
     sigma: Annotated[float, msgspec.Meta(ge=0, le=3)] = 0.0
     """Standard deviation of the logarithm."""
 
@@ -91,6 +108,8 @@ class Route(_Table, frozen=True):
     options: SkillOptions = SkillOptions()
     latency_ms: Latency = Latency(median=0)
     """Until the answer, or until the first token of a stream; simulated routes only."""
+    answer_tokens: Length | None = None
+    """How long answers are, with words before what is answered; None: as long as that takes. Simulated routes only."""
     token_ms: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Between the pieces of a stream; simulated routes only."""
     faults: tuple[RouteFault, ...] = ()

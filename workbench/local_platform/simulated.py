@@ -50,7 +50,7 @@ class Simulated:
         fault = await self._before(route, call, attempt)
         if fault is not None:
             raise (_page() if fault.kind == "html" else Failure(UNREACHABLE, "the model server broke off", drew=None))
-        said = answer(route, call.body_for(route))
+        said = answer(route, call.body_for(route), self._chance.answer_tokens(route, call.raw))
         message: dict[str, Any] = {"role": "assistant", "content": said.text}
         if said.reasoning is not None:
             message["reasoning_content"] = said.reasoning
@@ -69,7 +69,7 @@ class Simulated:
             if self._silent_streams:
                 return
             raise _page()
-        said = answer(route, call.body_for(route))
+        said = answer(route, call.body_for(route), self._chance.answer_tokens(route, call.raw))
         head = _head("chat.completion.chunk", route, call.raw, next(self._answers))
         deltas = _deltas(said)
         for number, delta in enumerate(deltas):

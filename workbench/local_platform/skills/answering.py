@@ -17,6 +17,7 @@ _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\n{3,}")
 _SCHEMA = re.compile(r"\{\s*\"")
 _MOST_SCHEMAS = 10
+_OPENING_TOKENS = 2
 _TOKEN = re.compile(r"\w{1,6}|[^\w\s]")
 
 
@@ -33,12 +34,13 @@ class Answer:
     reasoning_tokens: int = 0
 
 
-def answer(route: Route, body: dict[str, Any]) -> Answer:
+def answer(route: Route, body: dict[str, Any], tokens: int | None = None) -> Answer:
     """Compute a route's answer to a request body.
 
     Args:
         route: The route that answers.
         body: What reaches the model, already checked for a list of messages.
+        tokens: How long a text is to be, with words before what is answered; None: no longer than that.
     """
     texts = [text for message in body["messages"] if (text := _text_of(message))]
     prompt = _last_user_text(body) or (texts[-1] if texts else "")
@@ -58,6 +60,8 @@ def answer(route: Route, body: dict[str, Any]) -> Answer:
     if results and route.calls_tools:
         text = " ".join(f"{name} returned {_readable(result)}." for name, result in results)
     text = _until_stop(_formatted(text, prompt, body), body.get("stop"))
+    if tokens is not None and not body.get("response_format"):
+        text = _at_length(text, tokens - (count_tokens(reasoning) if reasoning else 0))
     return _cut(text, reasoning, prompt_tokens, body.get("max_tokens") if route.keeps_max_tokens else None)
 
 
@@ -102,6 +106,12 @@ def _quoted_schema(messages: list[Any]) -> dict[str, Any] | None:
             if isinstance(found.get("properties"), dict) or isinstance(found.get("$ref"), str):
                 return dict(found)
     return None
+
+
+def _at_length(text: str, tokens: int) -> str:
+    """The text with as many words before it as make it so long; what is answered stays at its end."""
+    lacking = tokens - count_tokens(text) - _OPENING_TOKENS
+    return text if lacking < 1 else f"Well{' so' * lacking}.\n{text}"
 
 
 def _until_stop(text: str, stop: Any) -> str:
