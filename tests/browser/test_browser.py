@@ -67,7 +67,7 @@ def test_a_page_is_quiet_fits_and_draws(reader: Reader, pages: dict[str, Path], 
     page = scrolled(reader.open(pages[name]))
     drawings = page.locator(".drawing").count()
     expect(page.locator(".drawing.live svg")).to_have_count(drawings)
-    assert drawings >= {"run": 4, "index": 1, "allowance": 0, "routes": 1}[name]
+    assert drawings >= {"run": 4, "index": 1, "allowance": 0, "routes": 0}[name]
     assert page.evaluate(
         "[...document.querySelectorAll('.live svg')].every(svg => svg.querySelectorAll('path,line').length > 3)"
     )
@@ -110,7 +110,7 @@ LEFTMOST = """
 
 
 def test_no_label_of_a_drawing_is_cut_at_its_left(reader: Reader, pages: dict[str, Path]) -> None:
-    for name in ("run", "routes"):
+    for name in ("run", "index"):
         drawn = reader.open(pages[name]).evaluate(LEFTMOST)  # before it comes alive: as it was rendered
         assert drawn
         assert min(drawn) >= 0
@@ -451,3 +451,19 @@ def test_print_has_every_row(reader: Reader, tmp_path: Path) -> None:
     assert page.locator("#runs tbody tr").count() == 25
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#runs tbody tr").count() == 60
+
+
+@pytest.mark.parametrize("reader", [LOOKS[0]], indirect=True)
+def test_samples_that_no_model_was_asked_have_a_row(reader: Reader, tmp_path: Path, catalogue: PlatformConfig) -> None:
+    with ThreadedServer(catalogue) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(10))
+        models = job("Abacus Large [careful]", "Abacus Mini [fast]", limit=1)
+        bench.write("job.toml", models.replace("[run]", "[budget]\nrequests = 7\n[run]"))
+        report = Path(bench.json("run", "job.toml", code=7)["report"])
+    page = reader.open(report)
+    expect(page.locator("#browser tbody tr")).to_have_count(10)
+    assert page.locator("#browser tbody td", has_text="not sent").count() == 2 * 10 - 7
+    assert "13 planned requests were never sent." in page.locator("main").inner_text()
+    assert "it has no row" not in page.locator("main").inner_text()
+    assert not reader.faults

@@ -212,6 +212,15 @@ class SampleInvalidated(Entry, frozen=True, tag="invalid"):
     reason: str
 
 
+class SampleUnsent(Entry, frozen=True, tag="unsent"):
+    """A run ended before it sent any model anything of a sample."""
+
+    run_id: str
+    sample_id: str
+    sample_key: str
+    epoch: int
+
+
 class ReadingTaken(Entry, frozen=True, tag="reading"):
     """Somebody read elsewhere how much of the allowance was used, or left; or withdraws what they read."""
 
@@ -235,7 +244,7 @@ _OF_COMPLETION = tuple(
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
 KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, GateDecided, SampleInvalidated,
-    ReadingTaken,
+    SampleUnsent, ReadingTaken,
 )  # fmt: skip
 
 

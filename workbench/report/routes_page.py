@@ -45,6 +45,7 @@ def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
 
 def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, Any]:
     there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+    cards = _cards(found, outcomes, asked.colours)
     return {
         "verdict": verdict(found),
         "attention": {
@@ -53,7 +54,7 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
             if (items := [(one, told(one)) for one in found.attention if one.kind == kind])
         },
         "table": _routes_table(found, asked.colours),
-        "cards": _cards(found, outcomes, asked.colours),
+        "cards": cards,
         "routes": Result("routes", {}, found.routes),
         "outcomes": outcomes,
         "matrix": _matrix_table(Result("route_matrix", {}, found.matrix)),
@@ -64,7 +65,7 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
         "span": found.span,
         "late": found.late,
         "unconfirmed": found.unconfirmed,
-        "charts": _charts(found),
+        "charts": [*_charts(found), *(card.chart for card in cards if card.chart is not None)],
         "newest_probe": found.probed.probes[-1].started_at if found.probed.probes else None,
     }
 

@@ -47,10 +47,10 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         samples = sample_browser(
             run_samples(reader, run_id, MOST_SAMPLES),
             sum(row["items"] for row in figures.tables["run_items_by_model"]),
-            folder,
-            f"{run_id}.samples",
+            folder / f"{run_id}.samples",
             models=[row["model"] for row in rows],
             scorer=figures.standing.scorer,
+            unsent=reader.rows("run_unsent", run_id=run_id, most=MOST_SAMPLES),
         )
         course, flights = _course(reader, figures)
         suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")

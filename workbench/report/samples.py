@@ -76,6 +76,13 @@ class _Index:
             ]
         )
 
+    def add_unsent(self, row: Row) -> None:
+        """Take a sample that no model was asked: a row of its own, without anything in it."""
+        target = msgspec.json.decode(row["sample"]).get("target") if row["sample"] else None
+        told = target if isinstance(target, str | None) else msgspec.json.encode(target).decode()
+        self._places.setdefault((row["sample_key"], row["epoch"]), len(self._places))
+        self.rows.append([_shown(row["sample_id"]), row["epoch"], _short(told), False])
+
     def packed(self) -> str:
         """Everything as columns."""
 
@@ -123,17 +130,23 @@ def mark(row: Row, judged: dict[str, Any] | None) -> str:
 
 
 def sample_browser(
-    rows: Iterable[Row], total: int, folder: Path, name: str, *, models: Sequence[str], scorer: str | None
+    rows: Iterable[Row],
+    total: int,
+    beside: Path,
+    *,
+    models: Sequence[str],
+    scorer: str | None,
+    unsent: Sequence[Row] = (),
 ) -> SampleBrowser:
     """Pack a run's samples.
 
     Args:
         rows: Whole, as `run_samples` gives them.
         total: How many samples the run has.
-        folder: For pages.
-        name: Of the folder for parts that do not fit into the page.
+        beside: The folder for parts that do not fit into the page.
         models: In the order of their columns.
         scorer: The run's first.
+        unsent: Of `run_unsent`.
     """
     index = _Index(models, scorer)
     first: list[dict[str, Any]] = []
@@ -148,10 +161,12 @@ def sample_browser(
         size += len(parts[f"t{number}"]) + len(parts[f"x{number}"])
         if size > EMBEDDED_MOST_BYTES or outside:
             outside = True
-            _put_beside(folder / name, parts, digests)
+            _put_beside(beside, parts, digests)
             parts.clear()
+    for row in unsent:
+        index.add_unsent(row)
     told = msgspec.json.encode(digests).decode() if outside else "{}"
-    return SampleBrowser(index.packed(), parts, told, name if outside else "", len(index.lines), total, first)
+    return SampleBrowser(index.packed(), parts, told, beside.name if outside else "", len(index.lines), total, first)
 
 
 def _groups(

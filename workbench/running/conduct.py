@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from datetime import UTC, datetime
+from itertools import islice
 
 import anyio
 import anyio.to_thread
@@ -12,7 +13,7 @@ from workbench.client.chat import ChatClient
 from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, IncompleteError, WorkbenchError
 from workbench.ledger.engine import Engine
-from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, model_entry
+from workbench.ledger.entries import Reuse, RunEnded, RunStarted, SampleSeen, SampleUnsent, model_entry
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
@@ -28,6 +29,8 @@ INGEST_EVERY_CALLS = 5_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
 _ITEMS_A_FRAME = 1000
+MOST_UNSENT = 20_000
+"""As many samples as a page shows."""
 MOST_NAMED = 3
 """Of more failed routes the run's last line says only how many."""
 
@@ -82,6 +85,7 @@ class Conductor:
                     self._journal.sync()
                 progress.acknowledge(self._journal.durable)
                 tally.nothing_sent = work.calls == 0
+                self._record_unsent(work, tally)
                 status, code, reason = _ending(work, tally)
                 duration_s = time.perf_counter() - began
                 self._journal.append(
@@ -150,6 +154,20 @@ class Conductor:
             if number % _ITEMS_A_FRAME == 0:
                 self._journal.flush()
         self._journal.flush()
+
+    def _record_unsent(self, work: Work, tally: Tally) -> None:
+        """Journal the samples that no model was sent, for the run's page; on a full disk nothing more is written."""
+        if not tally.pending or work.settling.stop.error is not None:
+            return
+        for number in islice(work.unsent(), MOST_UNSENT):
+            item, sample = self._plan.item(number), self._plan.sample_of(number)
+            request = item.request
+            if self._plan.unknown_samples[sample]:
+                self._plan.unknown_samples[sample] = 0
+                self._journal.append(SampleSeen(request.sample_key, item.sample))
+            self._journal.append(
+                SampleUnsent(self._started.run_id, request.sample_id, request.sample_key, request.epoch)
+            )
 
     def _acknowledge_to(self, progress: Progress) -> None:
         loop = asyncio.get_running_loop()

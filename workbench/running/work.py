@@ -1,7 +1,7 @@
 """N workers on one queue: intent, request, answer, and nothing in between that could lose one."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import anyio
@@ -56,6 +56,7 @@ class Work:
         self._packing = anyio.CapacityLimiter(1)  # a long answer takes many times its size while it is packed
         self._flying = anyio.CancelScope()
         self._in_flight = 0
+        self._begun = bytearray(len(plan))
         self.calls = 0
         """Begun, each with an intent in the journal before it was sent."""
         self.signals = 0
@@ -158,6 +159,7 @@ class Work:
 
     def _intend(self, turn: Turn, item: PlannedItem, call_no: int) -> None:
         """Journal that a request is about to be sent, with its sample where the ledger does not know that yet."""
+        self._begun[turn.item] = 1
         request, sample = item.request, self._plan.sample_of(turn.item)
         if self._plan.unknown_samples[sample]:
             self._plan.unknown_samples[sample] = 0
@@ -181,6 +183,17 @@ class Work:
                 variant=request.variant,
             )
         )
+
+    def unsent(self) -> Iterator[int]:
+        """One item of each sample and epoch of which nothing was sent, to no model, and that has no earlier answer."""
+        epochs = self._plan.job.run.epochs
+        seen = {(self._plan.sample_of(item), item % epochs) for item, begun in enumerate(self._begun) if begun}
+        seen |= {(self._plan.sample_of(item), item % epochs) for item, _ in self._plan.reuses()}
+        for item in range(len(self._plan)):
+            place = self._plan.sample_of(item), item % epochs
+            if place not in seen:
+                seen.add(place)
+                yield item
 
     def _count_flying(self, change: int) -> None:
         """Count what is in flight; admission goes by this, and the progress bar is only told."""

@@ -79,6 +79,9 @@ SELECT run_id, recorded_at, gate, scorer, model, result, reason FROM staged WHER
 INSERT INTO invalidations BY NAME
 SELECT run_id, recorded_at, sample_key, invalid, reason FROM staged WHERE kind = 'invalid';
 
+INSERT INTO unsent_samples BY NAME
+SELECT run_id, sample_id, sample_key, epoch FROM staged WHERE kind = 'unsent';
+
 INSERT INTO served_names BY NAME
 SELECT DISTINCT staged.run_id, staged.model, staged.served_model
 FROM staged ANTI JOIN served_names AS known
