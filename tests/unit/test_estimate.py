@@ -46,7 +46,9 @@ def plan_of(tmp_path: Path) -> Iterator[MakePlan]:
         spool.__exit__(None, None, None)
 
 
-def remembered(folder: Path, plan: Plan, tokens: Tokens, *, same: bool = True, nights: int = 1) -> RunEstimate:
+def remembered(
+    folder: Path, plan: Plan, tokens: Tokens, *, same: bool = True, nights: int = 1, reuse: bool = False
+) -> RunEstimate:
     """The estimate after nights in which every model used so many tokens for each sample; None: it was not asked."""
     folder.mkdir(exist_ok=True)
     ledger = Ledger(folder / "ledger.duckdb")
@@ -67,6 +69,8 @@ def remembered(folder: Path, plan: Plan, tokens: Tokens, *, same: bool = True, n
             )
     journal.close()
     with reading(ledger) as reader:
+        if reuse:
+            plan.take_answers(reader, None)
         return estimate(reader, plan)
 
 
@@ -93,6 +97,33 @@ def test_the_tokens_of_a_run_lie_in_the_range_that_was_said(
     print(f"{held} of {runs} in the range, high/low {statistics.median(widths):.2f}")
     assert held >= 0.85 * runs - (runs < 100)  # of few runs one more may miss it
     assert statistics.median(widths) <= 2
+
+
+PILOT = 20
+
+
+@pytest.mark.parametrize("runs", [15, pytest.param(100, marks=pytest.mark.long)])
+def test_after_a_pilot_the_tokens_lie_in_the_range_that_was_said(tmp_path: Path, plan_of: MakePlan, runs: int) -> None:
+    """Its width beside that of whoever knows the spread of all answers, and their mean from the same 20 a model."""
+    plan, held, widths = plan_of(), 0, []
+    mean_log, spread, new = 5.0, math.hypot(0.8, 0.5), SAMPLES - PILOT
+    deviation = math.exp(mean_log + spread**2 / 2) * math.sqrt(math.expm1(spread**2))
+    knowing = 2 * 1.645 * deviation * math.sqrt(MODELS * (new + new**2 / PILOT))
+    for seed in range(runs):
+        chosen = random.Random(1000 + seed)
+        used = {(m, s): round(chosen.lognormvariate(mean_log, spread)) for m in range(MODELS) for s in range(SAMPLES)}
+
+        def in_pilot(model: int, sample: int, used: dict[tuple[int, int], int] = used) -> int | None:
+            return used[model, sample] if sample < PILOT else None
+
+        found = remembered(tmp_path / str(seed), plan, in_pilot, reuse=True)
+        truth = sum(tokens for (_, sample), tokens in used.items() if sample >= PILOT)
+        assert found.high_tokens is not None
+        held += found.low_tokens <= truth <= found.high_tokens
+        widths.append((found.high_tokens - found.low_tokens) / knowing)
+    print(f"{held} of {runs} in the range, {statistics.median(widths):.2f} times as wide")
+    assert held >= 0.85 * runs - (runs < 100)
+    assert statistics.median(widths) <= 1.25
 
 
 def test_what_an_estimate_rests_on_is_told(tmp_path: Path, plan_of: MakePlan) -> None:

@@ -13,6 +13,8 @@ CONFIDENCE = 0.9
 _BYTES_A_TOKEN = (2.0, 6.0)  # of the most and the fewest tokens that a prompt has, while nothing is known of it
 _RUNS_APART = 0.03
 """How far whole runs are taken to differ, beyond what their answers do: a few long ones tell too little of it."""
+_MOST_LOG_VARIANCE = 9.0
+"""Beyond this a range says nothing, and its ends leave what numbers can hold."""
 _LOOKED_UP_AT_ONCE = 10_000
 
 
@@ -50,38 +52,50 @@ def estimate(reader: Reader | None, plan: Plan) -> RunEstimate:
     models = [model.id for model in plan.models]
     rows = [] if reader is None else reader.rows("usage_of_models", models=models, job=plan.job.name)
     known = {row["model"]: row for row in rows}
-    parts, spreads = [], []
+    parts = []
     for number, model in enumerate(plan.models):
         items = list(plan.to_send(number))
         if not items:
             continue
-        mean, spread, part = _of_model(reader, plan, items, known.get(model.id))
-        parts.append(part)
-        spreads.append((mean, spread))
-    found = _together(parts, spreads)
+        parts.append(_of_model(reader, plan, items, known.get(model.id)))
     low_s, high_s = _time_s(plan, known)
-    return RunEstimate(tuple(parts), *found, _most_tokens(plan), low_s, high_s)
+    return RunEstimate(tuple(part for part, _ in parts), *_together(parts), _most_tokens(plan), low_s, high_s)
 
 
 def _of_model(
     reader: Reader | None, plan: Plan, items: Sequence[int], known: Row | None
-) -> tuple[float, float | None, ModelEstimate]:
-    """Mean and variance of what a model will use, and the same as a range; variance None: assumed, not known."""
+) -> tuple[ModelEstimate, float | None]:
+    """What a model will use as a range, and its mean; None: assumed, not known."""
     model = plan.models[items[0] // plan.job.run.epochs % len(plan.models)]
     if reader is None or known is None or known["answers"] < 2:
         low, high = _assumed(plan, model, items)
         told = "the prompts' length and max_tokens, as there are no earlier answers"
-        return low, None, ModelEstimate(model.id, len(items), low, high, told)
+        return ModelEstimate(model.id, len(items), low, high, told), None
     rows = _by_request(reader, plan, items)
     overall: float = known["deviation"] ** 2
     within = _within(rows, overall)
-    new = len(items) - len(rows)
+    new, times = len(items) - len(rows), _reach(known["answers"])
     mean = math.fsum(row["tokens"] / row["answers"] for row in rows) + new * known["mean"]
-    spread = math.fsum(within * (1 + 1 / row["answers"]) for row in rows) + overall * (new + new**2 / known["answers"])
-    spread += (_RUNS_APART * mean) ** 2
-    reach = _reach(known["answers"]) * math.sqrt(spread)
+    spread = math.fsum(within * (1 + 1 / row["answers"]) for row in rows) + (_RUNS_APART * mean) ** 2
+    factor = math.exp(times * _log_error(new, known)) if new else 1.0
+    below = math.hypot(times * math.sqrt(spread), new * known["mean"] * (1 - 1 / factor))
+    above = math.hypot(times * math.sqrt(spread), new * known["mean"] * (factor - 1))
     told = _told(len(items), new, sum(row["answers"] for row in rows), known)
-    return mean, spread, ModelEstimate(model.id, len(items), max(mean - reach, 0.0), mean + reach, told)
+    return ModelEstimate(model.id, len(items), max(mean - below, 0.0), mean + above, told), mean
+
+
+def _log_error(new: int, known: Row) -> float:
+    """The standard error of the logarithm of what so many new answers use together.
+
+    Few answers of a long-tailed length hold none of the longest: their own spread says too little, and that of their
+    logarithms more. The larger one counts. Source: Cox's interval for the mean of a lognormal distribution, in Zhou and Gao,
+    Confidence intervals for the log-normal mean, Statistics in Medicine 16 (1997).
+    """
+    answers: int = known["answers"]
+    variance: float = max(known["log_deviation"] ** 2, math.log1p((known["deviation"] / known["mean"]) ** 2))
+    variance = min(variance, _MOST_LOG_VARIANCE)
+    of_mean = variance / answers + variance**2 / (2 * (answers - 1))
+    return math.sqrt(of_mean + math.log1p(math.expm1(variance) / new))
 
 
 def _by_request(reader: Reader, plan: Plan, items: Sequence[int]) -> list[Row]:
@@ -119,16 +133,16 @@ def _assumed(plan: Plan, model: PlannedModel, items: Sequence[int]) -> tuple[flo
     return low, None if model.max_tokens is None else sent / _BYTES_A_TOKEN[0] + len(items) * model.max_tokens
 
 
-def _together(
-    parts: Sequence[ModelEstimate], spreads: Sequence[tuple[float, float | None]]
-) -> tuple[float, float | None]:
+def _together(parts: Sequence[tuple[ModelEstimate, float | None]]) -> tuple[float, float | None]:
     """The range of all models: those that are known vary by themselves, the assumed ones are added end to end."""
-    known = [(mean, spread) for mean, spread in spreads if spread is not None]
-    mean, reach = math.fsum(mean for mean, _ in known), 1.645 * math.sqrt(math.fsum(spread for _, spread in known))
-    assumed = [part for part, (_, spread) in zip(parts, spreads, strict=True) if spread is None]
-    low = max(mean - reach, 0.0) + math.fsum(part.low_tokens for part in assumed)
+    known = [(part, mean) for part, mean in parts if mean is not None]
+    mean = math.fsum(mean for _, mean in known)
+    below = math.hypot(*(mean - part.low_tokens for part, mean in known))
+    above = math.hypot(*(part.high_tokens - mean for part, mean in known if part.high_tokens is not None))
+    assumed = [part for part, mean in parts if mean is None]
+    low = max(mean - below, 0.0) + math.fsum(part.low_tokens for part in assumed)
     highs = [part.high_tokens for part in assumed]
-    return low, None if None in highs else mean + reach + math.fsum(high for high in highs if high is not None)
+    return low, None if None in highs else mean + above + math.fsum(high for high in highs if high is not None)
 
 
 def _reach(answers: int) -> float:

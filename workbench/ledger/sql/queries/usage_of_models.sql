@@ -8,6 +8,7 @@ WITH answer AS (
 ),
 chosen AS (SELECT model, bool_or(of_job) AS of_job FROM answer GROUP BY model)
 SELECT model, of_job, count(*) AS answers, avg(total_tokens) AS mean, stddev_samp(total_tokens) AS deviation,
+    stddev_samp(ln(greatest(total_tokens, 1))) AS log_deviation,
     avg(latency_ms) AS latency_ms, max(latency_ms) AS longest_ms
 FROM answer JOIN chosen USING (model, of_job)
 GROUP BY model, of_job;
