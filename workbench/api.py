@@ -28,8 +28,9 @@ from workbench.job import Job, parse_job
 from workbench.job import load_job as _load_job
 from workbench.loops import on_a_loop
 from workbench.narrowing import narrowed
-from workbench.pipeline import RunOptions, plan_job, run_job
+from workbench.pipeline import plan_job, run_job
 from workbench.planning.run_plan import RunPlan
+from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
@@ -210,7 +211,7 @@ def plan(job: Job, **what: Unpack[What]) -> RunPlan:
 async def plan_async(job: Job, **what: Unpack[What]) -> RunPlan:
     """The same on the running event loop."""
     _require_known(what, What.__optional_keys__)
-    return await plan_job(_where(what), _in_part(job, what), fresh=what.get("fresh", False))
+    return await plan_job(_where(what), _in_part(job, what), RunOptions(fresh=what.get("fresh", False)))
 
 
 def run(job: Job, **how: Unpack[How]) -> Run:

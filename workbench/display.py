@@ -79,7 +79,8 @@ def unconfirmed(model: str, served: str, answers: int) -> str:
 
 def confirming(model: str, served: str) -> str:
     """The command that confirms a name of a model."""
-    return f"workbench routes confirm {shlex.quote(model)} {shlex.quote(served)}"
+    dashes = "-- " if model.startswith("-") or served.startswith("-") else ""
+    return f"workbench routes confirm {dashes}{shlex.quote(model)} {shlex.quote(served)}"
 
 
 def words(items: Sequence[str]) -> str:

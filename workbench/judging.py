@@ -17,8 +17,9 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, ScoreThatCounts
 from workbench.ledger.store import Ledger
-from workbench.pipeline import RunOptions, plan_job, run_job
+from workbench.pipeline import plan_job, run_job
 from workbench.records import Score
+from workbench.running.options import RunOptions
 from workbench.scoring.judge import PENDING, Judge
 from workbench.session import Where
 

@@ -54,6 +54,8 @@ def pilot_of(job: Job, samples: int) -> Job:
         job: All of it.
         samples: How many.
     """
+    run = msgspec.structs.replace(job.run, on_fallback="exclude") if job.run.on_fallback == "fail" else job.run
+    job = msgspec.structs.replace(job, gates=None, run=run)  # a few samples decide nothing
     if job.dataset.limit is not None:
         return narrowed(job, limit=samples)
     seed = _PILOT_SEED if job.dataset.shuffle_seed is None else job.dataset.shuffle_seed

@@ -1,7 +1,6 @@
 """One job all the way: plan, run, score, report."""
 
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from signal import Signals
 import msgspec
 
 from workbench.allowance.caps import caps_kept
-from workbench.allowance.planned import window_findings, window_plan
+from workbench.allowance.planned import cap_findings, window_findings, window_plan
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import ExitCode, Fault, InputError
@@ -32,9 +31,10 @@ from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import Conductor
+from workbench.running.options import RunOptions, check_folder, check_occasion
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
-from workbench.running.signals import Interrupts, SkippedError, heeded, skippable
+from workbench.running.signals import SkippedError, heeded, skippable
 from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.session import (
     Session,
@@ -47,32 +47,7 @@ from workbench.session import (
     settings_files,
     slots_of,
 )
-from workbench.settings import load_settings
-
-
-class RunOptions(msgspec.Struct, frozen=True):
-    """The options of a run, besides its job."""
-
-    fresh: bool = False
-    """Send everything again, in a new generation."""
-    resume: str | None = None
-    """Continue within the generation of this run."""
-    again: str | None = None
-    """`truncated`: ask answers that were cut off again, with `max_tokens`; `invalidated`: those of samples that the job's
-    newest run has taken out."""
-    max_tokens: int | None = None
-    """The higher cap for `again`."""
-    occasion: str | None = None
-    """Which occasion this is, for a job that asks again on each."""
-    check: Callable[[], None] | None = None
-    """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
-    reports: Path | None = None
-    """The folder for the page; None writes none."""
-    show_progress: bool = False
-    fixed: bool = False
-    """Use the full limit from the start, instead of adapting to the platform."""
-    interrupts: Interrupts | None = None
-    """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
+from workbench.settings import CapSettings, load_settings
 
 
 def recorded_job_path(where: Where, run_id: str) -> Path:
@@ -87,26 +62,35 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     return Path(_provenance(ledger, run_id).job_path)
 
 
-async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0) -> RunPlan:
+async def plan_job(
+    where: Where,
+    job: Job,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
+    *,
+    show: int = 0,
+) -> RunPlan:
     """Expand a job against the platform and the ledger, and send nothing.
 
     Args:
         where: Endpoint and ledger.
         job: What to plan.
-        fresh: As a run that asks everything again.
+        options: Of the run that is planned.
         show: How many requests to show.
 
     Raises:
         InputError: The job, its dataset or a prompt has a fault, or a model is not visible.
     """
-    ledger = ledger_to_write(where)
+    ledger, caps = ledger_to_write(where), _caps(where)
     async with connected(where, job.ids) as session:
-        with _expanded(session, job) as plan:
-            if job.run.reuse == "always" and not fresh:  # on another occasion everything is asked again
-                _take_answers(session, plan, ledger, None)
-            elif ledger.exists:
-                with reading(ledger) as reader:
-                    plan.look_up_samples(reader)
+        with _expanded(session, job, options.max_tokens) as plan:
+            if options.fresh or (job.run.reuse != "always" and options.occasion is None and options.resume is None):
+                if ledger.exists:  # everything is asked again
+                    with reading(ledger) as reader:
+                        plan.look_up_samples(reader)
+            else:
+                generation = _generation(ledger, options, "", plan)
+                among = None if generation == BASE_GENERATION else generation
+                _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             experience: dict[str, RouteExperience] = {}
             expected = None
             if ledger.exists:
@@ -114,11 +98,17 @@ async def plan_job(where: Where, job: Job, *, fresh: bool = False, show: int = 0
                     expected = estimate(reader, plan)
                     experience = experience_of(reader)
             expected = expected or estimate(None, plan)
-            window = window_plan(ledger, job, load_settings(where.folder).caps, expected)
+            window = window_plan(ledger, job, caps, expected)
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
+            findings += cap_findings(ledger, job, caps, plan.models)
             planned = described(plan, findings, expected, str(ledger.path), simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(planned, window=window, settings=settings_files(where), requests=shown)
+
+
+def _caps(where: Where) -> list[CapSettings]:
+    """The caps of the settings, which are the account's: nothing simulated counts."""
+    return [] if where.local else load_settings(where.folder).caps
 
 
 async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
@@ -128,9 +118,9 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         InputError: Before anything is sent, if anything about the job is wrong.
         LockHeldError: The job is running already on this ledger.
     """
-    _check_occasion(job, options)
+    check_occasion(job, options)
     if options.reports is not None:
-        _check_folder(options.reports, "--reports")
+        check_folder(options.reports, "--reports")
     heeds = heeded()
     ledger = ledger_to_write(where)
     async with connected(where, job.ids) as session:
@@ -153,7 +143,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
             )
             conductor = Conductor(plan, session.client, ledger, started, session.models)
-            limit, given = job.run.max_in_flight, load_settings(where.folder).caps
+            limit, given = job.run.max_in_flight, _caps(where)
             with (
                 slots_of(where, session.endpoint, limit, job.name) as slots,
                 caps_kept(ledger, job, given, plan.models, run_id) as caps,
@@ -163,11 +153,11 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
                 rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo, caps)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
-            if where.local and rehearsal(where) is not None:
-                end = msgspec.structs.replace(
-                    end, notes=(*end.notes, *rehearsed(account_ledger(where), plan, end.summary))
-                )
-            return _scored(ledger, job, end, options.reports, heeds)
+            end = _scored(ledger, job, end, options.reports, heeds)
+            if where.local and where.rehearses and rehearsal(where) is not None:
+                beside = rehearsed(account_ledger(where), plan, end.summary)
+                end = msgspec.structs.replace(end, notes=(*end.notes, *beside))
+            return end
 
 
 def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: list[Signals]) -> RunEnd:
@@ -272,20 +262,6 @@ def _is_simulated(session: Session, plan: Plan) -> bool:
     return True in kinds
 
 
-def _check_folder(folder: Path, named: str) -> None:
-    """Make a folder for results before anything is spent on them.
-
-    Raises:
-        InputError: Nothing can be written there.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
-
-
 def _check_baseline(ledger: Ledger, job: Job) -> None:
     """Find the run that a gate compares with before anything is spent.
 
@@ -299,18 +275,6 @@ def _check_baseline(ledger: Ledger, job: Job) -> None:
             raise InputError(
                 *(Fault(job.where("gates", "baseline"), one.problem, one.hint) for one in error.faults)
             ) from error
-
-
-def _check_occasion(job: Job, options: RunOptions) -> None:
-    by_occasion, own = job.run.reuse == "occasion", options.fresh or options.resume is not None
-    if by_occasion and options.occasion is None and not own:
-        problem = 'is "occasion": name the occasion with --occasion'
-        raise InputError(Fault(job.where("run", "reuse"), problem, "a date, a time, today, or due"))
-    if options.occasion is not None and (own or not by_occasion):
-        problem = "cannot be combined with --fresh or --resume" if own else 'needs run.reuse = "occasion" in the job'
-        raise InputError(Fault("--occasion", problem))
-    if options.occasion is not None and job.narrowed:
-        raise InputError(Fault("--occasion", f"an occasion runs the whole job, not {job.narrowed}"))
 
 
 def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import subprocess
 import sys
-import tomllib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,8 @@ from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
+from workbench.local_platform.config import ConfigError, load_config
+from workbench.local_platform.contradictions import contradictions
 from workbench.records import LOCAL, Model
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
@@ -41,6 +42,8 @@ class Where(msgspec.Struct, frozen=True):
     base_url: str | None = None
     profile: str | None = None
     ledger: str | None = None
+    rehearses: bool = True
+    """Whether `local` serves the simulated routes of a `platform.toml` here in place of the catalogue."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,11 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
     """
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
-        process = stack.enter_context(_embedded_platform(settings, ids, rehearsal(where))) if where.local else None
+        process = (
+            stack.enter_context(_embedded_platform(settings, ids, rehearsal(where) if where.rehearses else None))
+            if where.local
+            else None
+        )
         from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
         from workbench.client.transport import Http
 
@@ -138,14 +145,23 @@ def _embedded_platform(
 
 
 def rehearsal(where: Where) -> Path | None:
-    """The configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are simulated."""
+    """The configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are simulated.
+
+    Raises:
+        InputError: It cannot be served.
+    """
     path = where.folder / PLATFORM_CONFIG
-    try:
-        routes = tomllib.loads(path.read_text("utf-8-sig")).get("routes", [])
-        simulated = bool(routes) and not any("base_url" in route for route in routes)
-    except (OSError, ValueError, AttributeError, TypeError):  # the command that serves it says what is wrong with it
+    if not path.exists():
         return None
-    return path if simulated else None
+    try:
+        config = load_config(path)
+    except ConfigError as error:
+        raise InputError(Fault("", str(error), "--local serves this file")) from error
+    if any(route.base_url is not None for route in config.routes):
+        return None
+    for found in contradictions(config):
+        raise InputError(Fault(f"{path}: {'.'.join(map(str, found.place))}", found.text, "--local serves this file"))
+    return path
 
 
 def _announced(process: subprocess.Popen[bytes]) -> Endpoint:

@@ -84,7 +84,10 @@ def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
         assert 0.7 < drawn <= 1.5
         bench.write("workbench.toml", f'[allowance]\nwindow = "month"\ntotal_units = 30\n{weights}')
         bench.write("one.toml", asking("one") + "\n[budget]\nshare_of_left = 0.05\n")
+        assert "is not known (a reading tells" in bench.here("run", "one.toml", "--fresh", code=2).stderr
+        bench.here("allowance", "reading", "--used", "10%")
         second = bench.json("run", "one.toml", "--no-report", "--fresh", code=7)
+        assert second["completed"] > 0
         assert "of this run (5 % of what is left at least)" in second["reason"]
         assert json.loads(bench.here("allowance", "status", "--json").stdout)["seen"]["units"] - drawn <= 1.5
 

@@ -222,6 +222,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("share of an unknown total", "run job.toml", files(workbench_toml='[[caps]]\nper = "day"\nshare = 0.5\n')),
     ("cap without a weight", "run job.toml", files(workbench_toml=OTHER_WEIGHT + '[[caps]]\nper = "day"\nunits = 5\n')),
     ("cap without max_tokens", "run job.toml", then(job_with("max_tokens = 64", ""), files(workbench_toml='[[caps]]\nper = "day"\ntotal_tokens = 5\n'))),
+    ("share of nothing", "run job.toml --fresh", then(after("run job.toml --no-report"), files(workbench_toml='[allowance]\nwindow = "month"\ntotal_units = 10\n'), after("allowance reading --used 100%"), job_with("[run]", "[budget]\nshare_of_left = 0.5\n[run]"))),
     ("share of what is not known", "run job.toml", job_with("[run]", "[budget]\nshare_of_left = 0.5\n[run]")),
     ("signature", "models", files(workbench_toml='[allowance]\nsignature = "("\n')),
     (".env without =", "models", files(_env="WORKBENCH_API_KEY\n")),
@@ -454,6 +455,7 @@ NOT_HERE = {
     "ledger/queries.py: _stage_live": "a damaged journal",
     "ledger/queries.py: reading": "a damaged ledger",
     "local_platform/accounts.py: open_draw": "a full disk",
+    "running/spending.py: _patiently_locked": "a process that was stopped while it held the lock",
     "local_platform/state.py: revoke_key": "two keys whose ids begin alike",
 }
 """The errors that the table does not have, and what they need; tests elsewhere cause them."""

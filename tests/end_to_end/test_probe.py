@@ -15,6 +15,7 @@ from tests.pages import Page
 from tests.unit.ledger_rows import STARTED_AT
 from workbench.local_platform.config import Limits, PlatformConfig, Preset, Route
 from workbench.local_platform.server import ThreadedServer
+from workbench.routes.facts import RouteFacts, differences, together
 
 PLANTED: list[dict[str, Any]] = [
     {"id": "able", "skill": "arithmetic", "upstream": "able", "calls_tools": True},
@@ -183,3 +184,59 @@ def test_frames_of_no_calls_are_empty(bench: Workbench) -> None:
     record(bench, "r1", {"m": []})
     frames = wb.open(folder=bench.folder)
     assert [len(frame) for frame in (frames.routes(), frames.substitutions(), frames.probes())] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'[routes.odd]\r\nserved_as = ["a", # the maker\r\n]\r\n', b'[routes.odd]\r\nserved_as = ["a", # the maker\r\n"odd-70b",\r\n]\r\n'),
+        (b"\xef\xbb\xbf# ours\n", b'\xef\xbb\xbf# ours\n\n[routes.odd]\nserved_as = ["odd-70b"]\n'),
+        (b"routes = {}\n", b'routes = {odd = {served_as = ["odd-70b"]}}\n'),
+        (b'[routes]\nodd.served_as = "a"\n', b'[routes]\nodd.served_as = ["a", "odd-70b"]\n'),
+    ],
+    ids=["CRLF and a comment", "byte order mark", "inline tables", "dotted keys"],
+)  # fmt: skip
+def test_the_settings_stay_as_they_were_written(bench: Workbench, before: bytes, after: bytes) -> None:
+    record(bench, "r1", {"odd": [1.0] * 3}, served={"odd": "odd-70b"})
+    kept = bench.folder / "kept.toml"
+    kept.write_bytes(before)
+    kept.chmod(0o600)
+    (bench.folder / "workbench.toml").symlink_to(kept)
+    bench.here("routes", "confirm", "odd", "odd-70b")
+    assert (bench.folder / "workbench.toml").is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.read_bytes().replace(b" ", b"") == after.replace(b" ", b"")
+    assert bench.json("routes", "status")["routes"][0]["usual_identity"] == "known_alias"
+
+
+def test_a_probe_that_a_cap_ends_says_so(tmp_path: Path) -> None:
+    with ThreadedServer(planted()) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("workbench.toml", '[[caps]]\nper = "day"\nrequests = 2\n')
+        told = [bench.here("probe", "able", "--no-report", code=7).stderr for _ in range(2)]
+    for one in told:
+        assert "the probe stopped: the cap of 2 requests a day has no room" in one
+
+
+def test_a_name_that_came_and_went_is_told_and_alarms_nobody(bench: Workbench) -> None:
+    names = {("m", sample): "m-v2" if sample in (20, 21) else "b" if sample == 0 else "m" for sample in range(60)}
+    record(bench, "r1", {"m": [1.0] * 60, "b": [1.0]}, served_by=names)
+    found = bench.json("routes", "status")
+    assert [(one["before"], one["served_model"]) for one in found["names"]] == [("m", "m-v2")]
+    assert {item["kind"] for item in found["attention"]} == {"fallback"}
+    assert found["names"][0]["at"].endswith("Z")
+
+
+def test_the_worst_of_two_days_is_found(bench: Workbench) -> None:
+    for day, latency_ms in ((0, 100.0), (5, 9_000.0)):
+        record(bench, f"r{24 * day}", {"m": [1.0] * 20}, latency_ms=lambda _, __, slow=latency_ms: slow)
+    (worst,) = bench.json("routes", "status")["worst"]
+    assert (worst["what"], worst["part"], worst["usual"]) == ("slow answers", 9_000.0, 100.0)
+
+
+def test_servers_that_share_the_work_are_no_change() -> None:
+    both = RouteFacts(answers="itself", names=("a", "b"))
+    one, other = RouteFacts(answers="itself", names=("a",)), RouteFacts(answers="itself", names=("c",))
+    assert not list(differences(both, one))
+    assert together(both, one).names == ("a", "b")
+    assert [what for what, _, _ in differences(both, other)] == ["answers as"]

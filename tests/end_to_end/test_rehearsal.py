@@ -2,13 +2,17 @@
 
 import json
 import statistics
-import tomllib
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.unit.ledger_rows import answer, intent, started
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.store import Ledger
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -26,21 +30,22 @@ def test_a_rehearsal_is_like_the_account(tmp_path: Path) -> None:
     bench.here("platform", "init", "--from-history")
     config = load_config(tmp_path / "platform.toml")
     routes = {route.id: route for route in config.routes}
-    assert set(routes) == {"quick", "slow", "sick", "gone", "dead"}
+    assert set(routes) == {"quick", "slow", "sick", "gone", "in place of gone", "dead"}
     assert 0.6 < routes["quick"].latency_ms.median / routes["slow"].latency_ms.median * 4 < 2.4
     lengths = routes["slow"].answer_tokens
     assert lengths is not None
     assert 130 < lengths.median < 170
     assert 0.15 < sum(fault.share for fault in routes["sick"].faults) < 0.35
-    assert (routes["gone"].unavailable, routes["gone"].fallback) == (True, "quick")
-    assert routes["dead"].unavailable
+    assert (routes["gone"].faults[0].share, routes["gone"].fallback) == (1.0, "in place of gone")
+    assert routes["in place of gone"].visible_to == ()
+    assert sum(fault.share for fault in routes["dead"].faults) == 1.0
     bench.environment = {name: value for name, value in bench.environment.items() if not name.startswith("WORKBENCH")}
     done = bench.here("run", "job.toml", "--local", "--json", "--no-report", code=3)
     end = json.loads(done.stdout)
     assert "note: rehearsing on the simulated routes of platform.toml" in done.stderr
     assert "stand-in" not in done.stderr
     assert "note: rehearsed: " in done.stderr
-    assert "planned, by the account's history: " in done.stderr
+    assert "; planned for the account: " in done.stderr
     assert end["served_models"]["quick"] == 80, "its own answers, and those in place of another"
     assert end["outcomes"]["route_down"] > 0
     calls = [row for row in bench.lines("show", "last", "--calls", "--local") if row["requested_model"] == "slow"]
@@ -60,17 +65,69 @@ def recorded(folder: Path) -> Workbench:
     return bench
 
 
-def test_a_fallback_that_answers_at_times_does_so_as_often(bench: Workbench) -> None:
+def test_models_that_answered_for_each_other_and_for_none_that_was_asked(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    at_times = {("a", n): "b" for n in range(5)} | {("b", n): "a" for n in range(20)}
     record(
-        bench, "r1", {"partly": [1.0] * 20, "other": [1.0] * 20}, served_by={("partly", n): "other" for n in range(5)}
+        bench,
+        "r1",
+        {"a": [1.0] * 20, "b": [1.0] * 20, "c": [1.0] * 20},
+        served_by=at_times,
+        served={"c": "never asked"},
+        listed={"never asked": "x"},
     )
-    bench.here("platform", "init", "sub", "--from-history")
-    (partly,) = [
-        route
-        for route in tomllib.loads((bench.folder / "sub" / "platform.toml").read_text())["routes"]
-        if route["id"] == "partly"
-    ]
-    assert (partly["fallback"], partly["faults"]) == ("other", [{"share": 0.25, "status": 502}])
+    bench.here("platform", "init", "--from-history")
+    routes = {route.id: route for route in load_config(tmp_path / "platform.toml").routes}
+    assert [(routes[name].fallback, routes[name].faults[0].share) for name in "abc"] == [
+        ("in place of a", 0.25), ("in place of b", 1.0), ("in place of c", 1.0),
+    ]  # fmt: skip
+    bench.write("sums.jsonl", sums(20))
+    bench.write("job.toml", job("a", "b", "c"))
+    end = bench.json("run", "job.toml", "--local", "--no-report")
+    assert end["outcomes"] == {"ok": 60}
+    assert end["served_models"]["never asked"] == 20
+
+
+def test_every_share_of_failures_is_served(tmp_path: Path) -> None:
+    """Shares that add up to all, a limit that one early failure would make too short, and answers of no token."""
+    bench = Workbench(tmp_path, None)
+    writer = JournalWriter(Ledger(tmp_path / "ledger.duckdb").journal_folder)
+    writer.append(started("r1", 46))
+    failures = ["route_down", "rate_limited", *["gateway_timeout"] * 4]
+    for number in range(46):
+        failed = failures[number] if number < len(failures) else None
+        writer.append(msgspec.structs.replace(intent("r1", number + 1), model="m" if failed else "n"))
+        fields: dict[str, Any] = {
+            "outcome": failed,
+            "accepted": False,
+            "drew": "maybe",
+            "latency_ms": 200.0,
+            "answer": None,
+            "total_tokens": None,
+        }
+        if failed is None:
+            fields = {"completion_tokens": 0, "latency_ms": 20_000.0}
+        writer.append(answer("r1", number + 1, model="m" if failed else "n", **fields))
+    writer.close()
+    bench.here("platform", "init", "--from-history")
+    bench.here("platform", "models")
+    routes = {route.id: route for route in load_config(tmp_path / "platform.toml").routes}
+    assert 0.999 < sum(fault.share for fault in routes["m"].faults) <= 1
+    assert (routes["n"].latency_ms.median, routes["n"].limit_s) == (20_000.0, None)
+
+
+def test_a_configuration_that_cannot_be_served_is_said(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job("m"))
+    for text, told in (
+        ('[[routes]]\nid = "m"\nupstream = "m"\nskill = "echo"\nfallback = "zz"\n', "fallback"),
+        ('[[routes]]\nid = "m"\nupstream = "m"\nskil = "echo"\n', "skil"),
+    ):
+        bench.write("platform.toml", text)
+        assert told in bench.here("run", "job.toml", "--local", code=2).stderr
+        assert "--local serves this file" in bench.here("models", "--local", code=2).stderr
+    bench.here("demo", "--no-report")
 
 
 def test_a_platform_with_model_servers_is_not_rehearsed_on(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What several runs may use together: reserved under one lock, counted whoever ends first, and overruns reported."""
 
+import fcntl
 import random
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from workbench.records import Usage
-from workbench.running.caps import Cap, Caps, Kind, Price, SharedSpending, Spending
+from workbench.running.caps import Cap, Caps, Kind, Price
+from workbench.running.spending import SharedSpending, Spender, Spending
 
 UNITS_A_TOKEN = 0.004
 
@@ -42,7 +45,7 @@ class InFlight(NamedTuple):
             luck.choice(("reported", "reported", "unknown", "failed")),
         )
         reported = Usage(total_tokens=tokens if how == "reported" else None)
-        self.caps.settle("m", self.reserved, reported, drew=how != "failed")
+        self.caps.settle("m", self.reserved, reported, tries=how != "failed")
         if how == "failed":
             return Spending(1), Spending(1)
         return (used, used) if how == "reported" else (used, self.reserved)
@@ -55,8 +58,7 @@ def test_no_more_is_used_than_the_cap_and_what_routes_used_beyond_their_bounds(s
     kind = luck.choice(KINDS)
     most = {"requests": 40, "tokens": 20_000, "units": 60.0}[kind] * luck.uniform(0.5, 2)
     ignores = luck.random() < 0.4
-    runs = [SharedSpending(tmp_path, f"r{number}", "a", {}) for number in range(luck.randint(1, 4))]
-    all_caps = [Caps([Cap("all", kind, most)], PRICE, shared) for shared in runs]
+    all_caps = [a_run(tmp_path, f"r{number}", Cap("all", kind, most))[0] for number in range(luck.randint(1, 4))]
     flying: list[InFlight] = []
     used = known = beyond = 0.0
     for turn in range(400):
@@ -78,46 +80,103 @@ def test_no_more_is_used_than_the_cap_and_what_routes_used_beyond_their_bounds(s
         assert (caps.overrun() is not None) == (known > most + 1e-6), "every overrun is reported, and nothing else"
 
 
+def a_run(folder: Path, run_id: str, cap: Cap, own: Spender | None = None) -> tuple[Caps, SharedSpending]:
+    """A run that keeps one cap together with the others of its folder."""
+    own = own or Spender("a", {})
+    shared = SharedSpending(folder, run_id, own)
+    return Caps([cap], PRICE, own, shared), shared
+
+
+def reserved(caps: Caps, times: int) -> int:
+    """How many of so many requests the cap has room for."""
+    return sum(caps.reserve(Spending(1)) is None for _ in range(times))
+
+
 def test_a_run_that_is_over_counts_for_those_that_go_on(tmp_path: Path) -> None:
     cap = Cap("ten", "requests", 10)
-    with SharedSpending(tmp_path, "r1", "a", {}) as first:
-        one = Caps([cap], None, first)
-        with SharedSpending(tmp_path, "r2", "a", {}) as second:
-            two = Caps([cap], None, second)
-            assert [two.reserve(Spending(1)) for _ in range(4)] == [None] * 4
-        assert [one.reserve(Spending(1)) for _ in range(6)] == [None] * 6
-        assert one.reserve(Spending(1)) == "the cap of ten has no room for 1.00 more (10.0 used or reserved)"
-        with SharedSpending(tmp_path, "r3", "a", {}) as third:
+    one, first = a_run(tmp_path, "r1", cap)
+    with first:
+        two, second = a_run(tmp_path, "r2", cap)
+        with second:
+            assert reserved(two, 4) == 4
+            refused = [one.reserve(Spending(1)) for _ in range(7)][-1]
+            assert refused is not None
+            assert refused.reason == "the cap of ten has no room for 1.00 more (0 used, 10.0 reserved)"
+            assert refused.passes, "the other run may turn out not to have used what it reserved"
+            for _ in range(4):
+                two.settle("m", Spending(1), Usage(), tries=1)
+        refused = one.reserve(Spending(1))
+        assert refused is not None
+        assert not refused.passes
+        third = SharedSpending(tmp_path, "r3", Spender("a", {}))
+        with third:
             assert third.over == {"r2"}, "the ledger tells what it used"
-            assert third.going_on() == {"r1"}
-    with SharedSpending(tmp_path, "r4", "a", {}) as fourth:
-        assert not fourth.going_on()
-    assert not list(tmp_path.glob("r1*")), "nobody counts it any more"
+            assert third.counted() == {"r1", "r3"}
+    with SharedSpending(tmp_path, "r4", Spender("a", {})) as fourth:
+        assert fourth.counted() == {"r4"}
+    assert not list(tmp_path.glob("r1*")), "it counts for none any more"
 
 
-def test_only_the_runs_that_a_cap_names_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cap", "room"),
+    [
+        (Cap("a", "requests", 6, job="a"), 6),
+        (Cap("team", "requests", 6, tags={"team": "optics"}), 1),
+        (Cap("own", "requests", 6, alone=True), 6),
+    ],
+)
+def test_only_the_runs_that_a_cap_names_count(tmp_path: Path, cap: Cap, room: int) -> None:
     team = {"team": "optics"}
-    with SharedSpending(tmp_path, "r1", "a", team) as first, SharedSpending(tmp_path, "r2", "b", team) as second:
-        other = Caps([Cap("b", "requests", 100, job="b")], None, second)
-        assert [other.reserve(Spending(1)) for _ in range(5)] == [None] * 5
-        for cap, room in (
-            (Cap("a", "requests", 6, job="a"), 6),
-            (Cap("team", "requests", 6, tags=team), 1),
-            (Cap("own", "requests", 6, alone=True), 6),
-        ):
-            caps = Caps([cap], None, first)
-            taken = [caps.reserve(Spending(1)) is None for _ in range(8)]
-            assert taken == [True] * room + [False] * (8 - room), cap
-            first.write(Spending())
+    other, second = a_run(tmp_path, "r2", Cap("b", "requests", 100, job="b"), Spender("b", team))
+    one, first = a_run(tmp_path, "r1", cap, Spender("a", team))
+    with first, second:
+        assert reserved(other, 5) == 5
+        assert reserved(one, 8) == room
+
+
+def test_what_was_used_before_a_window_does_not_count_in_it(tmp_path: Path) -> None:
+    """Whichever run comes first to the new window, and however much they used in the old one."""
+    start = datetime.now(UTC)
+    day = Cap("ten", "requests", 10, starts_at=start, ends_at=start + timedelta(days=1))
+    yesterday = (start - timedelta(hours=12)).timestamp()
+    night, first = a_run(tmp_path, "r1", day)
+    with first:
+        night._own.draw(Spending(9, 9_000, 9), yesterday)
+        first.write()
+        morning, second = a_run(tmp_path, "r2", day)
+        with second:
+            assert reserved(night, 4) == 4
+            assert reserved(morning, 8) == 6
+            night.settle("m", Spending(1), Usage(total_tokens=1), tries=1)
+            assert reserved(night, 1) == 0
 
 
 def test_a_new_window_begins_at_nothing(tmp_path: Path) -> None:
     now = datetime.now(UTC)
-    with SharedSpending(tmp_path, "r1", "a", {}) as first, SharedSpending(tmp_path, "r2", "a", {}) as second:
-        other = Caps([Cap("all", "requests", 100)], None, second)
-        assert [other.reserve(Spending(1)) for _ in range(5)] == [None] * 5
-        cap = Cap(
-            "five", "requests", 5, 5, ends_at=now - timedelta(seconds=1), next_end=lambda at: at + timedelta(days=1)
-        )
-        caps = Caps([cap], None, first)
-        assert [caps.reserve(Spending(1)) is None for _ in range(6)] == [True] * 5 + [False]
+    cap = Cap(
+        "five", "requests", 5, 5, starts_at=now - timedelta(days=1), ends_at=now - timedelta(seconds=1),
+        next_end=lambda at: at + timedelta(days=1),
+    )  # fmt: skip
+    caps, shared = a_run(tmp_path, "r1", cap)
+    with shared:
+        assert reserved(caps, 6) == 5
+
+
+def test_a_lock_that_is_kept_holds_nothing_up(tmp_path: Path) -> None:
+    caps, shared = a_run(tmp_path, "r1", Cap("five", "requests", 5))
+    with shared, (tmp_path / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        began = time.monotonic()
+        refused = caps.reserve(Spending(1))
+        assert time.monotonic() - began < 1
+        assert refused is not None
+        assert refused.passes
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert caps.reserve(Spending(1)) is None
+
+
+def test_unknown_usage_counts_as_often_as_the_gateway_may_have_tried() -> None:
+    caps = Caps([Cap("all", "tokens", 1_000, alone=True)])
+    assert caps.reserve(Spending(1, 300)) is None
+    caps.settle("m", Spending(1, 300), Usage(), tries=3)
+    assert caps.nearest() == (0.9, "all")

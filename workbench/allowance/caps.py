@@ -1,6 +1,7 @@
 """The caps that hold for a run, from `workbench.toml` and its job, with what was used of them before."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, time
 from functools import partial
@@ -18,7 +19,8 @@ from workbench.ledger.queries import Reader, Row, reading
 from workbench.ledger.store import Ledger
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel
 from workbench.records import Usage
-from workbench.running.caps import Cap, Caps, Kind, Price, SharedSpending, Spending
+from workbench.running.caps import Cap, Caps, Kind, Price
+from workbench.running.spending import SharedSpending, Spender, Spending, live_spenders
 from workbench.settings import FILE_NAME, CapSettings
 
 _FOLDER = "caps"
@@ -42,25 +44,39 @@ def caps_kept(
         InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
     """
     price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
-    uncapped = [model.id for model in models if model.max_tokens is None]
-    check_caps(job, caps_of(ledger, job, given), price, uncapped)
+    check_caps(job, caps_of(ledger, job, given), price, models)
+    own = Spender(job.name, job.tags)
     if not any(_holds(cap, job) for cap in given):
-        yield Caps(caps_of(ledger, job, ()), price)
+        yield Caps(caps_of(ledger, job, ()), price, own)
         return
-    with SharedSpending(ledger.journal_folder / _FOLDER, run_id, job.name, job.tags) as shared:
-        # looked up with our own file in place: whoever begins from now on counts us, and says himself what he spends
-        caps = caps_of(ledger, job, given, frozenset(shared.going_on() | {run_id}))
-        yield Caps(caps, price, shared)
+    with SharedSpending(ledger.journal_folder / _FOLDER, run_id, own) as shared:
+        # looked up with our own file in place: whoever begins from now on counts us, and says what it spends itself
+        caps = caps_of(ledger, job, given, lambda: shared.counted())
+        yield Caps(caps, price, own, shared)
 
 
-def caps_of(ledger: Ledger, job: Job, caps: Sequence[CapSettings], going_on: frozenset[str] = frozenset()) -> list[Cap]:
+def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
+    """The caps that hold for a run of a job, with what is used now, reserves of runs that are going on included.
+
+    Raises:
+        InputError: A cap is in units or shares of what is not known.
+    """
+    live = live_spenders(ledger.journal_folder / _FOLDER)
+    caps = caps_of(ledger, job, given, lambda: set(live))
+    return [
+        cap if cap.alone else msgspec.structs.replace(cap, used=cap.used + sum(cap.spent_by(list(live.values()))))
+        for cap in caps
+    ]
+
+
+def caps_of(ledger: Ledger, job: Job, caps: Sequence[CapSettings], counted: Callable[[], set[str]] = set) -> list[Cap]:
     """The caps that a run of a job must keep.
 
     Args:
         ledger: With what its settings say of the allowance.
         job: Of the run.
         caps: Of `workbench.toml`.
-        going_on: Runs that say themselves what they use.
+        counted: The runs that say themselves what they use; asked after the ledger was.
 
     Raises:
         InputError: A cap is in units or shares of what is not known.
@@ -71,7 +87,7 @@ def caps_of(ledger: Ledger, job: Job, caps: Sequence[CapSettings], going_on: fro
     if not ledger.exists or not found:
         return [cap for cap, _ in found] + own
     with reading(ledger, frugal=True) as reader:
-        looked = [_with_used(reader, ledger, cap, since, going_on) for cap, since in found]
+        looked = [_with_used(reader, ledger, cap, since, counted) for cap, since in found]
     return looked + own
 
 
@@ -83,19 +99,22 @@ def price_of(ledger: Ledger, models: Sequence[str], now: datetime) -> Price | No
     return Price(partial(_most_units, weights), partial(_units, weights))
 
 
-def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, uncapped: Sequence[str]) -> None:
+def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Sequence[PlannedModel]) -> None:
     """Refuse a run whose caps cannot be kept.
 
     Args:
         job: Of the run.
         caps: That hold.
         price: Of its models; None: one has no weight.
-        uncapped: Its models without a cap on generated tokens.
+        models: That it asks.
 
     Raises:
         InputError: A model has no weight, or no `max_tokens`.
     """
+    uncapped = [model.id for model in models if model.max_tokens is None]
     for cap in caps:
+        if cap.most <= 0:
+            raise InputError(Fault(f"the cap of {cap.words}", "it leaves nothing to send"))
         if cap.kind == "units" and price is None:
             hint = '[[allowance.weights]] model = "*" gives all others one'
             raise InputError(Fault(f"the cap of {cap.words}", "a model of the job has no weight", hint))
@@ -117,10 +136,9 @@ def _shared(ledger: Ledger, job: Job, number: int, given: CapSettings, now: date
     whose = [f"of job {given.job!r}"] if given.job else []
     whose += [f"of tag {name} = {value}" for name, value in given.tag.items()]
     words = " ".join([told, _EACH.get(given.per, f"in {given.per}"), *whose])
-    cap = Cap(
-        words, kind, most, job=given.job, tags=given.tag, ends_at=None if window.rolls else window.end_at,
-        next_end=None if window.rolls else partial(_end, rule),
-    )  # fmt: skip
+    cap = Cap(words, kind, most, job=given.job, tags=given.tag, starts_at=window.start_at)
+    if not window.rolls:
+        cap = msgspec.structs.replace(cap, ends_at=window.end_at, next_end=partial(_end, rule))
     return cap, window.start_at
 
 
@@ -156,9 +174,11 @@ def _own(ledger: Ledger, job: Job, now: datetime) -> list[Cap]:
         left = None
         if ledger.exists:
             with reading(ledger, frugal=True) as reader:
-                left = account_state(reader, ledger.allowance, ledger.zone, now).left
+                state = account_state(reader, ledger.allowance, ledger.zone, now)
+            # without a reading nothing bounds what others used, and so at least nothing is left
+            left = state.left if state.used is not None and math.isfinite(state.used[1]) else None
         if left is None:
-            hint = "`workbench allowance` says what is missing"
+            hint = "a reading tells: `workbench allowance reading --used 37%`; `workbench allowance` says what else is missing"
             raise InputError(
                 Fault(job.where("budget", "share_of_left"), "what is left of the allowance is not known", hint)
             )
@@ -168,12 +188,19 @@ def _own(ledger: Ledger, job: Job, now: datetime) -> list[Cap]:
     return found
 
 
-def _with_used(reader: Reader, ledger: Ledger, cap: Cap, since: datetime, going_on: frozenset[str]) -> Cap:
+def _with_used(reader: Reader, ledger: Ledger, cap: Cap, since: datetime, counted: Callable[[], set[str]]) -> Cap:
     weights = weights_of(ledger.allowance, ledger.zone)
-    told = {"since": since, "zone": ledger.zone, "in_parts": bool(weights.entries), "tries": GATEWAY_ATTEMPTS}
+    told = {
+        "since": since,
+        "zone": ledger.zone,
+        "in_parts": bool(weights.entries) and cap.kind == "units",
+        "tries": GATEWAY_ATTEMPTS,
+    }
     rows = reader.rows("run_spent", **told)
-    counted = (row for row in rows if row["run_id"] not in going_on and cap.counts(row["job"], row["tags"]))
-    amounts = [_amount(row, weights) for row in counted]
+    themselves = counted()
+    amounts = [
+        _amount(row, weights) for row in rows if row["run_id"] not in themselves and cap.counts(row["job"], row["tags"])
+    ]
     used: float = sum(getattr(amount, cap.kind) for amount in amounts)
     return msgspec.structs.replace(cap, used=used)
 

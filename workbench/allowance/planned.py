@@ -1,19 +1,21 @@
 """What a planned run would draw of the window, and what it would leave."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from workbench.allowance.account import account_state
-from workbench.allowance.caps import caps_of
+from workbench.allowance.caps import caps_now, check_caps, price_of
 from workbench.allowance.scheduled import RUNS_LOOKED_AT
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.display import duration, significant
+from workbench.errors import InputError
 from workbench.job import Job
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.lint import Finding
+from workbench.planning.models import PlannedModel
 from workbench.planning.run_plan import CapState, WindowPlan
 from workbench.settings import CapSettings
 
@@ -46,8 +48,20 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
         least, most = _per_token(weights, model.model, now, parts.get(model.model))
         low += least * model.low_tokens
         high += math.inf if most is None or model.high_tokens is None else most * model.high_tokens
-    held = tuple(CapState(cap.words, cap.used, cap.most) for cap in caps_of(ledger, job, caps))
+    held = tuple(CapState(cap.words, cap.used, cap.most) for cap in caps_now(ledger, job, caps))
     return WindowPlan(weights.unit, low, None if math.isinf(high) else high, left, ends_at, held)
+
+
+def cap_findings(
+    ledger: Ledger, job: Job, caps: list[CapSettings], models: Sequence[PlannedModel]
+) -> Iterator[Finding]:
+    """Why a run would refuse to begin: a cap that it cannot keep."""
+    price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
+    try:
+        check_caps(job, caps_now(ledger, job, caps), price, models)
+    except InputError as error:
+        for fault in error.faults:
+            yield Finding(fault.where, f"{fault.problem}{f' ({fault.hint})' if fault.hint else ''}")
 
 
 def window_findings(plan: WindowPlan, job: Job, estimate: RunEstimate) -> Iterator[Finding]:

@@ -10,7 +10,8 @@ from workbench.api import question
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.ledger.queries import reading
-from workbench.pipeline import RunOptions, run_job
+from workbench.pipeline import run_job
+from workbench.running.options import RunOptions
 from workbench.session import ledger_to_write
 
 

@@ -1,7 +1,6 @@
 """What a run is expected to use, printed, and agreed to where the settings say so or after a pilot."""
 
 from collections.abc import Callable
-from functools import partial
 
 import anyio
 
@@ -10,28 +9,31 @@ from workbench.display import amount, count, duration, plural, significant
 from workbench.job import Job
 from workbench.pipeline import plan_job
 from workbench.planning.run_plan import RunPlan, WindowPlan
+from workbench.running.options import RunOptions
 from workbench.session import Where
 from workbench.settings import ConfirmSettings, load_settings
 
 
-def is_agreed(where: Where, job: Job, tell: Callable[[str], None], *, fresh: bool, asks: bool, yes: bool) -> bool:
+def is_agreed(
+    where: Where, job: Job, options: RunOptions, tell: Callable[[str], None], *, asks: bool, yes: bool
+) -> bool:
     """Whether a run may begin: after a pilot, or above a threshold of the settings, somebody has to say so.
 
     Args:
         where: Endpoint and ledger.
         job: That is to run.
         tell: Prints a line.
-        fresh: As a run that asks everything again.
+        options: Of the run.
         asks: Whatever the thresholds.
         yes: Said on the command line.
 
     Raises:
         InputError: Anything about the job is wrong.
     """
-    thresholds = load_settings(where.folder).confirm
+    thresholds = ConfirmSettings() if where.local else load_settings(where.folder).confirm
     if not asks and (yes or thresholds == ConfirmSettings()):
         return True
-    planned = anyio.run(partial(plan_job, fresh=fresh), where, job)
+    planned = anyio.run(plan_job, where, job, options)
     above = _above(planned, thresholds)
     if asks:
         print_estimate(planned, tell)
@@ -84,7 +86,7 @@ def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:
     leaves = window.leaves
     if leaves is not None:
         until = "" if window.ends_at is None else f" until {window.ends_at:%Y-%m-%d %H:%M} UTC"
-        echo(
+        tell(
             f"left of the allowance after it: {significant(leaves[0])} to {significant(leaves[1])} {window.unit}{until}"
         )
 

@@ -25,9 +25,10 @@ from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.narrowing import pilot_of
-from workbench.pipeline import RunOptions, plan_job, recorded_job_path, run_job
+from workbench.pipeline import plan_job, recorded_job_path, run_job
 from workbench.planning.again import CUT_OFF, KINDS
 from workbench.running.conduct import MOST_NAMED
+from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
@@ -72,7 +73,7 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
 def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None:
     """Show what a run of JOB would send and what it would reuse; nothing is sent."""
     asked = options.narrowed_by(given, load_job(job))
-    planned = anyio.run(partial(plan_job, fresh=fresh, show=show), options.where(given), asked)
+    planned = anyio.run(partial(plan_job, show=show), options.where(given), asked, RunOptions(fresh=fresh))
     if as_json:
         described = msgspec.to_builtins(planned)
         del described["findings"]  # `lint` lists them
@@ -173,7 +174,7 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
 def demo(**given: Any) -> None:
     """Run the demonstration job on the embedded platform: no account, no network, about a second."""
     given["local"] = True
-    where = options.where(given)
+    where = msgspec.structs.replace(options.where(given), rehearses=False)
     with resources.as_file(resources.files("workbench.demo")) as folder:
         sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(), given).exit_code)
 
@@ -241,13 +242,17 @@ def _checked_run(where: Where, job: Job, chosen: RunOptions, given: dict[str, An
                 print_json(first.as_object())
             return first.exit_code if failed else ExitCode.INCOMPLETE
     elif not _is_agreed(where, job, chosen, given):
+        if given["as_json"]:
+            print_json(
+                {"job": job.name, "status": "not_agreed", "reason": "above a threshold of [confirm]; --yes runs it"}
+            )
         return ExitCode.INCOMPLETE
     return _run(where, job, chosen, given).exit_code
 
 
 def _is_agreed(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> bool:
     tell = say if given["as_json"] else echo
-    return is_agreed(where, job, tell, fresh=chosen.fresh, asks=given["pilot"] is not None, yes=given["yes"])
+    return is_agreed(where, job, chosen, tell, asks=given["pilot"] is not None, yes=given["yes"])
 
 
 def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:

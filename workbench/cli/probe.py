@@ -1,23 +1,24 @@
 """`workbench probe`: what every route can do, found out by asking it."""
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import click
+import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import agreed, echo, print_json, print_table, say
 from workbench.display import confirming, count, milliseconds, plural
 from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
-from workbench.pipeline import RunOptions, plan_job, run_job
+from workbench.pipeline import plan_job, run_job
 from workbench.planning.run_plan import RunPlan
 from workbench.probing import probe_job
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.probes import Probe, probed
+from workbench.running.options import RunOptions
 from workbench.session import ledger_to_write, pages_folder
 
 _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "forced tool call", "thinks": "reasoning",
@@ -41,7 +42,7 @@ def probe(
     """
     where = options.where(given)
     job = probe_job(models, repeat)
-    plan = anyio.run(partial(plan_job, fresh=True), where, job)
+    plan = anyio.run(plan_job, where, job, RunOptions(fresh=True))
     say(_stated(plan))
     if not (plan.simulated or yes or agreed("Send them?")):
         say("nothing was sent; --yes sends them")
@@ -54,10 +55,19 @@ def probe(
     if end.error is not None:
         say(f"error: {end.error}")
     with reading(ledger) as reader:
-        found = next(one for one in probed(reader).probes if one.run_id == end.summary.run_id)
+        found = next((one for one in probed(reader).probes if one.run_id == end.summary.run_id), None)
+    if end.exit_code not in (ExitCode.DONE, ExitCode.INCOMPLETE):
+        say(f"the probe {end.summary.status}: {end.summary.reason}")
+    if found is None:
+        sys.exit(end.exit_code or ExitCode.INCOMPLETE)
     if as_json:
         print_json(
-            {"run_id": found.run_id, "simulated": plan.simulated, "routes": found.routes, "changes": found.changes}
+            {
+                "run_id": found.run_id,
+                "simulated": plan.simulated,
+                "routes": found.routes,
+                "changes": [msgspec.structs.asdict(change) for change in found.changes],
+            }
         )
     else:
         _print(found)

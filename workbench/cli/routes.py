@@ -76,7 +76,7 @@ def _print_more(found: AccountRoutes) -> None:
     for item in found.attention[:_MOST_SHOWN]:
         say(f"{item.kind}: {item.model}: {told(item)}")
     if len(found.attention) > _MOST_SHOWN:
-        say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; --json has all, and the page")
+        say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; `workbench routes status --json` has all")
     for one in found.episodes[:_MOST_SHOWN]:
         say(
             f"asked {one.model}, answered by {one.served_model}: {plural(one.answers, 'answer')}, "
@@ -111,5 +111,8 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _as_object(found: AccountRoutes) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.structs.asdict(found)
-    plain |= {"late": [one.row | {"says": one.says} for one in found.late], "probed": found.probed.known}
-    return plain | {"verdict": verdict(found), "changes": found.probed.changes}
+    for name in ("episodes", "names", "worst"):  # as dictionaries, whose times are marked as UTC
+        plain[name] = [msgspec.structs.asdict(one) for one in plain[name]]
+    plain |= {"late": [one.row | {"says": one.says} for one in found.late], "verdict": verdict(found)}
+    plain["probed"] = {model: msgspec.structs.asdict(route) for model, route in found.probed.known.items()}
+    return plain | {"changes": [msgspec.structs.asdict(change) for change in found.probed.changes]}

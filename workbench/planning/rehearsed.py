@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from workbench.display import amount, duration
 from workbench.endings import RunSummary
+from workbench.errors import WorkbenchError
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.planning.estimate import estimate
@@ -20,11 +21,17 @@ def rehearsed(account: Ledger, plan: Plan, run: RunSummary) -> Iterator[str]:
     """
     if not account.exists or not run.completed:
         return
-    with reading(account, frugal=True) as reader:
-        expected = estimate(reader, plan)
-    high = "more" if expected.high_tokens is None else amount(round(expected.high_tokens))
-    planned = f"{amount(round(expected.low_tokens))} to {high} tokens"
+    try:
+        with reading(account, frugal=True) as reader:
+            expected = estimate(reader, plan)
+    except (WorkbenchError, OSError) as error:
+        yield f"the account's history cannot be read to compare with: {error}"
+        return
+    high = "or more" if expected.high_tokens is None else f"to {amount(round(expected.high_tokens))}"
+    planned = f"{amount(round(expected.low_tokens))} {high} tokens"
     if expected.low_s is not None and expected.high_s is not None:
         planned = f"{duration(expected.low_s)} to {duration(expected.high_s)}, {planned}"
     took = f"{duration(run.duration_s)}, {amount(run.usage.total_tokens)} tokens"
-    yield f"rehearsed: {took}; planned, by the account's history: {planned}"
+    sources = list(dict.fromkeys(part.rests_on for part in expected.models))
+    source = sources[0] if len(sources) == 1 else "several sources"
+    yield f"rehearsed: {took}; planned for the account: {planned}, from {source}"

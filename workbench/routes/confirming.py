@@ -1,12 +1,17 @@
 """Names that the user confirms as a route's own, written to `workbench.toml`."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import tomlkit
+from tomlkit.items import InlineTable
 
 from workbench.environment import found_upward
 from workbench.errors import Fault, InputError
 from workbench.settings import FILE_NAME, load_settings, served_as
+
+_MARK = "\ufeff"
 
 
 def confirm_name(folder: Path, model: str, name: str) -> Path | None:
@@ -25,18 +30,37 @@ def confirm_name(folder: Path, model: str, name: str) -> Path | None:
     """
     if name in served_as(load_settings(folder)).get(model, []):
         return None
-    path = found_upward(folder, FILE_NAME) or folder / FILE_NAME
-    text = path.read_text("utf-8-sig") if path.exists() else ""
-    document = tomlkit.parse(text)
-    routes = document.setdefault("routes", tomlkit.table(is_super_table=True))
-    route = routes.setdefault(model, tomlkit.table())
+    path = (found_upward(folder, FILE_NAME) or folder / FILE_NAME).resolve()  # of a link, what it leads to
+    text = path.read_bytes().decode() if path.exists() else ""
+    document = tomlkit.parse(text.removeprefix(_MARK))
+    routes = _table_of(document, "routes", tomlkit.table(is_super_table=True))
+    route = _table_of(routes, model, tomlkit.table())
     known = route.get("served_as", [])
-    route["served_as"] = [*([known] if isinstance(known, str) else known), name]
+    if isinstance(known, list) and known:
+        known.append(name)
+    else:
+        route["served_as"] = [name] if isinstance(known, list) else [known, name]
     written = tomlkit.dumps(document)
+    if "\r\n" in text:
+        written = written.replace("\r\n", "\n").replace("\n", "\r\n")
+    _put(path, ((_MARK if text.startswith(_MARK) else "") + written).encode())
+    return path
+
+
+def _table_of(above: Any, key: str, made: Any) -> Any:
+    """A table in another one, made where it is not there: within an inline table as an inline table."""
+    if key not in above:
+        above[key] = tomlkit.inline_table() if isinstance(above, InlineTable) else made
+    return above[key]
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write the settings whole or not at all, for whom they were."""
     temporary = path.with_name(f".{path.name}.new")
     try:
-        temporary.write_text(written, "utf-8")
+        temporary.write_bytes(content)
+        if path.exists():
+            shutil.copymode(path, temporary)
         temporary.replace(path)
     except OSError as error:
         raise InputError(Fault(str(path), f"cannot be written: {error.strerror or error}")) from error
-    return path

@@ -122,6 +122,8 @@ def together(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
     found = {name: value for name, value in msgspec.structs.asdict(newer).items() if value is not None}
     if newer.answers != "itself":
         del found["unconfirmed"]
+    if set(found.get("names", ())) <= set(known.names or ()):  # servers that share the work answer in turn
+        found.pop("names", None)
     return msgspec.structs.replace(known, **{"failure": None, **found})
 
 
@@ -131,6 +133,8 @@ def differences(known: RouteFacts, newer: RouteFacts) -> Iterator[tuple[str, str
         before, after = getattr(known, name), getattr(newer, name)
         if name == "answers":  # whichever way a route fails, it does not answer
             before, after = (before and (before, known.substitutes)), (after and (after, newer.substitutes))
+        if name == "names" and set(after or ()) <= set(before or ()):
+            continue
         if before is not None and after is not None and before != after:
             yield title, said(name, known), said(name, newer)
 

@@ -1,5 +1,6 @@
 """The times in an account's history when each route was worst."""
 
+import statistics
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -58,7 +59,7 @@ def _of_route(model: str, rows: Sequence[Row]) -> Iterator[Worst]:
             yield Worst(model, what, worst["from_at"], share, usual, worst[whole])
     spans = [row for row in rows if row["answers"] >= _LEAST_CALLS]
     if len(spans) > 1:
-        middle = sorted(row["p50_ms"] for row in spans)[len(spans) // 2]
+        middle = statistics.median_low(row["p50_ms"] for row in spans)
         worst = max(spans, key=lambda row: row["p50_ms"])
         if worst["p50_ms"] > _SLOWER * middle:
             yield Worst(model, "slow answers", worst["from_at"], worst["p50_ms"], middle, worst["answers"])

@@ -35,6 +35,8 @@ class NewName(msgspec.Struct, frozen=True):
     served_model: str
     at: datetime
     answers: int
+    is_newest: bool
+    """Whether the route's newest answer of its own carries it."""
 
 
 def episodes(rows: Sequence[Row]) -> list[Episode]:
@@ -74,11 +76,24 @@ def new_names(rows: Sequence[Row]) -> list[NewName]:
     """
     found = []
     usual: dict[str, str] = {}
-    for row in rows:
+    newest: dict[str, datetime] = {}
+    own = [row for row in rows if row["identity"] != "fallback" or row["evidence"] == NOT_CONFIRMED]
+    for row in own:
+        newest[row["model"]] = max(row["last_at"], newest.get(row["model"], row["last_at"]))
+    for row in own:
         unlisted = row["identity"] == "unknown" or row["evidence"] == NOT_CONFIRMED
         before = usual.get(row["model"])
         if before is not None and unlisted and row["answers_before"] >= _LEAST_BEFORE:
-            found.append(NewName(row["model"], before, row["served_model"], row["first_at"], row["answers"]))
+            found.append(
+                NewName(
+                    row["model"],
+                    before,
+                    row["served_model"],
+                    row["first_at"],
+                    row["answers"],
+                    row["last_at"] == newest[row["model"]],
+                )
+            )
         if before is None or unlisted:
             usual[row["model"]] = row["served_model"]
     return sorted(found, key=lambda name: name.at, reverse=True)

@@ -57,7 +57,11 @@ def overview(reader: Reader, zone: str, period: Row) -> AccountRoutes:
     named, known = new_names(names), probed(reader)
     attention = [
         *routes_that_need_attention(routes, reader.rows("route_recent", newest=NEWEST_CALLS), matrix),
-        *(Attention(name.model, "new name", name.answers, name.answers, name.served_model) for name in named),
+        *(
+            Attention(name.model, "new name", name.answers, name.answers, name.served_model)
+            for name in named
+            if name.is_newest
+        ),
     ]
     looked: dict[str, list[Attention]] = {}
     for item in attention:

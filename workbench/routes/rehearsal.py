@@ -1,6 +1,7 @@
 """An account's routes as a configuration of the embedded platform, so that a job can be rehearsed on their like."""
 
-from collections.abc import Sequence
+import math
+import re
 from typing import Any
 
 from workbench.ledger.queries import Reader, Row
@@ -10,71 +11,89 @@ from workbench.routes.probes import probed
 
 _LEAST_ANSWERS = 5
 _MOST_SIGMA = 3.0
-_MOST_SHARE = 0.999
-"""What always failed is down."""
+_ALWAYS = 0.999
+_NAME = re.compile(r"[^\s\x00-\x1f](.*[^\s\x00-\x1f])?")
 _FAULTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("route_down", {"status": 502}),
+    ("other_failures", {"status": 500}),
     ("rate_limited", {"status": 429}),
+    ("bad_request", {"status": 400}),
+    ("route_unauthorised", {"status": 401}),
     ("gateway_timeout", {"kind": "hang"}),
-    ("html_body", {"kind": "html"}),
+    ("client_timeout", {"kind": "hang"}),
     ("connection_lost", {"kind": "reset"}),
     ("gateway_unreachable", {"kind": "gateway"}),
 )
+"""Failures of calls, and the fault of a simulated route that is most like each; what else fails has none."""
+_IN_FRONT = ("reset", "gateway")
+"""Kinds of faults that no fallback helps against."""
 
 
 def rehearsal_of(reader: Reader) -> dict[str, Any]:
     """A `platform.toml` as plain values: a simulated route for every model that the ledger knows answers or failures of.
 
     Latencies and answer lengths are lognormal with the history's median and spread; failures keep their shares, and a model
-    that another one answered for falls back to it as often. What an answer says is computed, and means nothing.
+    that another one answered for falls back as often. What an answer says is computed, and means nothing.
     """
-    rows = reader.rows("route_profiles")
+    rows = [row for row in reader.rows("route_profiles") if _NAME.fullmatch(row["model"])]
     known = {model: route.facts for model, route in probed(reader).known.items()}
-    names = {row["model"] for row in rows}
-    return {"routes": [_route(row, known.get(row["model"], RouteFacts()), names) for row in rows]}
+    by_name = {row["model"]: row for row in rows}
+    routes: list[dict[str, Any]] = []
+    for row in rows:
+        route = _healthy(row, known.get(row["model"], RouteFacts())) | {"id": row["model"]}
+        faults = _faults(row)
+        if row["fallbacks"] and row["substitute"] and _NAME.fullmatch(row["substitute"]):
+            instead = _substitute(row, by_name.get(row["substitute"]), faults)
+            routes.append(instead)
+            route["fallback"] = instead["id"]
+            behind = [fault for fault in faults if fault.get("kind") not in _IN_FRONT]
+            share = row["fallbacks"] / row["calls"] + sum(fault["share"] for fault in behind)
+            faults = [{"share": _down(share), "status": 502}, *(fault for fault in faults if fault not in behind)]
+        if faults:
+            route["faults"] = faults
+        routes.append(route)
+    return {"silent": {"served_name": "upstream"}, "routes": routes}
 
 
-def _route(row: Row, facts: RouteFacts, names: set[str]) -> dict[str, Any]:
+def _substitute(row: Row, own: Row | None, faults: list[dict[str, Any]]) -> dict[str, Any]:
+    """A route that no account sees and that answers in another's place; it fails as often as both were down."""
+    found = {} if own is None else _healthy(own, RouteFacts())
+    failed = sum(fault["share"] for fault in faults if fault.get("kind") not in _IN_FRONT) * row["calls"]
+    found |= {"id": f"in place of {row['model']}", "upstream": row["substitute"], "visible_to": []}
+    if failed:
+        found["faults"] = [{"share": _down(failed / (failed + row["fallbacks"])), "status": 502}]
+    return {"skill": "arithmetic"} | found
+
+
+def _healthy(row: Row, facts: RouteFacts) -> dict[str, Any]:
+    """A route as it answers where nothing goes wrong."""
     thinks = row["reasoning_tokens"] > 0 if facts.thinks is None else facts.thinks
     found: dict[str, Any] = {
-        "id": row["model"],
-        "upstream": row["model"],
+        "upstream": row["served_name"] if _NAME.fullmatch(row["served_name"] or "") else row["model"],
         "skill": "reasoning" if thinks else "arithmetic",
         "calls_tools": facts.tools == "called",
     }
     if row["answers"] - row["fallbacks"] >= _LEAST_ANSWERS:
         found["latency_ms"] = _lognormal(row["p50_ms"], row["latency_sigma"])
         if row["p50_completion_tokens"]:
-            found["answer_tokens"] = _lognormal(row["p50_completion_tokens"], row["completion_sigma"])
+            found["answer_tokens"] = _lognormal(max(row["p50_completion_tokens"], 1.0), row["completion_sigma"])
     if row["answers"] and row["calls_without_usage"] > row["answers"] / 2:
         found["reports_usage"] = False
     if facts.keeps_cap is False:
         found["keeps_max_tokens"] = False
-    if row["timeout_ms"] is not None:
-        found["limit_s"] = round(row["timeout_ms"] / 1000 / GATEWAY_ATTEMPTS, 1) or 0.1
-    return found | _failures(row, names)
+    limit_ms = None if row["timeout_ms"] is None else row["timeout_ms"] / GATEWAY_ATTEMPTS
+    if limit_ms is not None and limit_ms > (row["p99_ms"] or 0.0):  # a failure that came early is not its limit
+        found["limit_s"] = round(max(limit_ms / 1000, 0.1), 1)
+    return found
 
 
-def _failures(row: Row, names: set[str]) -> dict[str, Any]:
-    """What goes wrong on a route: a fallback answers as often as one did, and failures keep their shares."""
-    if row["route_unauthorised"] > row["calls"] * _MOST_SHARE:
-        return {"secret_missing": True}
-    if row["substitute"] in names and row["fallbacks"]:
-        share = row["fallbacks"] / row["calls"]
-        if share > _MOST_SHARE:
-            return {"unavailable": True, "fallback": row["substitute"]}
-        # a fault of the model server leads to the fallback; its other failures are left to those in front of it
-        faults = [{"share": round(share, 4), "status": 502}, *_shares(row, front=True)]
-        return {"fallback": row["substitute"], "faults": faults}
-    if row["route_down"] > row["calls"] * _MOST_SHARE:
-        return {"unavailable": True}
-    faults = _shares(row, front=False)
-    return {"faults": faults} if faults else {}
+def _faults(row: Row) -> list[dict[str, Any]]:
+    return [{"share": _down(row[name] / row["calls"])} | fault for name, fault in _FAULTS if row[name]]
 
 
-def _shares(row: Row, *, front: bool) -> list[dict[str, Any]]:
-    kinds: Sequence[tuple[str, dict[str, Any]]] = _FAULTS[4:] if front else _FAULTS
-    return [{"share": round(row[name] / row["calls"], 4)} | fault for name, fault in kinds if row[name]]
+def _down(share: float) -> float:
+    """A share cut to four digits, so that several never add up to more than all; what always was stays so."""
+    return 1.0 if share > _ALWAYS else math.floor(share * 10_000) / 10_000
 
 
 def _lognormal(median: float, sigma: float | None) -> dict[str, float]:

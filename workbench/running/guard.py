@@ -5,10 +5,11 @@ import re
 
 from workbench.display import count
 from workbench.job_file import BudgetTable, RunTable
-from workbench.planning.models import reserve_of
+from workbench.planning.models import GATEWAY_ATTEMPTS, reserve_of
 from workbench.policy import POLICIES
 from workbench.records import CallRecord, ChatRequest, Outcome, Usage
-from workbench.running.caps import Caps, Spending
+from workbench.running.caps import Caps
+from workbench.running.spending import Spending
 
 _FAILURES_JUDGED = 20
 """Requests that must have ended before their share of failures says anything."""
@@ -27,6 +28,8 @@ class Guard:
 
     def __init__(self, budget: BudgetTable, rules: RunTable, caps: Caps) -> None:
         self._caps = caps
+        self.may_yet = False
+        """Whether the request refused last may yet be sent, as other runs settle what they have reserved."""
         self._requests, self._tokens = budget.requests, budget.total_tokens
         self._most_failed = rules.max_failed_share
         self._sent = self._ended = self._failed = 0
@@ -47,6 +50,7 @@ class Guard:
             request: Which.
             max_tokens: The cap on generated tokens.
         """
+        self.may_yet = False
         if used_up := self.used_up():
             return used_up
         needed = math.ceil(reserve_of(len(request.body), max_tokens) * self._overrun)
@@ -55,7 +59,8 @@ class Guard:
             return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} used{held})"
         amount = self._caps.amount(request.model, len(request.body), max_tokens, needed, self._overrun)
         if full := self._caps.reserve(amount):
-            return full
+            self.may_yet = full.passes
+            return full.reason
         self._sent += 1
         self._reserved += needed
         self._held[request.request_key] = needed, amount
@@ -78,7 +83,8 @@ class Guard:
         needed, amount = self._held.pop(record.request.request_key)
         self._reserved -= needed
         usage = record.completion.usage if record.completion else Usage()
-        self._caps.settle(record.request.model, amount, usage, drew=attempt.drew != "no")
+        tries = {"no": 0, "yes": 1, "maybe": GATEWAY_ATTEMPTS}[attempt.drew]
+        self._caps.settle(record.request.model, amount, usage, tries=tries)
         if usage.total_tokens is not None:
             self._drawn += usage.total_tokens
             self._overrun = max(self._overrun, usage.total_tokens / reserve_of(len(record.request.body), max_tokens))
@@ -125,6 +131,8 @@ class Guard:
 
     def told(self) -> str | None:
         """How much is used of the budget or the cap that is nearest to its end; None without any."""
-        if self._tokens is None:
-            return self._caps.told()
-        return f"{self._drawn / self._tokens:.0%} of {count(self._tokens)} tokens of this run"
+        shares = [nearest] if (nearest := self._caps.nearest()) else []
+        if self._tokens is not None:
+            shares.append((self._drawn / self._tokens, f"{count(self._tokens)} tokens of this run"))
+        share, words = max(shares, default=(0.0, ""))
+        return f"{share:.0%} of {words}" if words else None

@@ -43,6 +43,7 @@ class Settling:
         self.notices = Notices(plan, progress.note, rules.patience_s)
         self._passes = Passes(plan.job.run, rules.tempo.wait_share)
         self._caps = [model.max_tokens for model in plan.models]
+        self._patience_s, self._waits_since = rules.patience_s, 0.0
 
     def begin(self) -> None:
         """Record the limits that the run begins with."""
@@ -67,11 +68,21 @@ class Settling:
         """Whether the budget has no room for a request now; else it is reserved."""
         full = self.guard.reserve(request, self._caps[turn.model])
         if full is None:
+            self._waits_since = 0.0
             return False
         self.queue.postpone(turn)
-        if not self.guard.has_reserves:  # nothing in flight can turn out cheaper than was reserved for it
+        if self.guard.has_reserves:  # what is in flight may turn out cheaper than was reserved for it
+            return True
+        now = time.monotonic()
+        self._waits_since = self._waits_since or now
+        if not self.guard.may_yet or now - self._waits_since > self._patience_s:
             self.halt(RunStatus.STOPPED, full)
         return True
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether nothing can be sent before other runs settle what they have reserved of a cap."""
+        return self._waits_since > 0 and not self.stop
 
     def settle(self, turn: Turn, record: CallRecord, number: int, in_flight: int) -> None:
         """Take in how a call ended.

@@ -24,6 +24,8 @@ from workbench.running.settling import Settling
 from workbench.running.signals import SIGNALS
 from workbench.running.slots import Slot
 
+_BETWEEN_TRIES_S = 0.5
+
 
 class Work:
     """The fan-out of one run.
@@ -72,6 +74,7 @@ class Work:
         self.settling.begin()
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_deadline)
+            watching.start_soon(self._watch_caps)
             with self._flying:
                 async with anyio.create_task_group() as workers:
                     for _ in range(self._plan.job.run.max_in_flight):
@@ -242,6 +245,13 @@ class Work:
         if deadline_s is not None:
             await anyio.sleep(deadline_s)
             self.settling.halt(RunStatus.STOPPED, f"the deadline of {deadline_s:g} s has passed")
+
+    async def _watch_caps(self) -> None:
+        """Try again where other runs have reserved what a cap leaves: nothing here says when they settle it."""
+        while True:
+            await anyio.sleep(_BETWEEN_TRIES_S)
+            if self.settling.waits_for_others:
+                self.settling.queue.wake()
 
     def signalled(self, number: signal.Signals) -> None:
         """Stop sending at the first signal, wait for nothing more at the second; either may come before `run`."""

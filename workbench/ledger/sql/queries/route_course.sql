@@ -1,12 +1,12 @@
 -- Calls, failures, answers of other models, missing usage and latency in ms of every requested model by span of time; latency
--- is of answers.
+-- is of answers. Cancelled calls are left out.
 -- Parameters: span (day | hour | minute)
 SELECT attempt.model, date_trunc($span, sent_at) AS from_at, count(*) AS calls, count(*) FILTER (NOT accepted) AS not_accepted,
     count(*) FILTER (drew = 'yes') AS answers, count(*) FILTER (drew = 'yes' AND who.identity = 'fallback') AS fallbacks,
     count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
     quantile_cont(latency_ms, 0.5) FILTER (drew = 'yes') AS p50_ms,
     quantile_cont(latency_ms, 0.9) FILTER (drew = 'yes') AS p90_ms
-FROM attempts AS attempt
+FROM (SELECT * FROM attempts WHERE outcome <> 'cancelled') AS attempt
 LEFT JOIN served_identities AS who
     ON who.run_id = attempt.run_id AND who.model = attempt.model
     AND who.served_model IS NOT DISTINCT FROM attempt.served_model

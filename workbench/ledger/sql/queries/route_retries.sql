@@ -19,7 +19,8 @@ known AS (
     FROM usual
 )
 SELECT attempt.model, count(*) AS answers, any_value(known.failures) AS failures, any_value(known.p50_ms) AS p50_ms,
-    any_value(known.try_ms) AS try_ms, min(assumed.limit_ms) AS limit_ms, max(attempt.latency_ms) AS longest_ms,
+    any_value(known.try_ms) AS try_ms, min(assumed.limit_ms) FILTER (attempt.latency_ms > assumed.limit_ms) AS limit_ms,
+    max(attempt.latency_ms) FILTER (attempt.latency_ms > assumed.limit_ms) AS longest_ms,
     count(*) FILTER (attempt.latency_ms > assumed.limit_ms) AS beyond_limit,
     count(*) FILTER (
         attempt.latency_ms <= coalesce(assumed.limit_ms, 'infinity'::DOUBLE)
