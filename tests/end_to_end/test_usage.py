@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Workbench
+from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.frames import Frames
 from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.local_platform.server import ThreadedServer
 
 SENT = ["2026-10-31 22:30", "2026-10-31 23:30", "2026-11-01 12:00", "2026-11-02 23:59"]
 
@@ -63,3 +65,21 @@ def test_only_some_days(bench: Workbench) -> None:
     assert used(bench, "tag", "--since", "2026-11-01", "--until", "2026-11-01") == {"team = optics": 1000}
     assert "--since is after --until" in bench("usage", "--since", "2026-11-02", "--until", "2026-11-01", code=2).stderr
     assert "is not a day such as" in bench("usage", "--since", "yesterday", code=2).stderr
+
+
+def test_sums_by_day_model_job_and_tag_agree_to_the_token(tmp_path: Path, platform: ThreadedServer) -> None:
+    bench = Workbench(tmp_path, platform)
+    bench.write("sums.jsonl", sums(12))
+    for name, model, team in (
+        ("one", "sim/instant", "optics"),
+        ("two", "Abacus Mini [fast]", "voice"),
+        ("three", "sim/instant", "voice"),
+    ):
+        bench.write(f"{name}.toml", job(model, name=name) + f'\n[tags]\nteam = "{team}"\n')
+        bench.json("run", f"{name}.toml", "--no-report", "--fresh")
+    with reading(Ledger(bench.folder / "ledger.duckdb")) as reader:
+        (whole,) = reader.rows("spend")
+    names = ("calls", "prompt_tokens", "completion_tokens", "total_tokens")
+    for by in ("day", "week", "month", "model", "job", "tag"):
+        rows = bench.json("usage", "--by", by)
+        assert {name: sum(row[name] for row in rows) for name in names} == {name: whole[name] for name in names}, by

@@ -44,15 +44,14 @@ def caps_kept(
         InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
     """
     price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
-    check_caps(job, caps_of(ledger, job, given), price, models)
-    own = Spender(job.name, job.tags)
-    if not any(_holds(cap, job) for cap in given):
-        yield Caps(caps_of(ledger, job, ()), price, own)
+    caps, own = caps_of(ledger, job, given), Spender(job.name, job.tags)
+    check_caps(job, caps, price, models)
+    if all(cap.alone for cap in caps):
+        yield Caps(caps, price, own)
         return
     with SharedSpending(ledger.journal_folder / _FOLDER, run_id, own) as shared:
         # looked up with our own file in place: whoever begins from now on counts us, and says what it spends itself
-        caps = caps_of(ledger, job, given, lambda: shared.counted())
-        yield Caps(caps, price, own, shared)
+        yield Caps(_with_usage(ledger, caps, shared.counted), price, own, shared)
 
 
 def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
@@ -62,33 +61,36 @@ def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap
         InputError: A cap is in units or shares of what is not known.
     """
     live = live_spenders(ledger.journal_folder / _FOLDER)
-    caps = caps_of(ledger, job, given, lambda: set(live))
     return [
         cap if cap.alone else msgspec.structs.replace(cap, used=cap.used + sum(cap.spent_by(list(live.values()))))
-        for cap in caps
+        for cap in _with_usage(ledger, caps_of(ledger, job, given), lambda: set(live))
     ]
 
 
-def caps_of(ledger: Ledger, job: Job, caps: Sequence[CapSettings], counted: Callable[[], set[str]] = set) -> list[Cap]:
-    """The caps that a run of a job must keep.
+def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
+    """The caps that a run of a job must keep, without what is used of them.
 
     Args:
         ledger: With what its settings say of the allowance.
         job: Of the run.
-        caps: Of `workbench.toml`.
-        counted: The runs that say themselves what they use; asked after the ledger was.
+        given: The caps of `workbench.toml`.
 
     Raises:
         InputError: A cap is in units or shares of what is not known.
     """
     now = datetime.now(UTC)
-    found = [_shared(ledger, job, number, given, now) for number, given in enumerate(caps) if _holds(given, job)]
-    own = _own(ledger, job, now)
-    if not ledger.exists or not found:
-        return [cap for cap, _ in found] + own
+    return [
+        *(_shared(ledger, number, cap, now) for number, cap in enumerate(given) if _holds(cap, job)),
+        *_own(ledger, job, now),
+    ]
+
+
+def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]) -> list[Cap]:
+    """The same with what runs used that are over; `counted` names those that say it themselves, once the ledger was asked."""
+    if not ledger.exists or all(cap.alone for cap in caps):
+        return caps
     with reading(ledger, frugal=True) as reader:
-        looked = [_with_used(reader, ledger, cap, since, counted) for cap, since in found]
-    return looked + own
+        return [cap if cap.alone else _with_used(reader, ledger, cap, counted) for cap in caps]
 
 
 def price_of(ledger: Ledger, models: Sequence[str], now: datetime) -> Price | None:
@@ -127,8 +129,8 @@ def _holds(given: CapSettings, job: Job) -> bool:
     return given.job in (None, job.name) and given.tag.items() <= job.tags.items()
 
 
-def _shared(ledger: Ledger, job: Job, number: int, given: CapSettings, now: datetime) -> tuple[Cap, datetime]:
-    """A cap of `workbench.toml`, and when its window began."""
+def _shared(ledger: Ledger, number: int, given: CapSettings, now: datetime) -> Cap:
+    """A cap of `workbench.toml`."""
     rule = window_rule(ledger.allowance, ledger.zone, None if given.per == "window" else given.per)
     assert rule is not None  # the settings were checked
     window = rule.at(now)
@@ -139,7 +141,7 @@ def _shared(ledger: Ledger, job: Job, number: int, given: CapSettings, now: date
     cap = Cap(words, kind, most, job=given.job, tags=given.tag, starts_at=window.start_at)
     if not window.rolls:
         cap = msgspec.structs.replace(cap, ends_at=window.end_at, next_end=partial(_end, rule))
-    return cap, window.start_at
+    return cap
 
 
 def _end(rule: WindowRule, at: datetime) -> datetime:
@@ -188,10 +190,10 @@ def _own(ledger: Ledger, job: Job, now: datetime) -> list[Cap]:
     return found
 
 
-def _with_used(reader: Reader, ledger: Ledger, cap: Cap, since: datetime, counted: Callable[[], set[str]]) -> Cap:
+def _with_used(reader: Reader, ledger: Ledger, cap: Cap, counted: Callable[[], set[str]]) -> Cap:
     weights = weights_of(ledger.allowance, ledger.zone)
     told = {
-        "since": since,
+        "since": cap.starts_at,
         "zone": ledger.zone,
         "in_parts": bool(weights.entries) and cap.kind == "units",
         "tries": GATEWAY_ATTEMPTS,

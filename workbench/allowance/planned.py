@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from workbench.allowance.account import account_state
-from workbench.allowance.caps import caps_now, check_caps, price_of
+from workbench.allowance.caps import caps_now, caps_of, check_caps, price_of
 from workbench.allowance.scheduled import RUNS_LOOKED_AT
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.display import duration, significant
@@ -58,7 +58,7 @@ def cap_findings(
     """Why a run would refuse to begin: a cap that it cannot keep."""
     price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
     try:
-        check_caps(job, caps_now(ledger, job, caps), price, models)
+        check_caps(job, caps_of(ledger, job, caps), price, models)
     except InputError as error:
         for fault in error.faults:
             yield Finding(fault.where, f"{fault.problem}{f' ({fault.hint})' if fault.hint else ''}")
