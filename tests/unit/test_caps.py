@@ -51,7 +51,7 @@ class InFlight(NamedTuple):
         return (used, used) if how == "reported" else (used, self.reserved)
 
 
-@pytest.mark.parametrize("seed", range(500))
+@pytest.mark.parametrize("seed", [*range(40), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(40, 500))])
 def test_no_more_is_used_than_the_cap_and_what_routes_used_beyond_their_bounds(seed: int, tmp_path: Path) -> None:
     """Random jobs of up to four processes: sizes, caps, failures, unknown usage, and routes that ignore `max_tokens`."""
     luck = random.Random(seed)
