@@ -15,6 +15,7 @@ from tests.pages import Page
 from tests.unit.ledger_rows import STARTED_AT
 from workbench.local_platform.config import Limits, PlatformConfig, Preset, Route
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.silent import Silent
 from workbench.routes.facts import RouteFacts, differences, together
 
 PLANTED: list[dict[str, Any]] = [
@@ -240,3 +241,22 @@ def test_servers_that_share_the_work_are_no_change() -> None:
     assert not list(differences(both, one))
     assert together(both, one).names == ("a", "b")
     assert [what for what, _, _ in differences(both, other)] == ["answers as"]
+
+
+def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
+    """The platform answers under its model servers' names, which its list does not have."""
+    renamed = planted(able={"upstream": "lab/able-7b"}, replaced={"upstream": "lab/replaced"})
+    config = msgspec.structs.replace(renamed, silent=Silent(served_name="upstream"))
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        told = bench.here("probe", "able", "prose", "replaced", "--no-report")
+        assert (
+            "note: able answers as lab/able-7b, which is not confirmed: `workbench routes confirm able lab/able-7b`"
+            in told.stderr
+        )
+        told = bench.here("probe", "able", "prose", "--no-report", "--confirm")
+        assert "able answers as lab/able-7b: confirmed in workbench.toml" in told.stderr
+        found = bench.json("probe", "replaced", "--no-report")
+    assert found["routes"]["replaced"]["substitutes"] == ["lab/able-7b"], "its name is the other route's by now"
+    assert not found["changes"], "and was, in the probe before"
+    assert (tmp_path / "workbench.toml").read_text().count("served_as") == 1

@@ -16,6 +16,7 @@ from workbench.ledger.queries import reading
 from workbench.pipeline import plan_job, run_job
 from workbench.planning.run_plan import RunPlan
 from workbench.probing import probe_job
+from workbench.routes.confirming import confirm_name
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.probes import Probe, probed
 from workbench.running.options import RunOptions
@@ -28,19 +29,24 @@ _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "for
 @click.command()
 @click.argument("models", nargs=-1)
 @click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help="Ask each question N times.")
+@click.option(
+    "--confirm",
+    is_flag=True,
+    help="Record names that are not confirmed as the routes' own, in workbench.toml: all routes are well, you say.",
+)
 @click.option("--yes", is_flag=True, help="Send without asking; simulated routes are asked without it too.")
 @options.reports
 @options.no_report
 @options.endpoint
 @options.as_json
 def probe(
-    models: tuple[str, ...], repeat: int, yes: bool, reports: Path | None, no_report: bool, as_json: bool, **given: Any
+    models: tuple[str, ...], repeat: int, confirm: bool, yes: bool, reports: Path | None, no_report: bool, **given: Any
 ) -> None:
     """Ask MODELS, or every visible one, three short questions: what they can do, and who answers.
 
     States calls and tokens first. Exits with 100 where a route is no longer as the probes before found it.
     """
-    where = options.where(given)
+    where, as_json = options.where(given), given["as_json"]
     job = probe_job(models, repeat)
     plan = anyio.run(plan_job, where, job, RunOptions(fresh=True))
     say(_stated(plan))
@@ -70,7 +76,12 @@ def probe(
             }
         )
     else:
-        _print(found)
+        _print(found, suggests=not confirm)
+    if confirm:
+        for model, facts in found.routes.items():
+            for name in facts.unconfirmed:
+                confirm_name(where.folder, model, name)
+                say(f"{model} answers as {name}: confirmed in workbench.toml")
     answered = end.exit_code in (ExitCode.DONE, ExitCode.INCOMPLETE)  # a route that does not answer is a finding too
     sys.exit(ExitCode.GATE_NOT_MET if answered and found.changes else ExitCode.DONE if answered else end.exit_code)
 
@@ -84,12 +95,12 @@ def _stated(plan: RunPlan) -> str:
     )
 
 
-def _print(found: Probe) -> None:
+def _print(found: Probe, *, suggests: bool) -> None:
     print_table([_row(model, facts) for model, facts in found.routes.items()], _COLUMNS, whole="model")
     for change in found.changes:
         echo(f"changed since {change.before_at:%Y-%m-%d %H:%M} UTC: {change.model}: {change}")
     for model, facts in found.routes.items():
-        for name in facts.unconfirmed:
+        for name in facts.unconfirmed if suggests else ():
             say(f"note: {model} answers as {name}, which is not confirmed: `{confirming(model, name)}`")
 
 

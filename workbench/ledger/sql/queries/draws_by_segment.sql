@@ -11,7 +11,8 @@ WITH edge AS (
     ) AS given
 ),
 call AS (
-    SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
+    SELECT run_id, call_no, model, body_key, sent_at, ended_at, outcome, prompt_tokens, completion_tokens, reasoning_tokens,
+        total_tokens, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
         CASE WHEN drew = 'yes' THEN 1 ELSE $tries END AS tries
     FROM call_draws WHERE sent_at >= $since
 ),
