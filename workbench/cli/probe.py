@@ -32,7 +32,7 @@ _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "for
 @click.option(
     "--confirm",
     is_flag=True,
-    help="Record names that are not confirmed as the routes' own, in workbench.toml: all routes are well, you say.",
+    help="Record unconfirmed names as the routes' own in workbench.toml; only where you know that all of them are well.",
 )
 @click.option("--yes", is_flag=True, help="Send without asking; simulated routes are asked without it too.")
 @options.reports
