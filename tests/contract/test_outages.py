@@ -157,7 +157,7 @@ def test_a_time_out_is_charged_as_the_routes_answers_are_and_not_by_a_large_cap(
     metered: tuple[Metered, Served],
 ) -> None:
     model_server, served = metered
-    config = platform_of({"id": "m", "base_url": served.url}, clock_speed=50, limits={"time_limit_s": 5, "retries": 0})
+    config = platform_of({"id": "m", "base_url": served.url}, clock_speed=50, limits={"time_limit_s": 50, "retries": 0})
     with ThreadedServer(config) as server, Caller(server) as caller:
         for number in range(20):
             caller.ask("m", f"Say {number}.")
