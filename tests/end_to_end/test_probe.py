@@ -216,7 +216,7 @@ def test_a_probe_that_a_cap_ends_says_so(tmp_path: Path) -> None:
         bench.write("workbench.toml", '[[caps]]\nper = "day"\nrequests = 2\n')
         told = [bench.here("probe", "able", "--no-report", code=7).stderr for _ in range(2)]
     for one in told:
-        assert "the probe stopped: the cap of 2 requests a day has no room" in one
+        assert "probe stopped: the cap of 2 requests a day has no room" in one
 
 
 def test_a_name_that_came_and_went_is_told_and_alarms_nobody(bench: Workbench) -> None:

@@ -63,7 +63,7 @@ def probe(
     with reading(ledger) as reader:
         found = next((one for one in probed(reader).probes if one.run_id == end.summary.run_id), None)
     if end.exit_code not in (ExitCode.DONE, ExitCode.INCOMPLETE):
-        say(f"the probe {end.summary.status}: {end.summary.reason}")
+        say(f"probe {end.summary.status}: {end.summary.reason}")
     if found is None:
         sys.exit(end.exit_code or ExitCode.INCOMPLETE)
     if as_json:
