@@ -25,23 +25,20 @@ from workbench.session import ledger_to_read
 _MOST_PARTS = 8
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def allowance(ctx: click.Context) -> None:
+@click.group(cls=options.StatusGroup)
+def allowance() -> None:
     """Say how the account stands: used here, used elsewhere, left, and how long that lasts.
 
     The platform does not publish the allowance: `workbench.toml` says what is known of it, and readings of the chat UI say what
     others used.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(status)
 
 
 @allowance.command()
 @options.ledger
 @click.option("--line", is_flag=True, help="Print one line of name=value for programs, and nothing else.")
 @options.as_json
-def status(line: bool = False, as_json: bool = False, **given: Any) -> None:
+def status(line: bool, as_json: bool, **given: Any) -> None:
     """Show what was used in the window, by us and by others, and what is left.
 
     Exits with 100 once at least [allowance] warn_at of the total is used.

@@ -45,6 +45,16 @@ optional_run_id = click.argument("run", required=False, shell_complete=complete_
 job_file = click.argument("job", type=click.Path(dir_okay=False, path_type=Path))
 
 
+class StatusGroup(click.Group):
+    """Commands beside `status`, which is meant where none is named: its options may follow the group's name at once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `status` before options that belong to no other command."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["status", *args]
+        return super().parse_args(ctx, args)
+
+
 def narrowing(command: F) -> F:
     """`--limit`, `--model` and `--max-in-flight`: a job asked for in part."""
     command = click.option(

@@ -22,18 +22,15 @@ _COLUMNS = {"model": "route", "answers_as": "answers as", "substituted": "substi
 _MOST_SHOWN = 8
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def routes(ctx: click.Context) -> None:
+@click.group(cls=options.StatusGroup)
+def routes() -> None:
     """Say who answers for each route, how well and how fast, from what was recorded; `workbench probe` asks them."""
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(status)
 
 
 @routes.command()
 @options.ledger
 @options.as_json
-def status(as_json: bool = False, **given: Any) -> None:
+def status(as_json: bool, **given: Any) -> None:
     """List every route, what needs attention, who answered instead, and what changed."""
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
