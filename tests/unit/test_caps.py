@@ -117,6 +117,20 @@ def test_a_run_that_is_over_counts_for_those_that_go_on(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("r1*")), "it counts for none any more"
 
 
+def test_what_a_dead_run_had_reserved_is_not_waited_for(tmp_path: Path) -> None:
+    one, first = a_run(tmp_path, "r1", Cap("ten", "requests", 10))
+    two, second = a_run(tmp_path, "r2", Cap("ten", "requests", 10))
+    with first:
+        assert reserved(two, 4) == 4
+        with second:  # closed without settling, as a kill does
+            pass
+        assert reserved(one, 7) == 6
+        refused = one.reserve(Spending(1))
+        assert refused is not None
+        assert refused.reason == "the cap of ten has no room for 1.00 more (4.00 used, 6.00 reserved)"
+        assert not refused.passes
+
+
 @pytest.mark.parametrize(
     ("cap", "room"),
     [

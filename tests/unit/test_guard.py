@@ -39,3 +39,12 @@ def test_what_was_reserved_is_what_is_freed() -> None:
         guard.settle(answered(number, 300), CAP)
     assert not guard.has_reserves
     assert guard.overrun() is None
+
+
+def test_a_call_that_reports_nothing_counts_as_often_as_the_gateway_may_have_tried() -> None:
+    guard = Guard(BudgetTable(total_tokens=1_000), RunTable(), Caps())
+    now = datetime.now(UTC)
+    lost = Attempt(Outcome.GATEWAY_TIMEOUT, False, True, False, "maybe", "", "answered", now, now, 1.0)
+    assert guard.reserve(request(0), CAP) is None
+    guard.settle(CallRecord(request(0), lost, None), CAP)
+    assert guard.told() == "30% of 1\u202f000 tokens of this run"

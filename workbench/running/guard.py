@@ -88,8 +88,8 @@ class Guard:
         if usage.total_tokens is not None:
             self._drawn += usage.total_tokens
             self._overrun = max(self._overrun, usage.total_tokens / reserve_of(len(record.request.body), max_tokens))
-        elif attempt.drew != "no":  # usage not reported: the reserve counts instead
-            self._drawn += needed
+        else:  # the reserve counts instead, as often as the gateway may have tried
+            self._drawn += needed * tries
         self._ended += 1
         self._failed += not attempt.accepted
         if attempt.outcome is Outcome.ALLOWANCE_SUSPECTED:

@@ -141,7 +141,11 @@ class SharedSpending:
                 return None
             if run_id not in self._heads:
                 self._heads[run_id] = _head(fd)
-            return Spender(*self._heads[run_id], *_state(fd))
+            found = Spender(*self._heads[run_id], *_state(fd))
+            if locked(fd):  # its process is dead: what it had reserved may have been used, and is never given back
+                found.draw(found.reserved, os.fstat(fd).st_mtime)
+                found.reserved = Spending()
+            return found
 
     def write(self) -> None:
         """Say what this run has used and reserved."""
