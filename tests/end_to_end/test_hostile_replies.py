@@ -64,10 +64,14 @@ def peak_mib(bench: Workbench) -> float:
     return used.ru_maxrss / 1024
 
 
-def test_memory_does_not_depend_on_what_replies_claim(bench: Workbench) -> None:
+PACKED_OR_NESTED = ("bomb", "values", "endless")
+
+
+@pytest.mark.parametrize("words", [PACKED_OR_NESTED, pytest.param((*REPLIES, "endless"), marks=pytest.mark.long)])
+def test_memory_does_not_depend_on_what_replies_claim(bench: Workbench, words: tuple[str, ...]) -> None:
     prompts(bench, *(f"plain {n}" for n in range(8)))
     usual = peak_mib(bench)
-    for word in (*REPLIES, "endless"):
+    for word in words:
         prompts(bench, *(f"{word} {n}" for n in range(8)), most_bytes=None)  # the limit that fits max_tokens
         assert peak_mib(bench) - usual < MORE_MEMORY_MIB, f"eight of {word}"
 

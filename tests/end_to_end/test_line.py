@@ -205,12 +205,12 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
 def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 250)) as server:
         bench = Workbench(tmp_path, server)
-        bench.write("sums.jsonl", sums(50))
+        bench.write("sums.jsonl", sums(16))
         bench.write("one.toml", job("sim/instant", name="one"))
         bench.write("two.toml", job("sim/prose", name="two"))
         before = bench.json("run", "one.toml", "--no-report")
         ledger = Path(before["ledger"])
-        bench.write("sums.jsonl", sums(200))
+        bench.write("sums.jsonl", sums(100))
         with duckdb.connect(str(ledger), read_only=True) as notebook:
             holding = notebook.execute("SELECT * FROM attempts")
             runs = [bench.start("run", name, "--json") for name in ("one.toml", "two.toml")]
@@ -224,9 +224,9 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
             outs = [process.communicate(timeout=60) for process in runs]
             assert [process.returncode for process in runs] == [0, 0]
             assert all("not ingested yet" in err for _, err in outs)
-            assert len(holding.fetchall()) == 50
+            assert len(holding.fetchall()) == 16
         results = [json.loads(out) for out, _ in outs]
-        assert [result["completed"] for result in results] == [150, 200]
+        assert [result["completed"] for result in results] == [84, 100]
         assert all(Path(result["report"]).exists() for result in results)
         assert bench.json("ledger", "recover")["journals"] > 0
         counts = Counter(row["job"] for row in bench.json("runs"))

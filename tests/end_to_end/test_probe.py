@@ -260,3 +260,15 @@ def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
     assert found["routes"]["replaced"]["substitutes"] == ["lab/able-7b"], "its name is the other route's by now"
     assert not found["changes"], "and was, in the probe before"
     assert (tmp_path / "workbench.toml").read_text().count("served_as") == 1
+
+
+def test_every_route_has_its_health_over_time(tmp_path: Path) -> None:
+    """Drawn for the first of them, in numbers for all, hours without an answer included."""
+    bench = Workbench(tmp_path, None)
+    for run_id in ("r1", "r5"):
+        record(bench, run_id, {f"m{number:02}": [1.0, 1.0] for number in range(14)})
+    bench.here("report", "--all")
+    page = Page(tmp_path / "reports" / "routes.html")
+    assert [page.cells(f"course{number}", 1) for number in range(14)] == [["2", "2"]] * 14
+    assert "The numbers by hour" in page.text, "of those that are not drawn"
+    page.check(str(tmp_path / "ledger.duckdb"))

@@ -67,7 +67,9 @@ LIMITS = [pytest.param((), id="adaptive"), pytest.param(("--fixed",), id="fixed"
 
 
 @pytest.mark.parametrize("options", LIMITS)
-@pytest.mark.parametrize("sick", EVERY_KIND)
+@pytest.mark.parametrize(
+    "sick", ["429", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("hangs", "408", "502"))]
+)
 def test_without_slots_to_spare_a_healthy_route_loses_those_that_a_sick_one_holds(
     tmp_path: Path, sick: str, options: tuple[str, ...]
 ) -> None:

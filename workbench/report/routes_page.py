@@ -18,6 +18,7 @@ from workbench.routes.overview import AccountRoutes, overview
 from workbench.routes.words import told, verdict, worst_text
 
 _MOST_CARD_CHARTS = 12
+"""The others have the same numbers without a drawing, which takes most of a page of many routes."""
 _MOST_POINTS = 24
 """Of a route's small bars."""
 
@@ -32,7 +33,10 @@ class Card(msgspec.Struct, frozen=True):
     probed_at: datetime | None
     probed: str
     """What its probes found, in words."""
+    course: Table | None
+    """Its health by day or hour; None of a single one."""
     chart: Chart | None
+    """The same, drawn."""
 
 
 def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
@@ -105,6 +109,7 @@ def _cards(found: AccountRoutes, outcomes: Result, colours: Colours) -> list[Car
     for number, row in enumerate(found.routes):
         model = row["model"]
         known = found.probed.known.get(model)
+        course = _course(number, model, found)
         cards.append(
             Card(
                 row,
@@ -113,7 +118,10 @@ def _cards(found: AccountRoutes, outcomes: Result, colours: Colours) -> list[Car
                 [line for line in found.matrix if line["requested_model"] == model],
                 None if known is None else known.probed_at,
                 "" if known is None else _probed(known.facts),
-                _card_chart(number, model, found, colours) if number < _MOST_CARD_CHARTS else None,
+                course,
+                None
+                if course is None or number >= _MOST_CARD_CHARTS
+                else _card_chart(course, found.span, colours.of(model)),
             )
         )
     return cards
@@ -125,10 +133,19 @@ def _probed(facts: RouteFacts) -> str:
     return ", ".join(f"{what}: {how}" for what, how in told.items() if how != "–")
 
 
-def _card_chart(number: int, model: str, found: AccountRoutes, colours: Colours) -> Chart | None:
-    rows = [row for row in found.course if row["model"] == model and row["p50_ms"] is not None]
+def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
+    rows = [row for row in found.course if row["model"] == model]
     if len(rows) < 2:
         return None
+    return Table(
+        f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
+        (Column("from_at", found.span, "moment"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
+         Column("fallbacks", "by another model"), Column("calls_without_usage", "without usage"),
+         Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
+    )  # fmt: skip
+
+
+def _card_chart(course: Table, span: str, colour: str) -> Chart | None:
     names = ("median", "90 % within")
     points: list[dict[str, Any]] = [
         {
@@ -137,19 +154,15 @@ def _card_chart(number: int, model: str, found: AccountRoutes, colours: Colours)
             "when": f"{row['from_at']:%Y-%m-%d %H:%M}",
             "seconds": row[column] / 1000,
         }
-        for row in rows
+        for row in course.result.rows
+        if row["p50_ms"] is not None
         for name, column in zip(names, ("p50_ms", "p90_ms"), strict=True)
     ]
-    drawing = time_charts.lines_over_time(
-        points, "seconds", "seconds", time_charts.two_lines(colours.of(model), names), height=110
-    )
-    shown = Table(
-        f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
-        (Column("from_at", found.span, "moment"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
-         Column("fallbacks", "by another model"), Column("calls_without_usage", "without usage"),
-         Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
-    )  # fmt: skip
-    return drawn(f"course{number}", f"Latency by {found.span}", drawing, shown)
+    if len(points) < 2 * len(names):
+        return None
+    lines = time_charts.two_lines(colour, names)
+    drawing = time_charts.lines_over_time(points, "seconds", "seconds", lines, height=110)
+    return drawn(course.name, f"Latency by {span}", drawing, course)
 
 
 def _matrix_table(matrix: Result) -> Table:
