@@ -140,7 +140,8 @@ TOOL = {
     "type": "function",
     "function": {
         "name": "geo_distance",
-        "parameters": {"type": "object", "properties": {"n": {"type": "integer"}, "x": {"type": "number"}, "unit": {"type": "string"}}},
+        "parameters": {"type": "object", "properties": {"n": {"type": "integer"}, "x": {"type": "number"}, "unit": {"type": "string"},
+                                                             "marks": {"type": "array", "items": {"type": "integer"}}, "deep": {"type": "boolean"}}},
     },
 }  # fmt: skip
 WANTED = [
@@ -149,6 +150,8 @@ WANTED = [
             "n": [5],
             "x": [2.5, 3],
             "unit": ["km", ""],
+            "marks": [[85, 90], ""],
+            "deep": ["", False],
             "stops": [["Rome", "Oslo"]],
             "at": [{"lat": [1.0], "z": [0, ""]}],
         }
@@ -167,6 +170,7 @@ def test_the_wanted_call_is_accepted_in_all_its_forms() -> None:
     assert called(("geo.distance", RIGHT)).value == 1
     assert called(("geo_distance", {name: value for name, value in RIGHT.items() if name != "unit"})).value == 1
     assert called(("geo_distance", RIGHT | {"x": 3.0})).value == 1
+    assert called(("geo_distance", RIGHT | {"unit": "", "marks": [85, 90], "deep": False})).value == 1
     assert called(("geo_distance", RIGHT | {"at": {"lat": 1, "z": 0}})).value == 1
 
 
@@ -185,6 +189,9 @@ def test_the_wanted_call_is_accepted_in_all_its_forms() -> None:
         ("geo_distance", {"at": {"lat": 2}}, "wrong value of at"),
         ("geo_distance", {"at": {"lat": 1, "high": 1}}, "wrong value of at"),
         ("geo_distance", {"extra": 1}, "unexpected parameter extra"),
+        ("geo_distance", {"marks": [85.0, 90]}, "wrong type of marks: a number that is not whole"),
+        ("geo_distance", {"marks": ""}, "wrong type of marks: text"),
+        ("geo_distance", {"deep": ""}, "wrong type of deep: text"),
     ],
 )
 def test_a_call_that_differs_is_refused_with_its_reason(name: str, change: dict[str, Any], reason: str) -> None:

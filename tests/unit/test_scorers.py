@@ -27,7 +27,7 @@ def value(scorer: Scorer, answer: str | None, target: Any = None, choices: tuple
 NOTATIONS = [
     ("\\frac{1}{2}", 0.5), ("\\boxed{\\dfrac{1}{2}}", 0.5), ("$\\boxed{-\\frac{3}{4}}$", -0.75), ("1{,}234", 1234), ("1\\,234", 1234),
     ("3 × 10^8", 300_000_000), ("3 \\times 10^{8}", 300_000_000), ("3·10⁸", 300_000_000), ("10⁻³", 0.001), ("10^6", 1_000_000),
-    ("1'000'000", 1_000_000), ("1’000’000", 1_000_000), ("1 234,56", 1234.56), ("½", 0.5), ("2½", 2.5), ("2 1/2", 2.5),
+    ("1'000'000", 1_000_000), ("1’000’000", 1_000_000), ("1 234,56", 1234.56), ("½", 0.5), ("The answer is ½.", 0.5), ("It is ⅛", 0.125), ("The answer is \\frac{3}{4}", 0.75), ("equals \\frac12", 0.5), ("2½", 2.5), ("2 1/2", 2.5),
     ("minus 5", -5), ("negative 5", -5), ("- 5", -5), ("x = - 5", -5), ("USD 5", 5), ("USD5", 5), ("5 EUR", 5), ("5EUR", 5),
     ("CHF 1'250.50", 1250.5), ("-$5", -5), ("$-5", -5), ("50 %", 50),
 ]  # fmt: skip
@@ -142,7 +142,7 @@ WORDINGS = (
     "Answer: {L}", "answer: {l}", "**Answer:** {L}", "**Answer: {L}**", "Answer: **{L}**", "Answer: ({L})", "The answer is {L}.",
     "The answer is {L}", "The answer is: {L}", "The correct answer is ({L}).", "The correct answer is **{L}**.",
     "The correct option is {L}.", "The answer is option {L}.", "Final answer: {L}", "My answer is {L} because it fits.",
-    "I choose {L}.", "I choose option {L}.", "I pick {L}", "I select ({L}).", "I settle on {L}.", "I would go with {L}.",
+    "{L} it is.", "After eliminating the rest, {L} remains.", "I choose {L}.", "I choose option {L}.", "I pick {L}", "I select ({L}).", "I settle on {L}.", "I would go with {L}.",
     "Having weighed the options, I settle on {L}.", "I'll go with {L}, since it fits.", "I opt for {L}.", "Therefore, {L}.",
     "So {L}.", "Thus, {L}", "Hence: {L}", "Therefore, the answer is {L}.", "<answer>{L}</answer>", "<answer>({L})</answer>",
     "<answer> {L} </answer>", '{{"answer": "{L}"}}', '```json\n{{"answer": "{L}"}}\n```', "#### {L}", "\\boxed{{{L}}}",

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 # Every repetition has a bound: what backtracks over a megabyte of blanks or brackets takes hours.
 _OPEN, _CLOSE = r"[*_\"'`$(\[]{0,9}", r"[*_\"'`$)\]]{0,9}"
-_A_WORD = r"(?<=[AI])\s{1,9}(?!(?:is|because|since|as|seems|fits|looks)\b)[a-z]"
+_SAYS = r"(?:is|it\s{1,9}is|because|since|as|seems|fits|looks|remains|holds|applies|matches|works|wins|stands)\b"
+_A_WORD = rf"(?<=[AI])\s{{1,9}}(?!{_SAYS})[a-z]"
 """What stands behind `A` and `I` where they are words: `A cat`, `I think`."""
 _LETTER = rf"([A-Z])(?![\w'’]|{_A_WORD})"
 _CAPITAL = rf"{_OPEN}{_LETTER}"

@@ -175,7 +175,7 @@ def _plain(text: str) -> str:
         text = re.sub(r"\\(?:times|cdot)(?![A-Za-z])\s?", "×", text)
         text = re.sub(r"\\([$%])", r"\1", text)
         text = re.sub(
-            r"(\d?)\s?\\[cdt]?frac\s?(?:\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?([\d.,]{1,40})\s?\}|(\d)(\d))",
+            r"(?:(\d)\s?)?\\[cdt]?frac\s?(?:\{\s?(-?[\d.,]{1,40})\s?\}\s?\{\s?([\d.,]{1,40})\s?\}|(\d)(\d))",
             _as_fraction,
             text,
         )
@@ -183,7 +183,7 @@ def _plain(text: str) -> str:
     if text.isascii():
         return text
     text = re.sub(
-        "(\\d?)\\s?([¼-¾⅐-⅞])", lambda match: _beside(match[1], unicodedata.normalize("NFKC", match[2])), text
+        "(?:(\\d)\\s?)?([¼-¾⅐-⅞])", lambda match: _beside(match[1], unicodedata.normalize("NFKC", match[2])), text
     )
     return re.sub(
         "10([⁺⁻]?[⁰¹²³⁴-⁹]{1,4})", lambda match: f"10^{unicodedata.normalize('NFKC', match[1])}", text
@@ -194,6 +194,6 @@ def _as_fraction(match: re.Match[str]) -> str:
     return _beside(match[1], f"{match[2] or match[4]}/{match[3] or match[5]}")
 
 
-def _beside(whole: str, fraction: str) -> str:
+def _beside(whole: str | None, fraction: str) -> str:
     """A fraction behind the last digit of a whole number, if there is one."""
     return (f"{whole} " if whole else "") + fraction.replace("⁄", "/")

@@ -36,8 +36,8 @@ class AcceptedCall(NamedTuple):
     name: str
     accepted: Mapping[str, list[Any]]
     """By parameter: the values that are right; an empty text among them says that it may be left out."""
-    declared: Mapping[str, str]
-    """By parameter: its type, where the sample's tools say so."""
+    declared: Mapping[str, Mapping[str, Any]]
+    """By parameter: its JSON Schema, where the sample's tools say its type."""
     nested_lists_are_alternatives: bool
 
 
@@ -104,13 +104,13 @@ def _wanted(entry: Any, tools: Sequence[Mapping[str, Any]]) -> AcceptedCall | No
     return AcceptedCall(name, accepted, _declared(name, tools), nested_lists_are_alternatives=True)
 
 
-def _declared(name: str, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _declared(name: str, tools: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     for tool in tools:
         function = tool.get("function") or {}
         if _plain_name(str(function.get("name"))) == _plain_name(name):
             properties = (function.get("parameters") or {}).get("properties") or {}
             return {
-                key: about["type"]
+                key: about
                 for key, about in properties.items()
                 if isinstance(about, dict) and isinstance(about.get("type"), str)
             }
@@ -143,11 +143,30 @@ def _faults(call: ToolCall, wanted: AcceptedCall) -> list[str]:
         if name not in given:
             may_be_missing = wanted.nested_lists_are_alternatives and _OMITTABLE in accepted
             faults += [] if may_be_missing else [f"missing parameter {name}"]
-        elif wanted.declared.get(name) == "integer" and isinstance(given[name], float):
+        elif not _is_whole(given[name], wanted.declared.get(name, {})):
             faults.append(f"wrong type of {name}: a number that is not whole")
-        elif not any(_same(given[name], value, wanted) for value in accepted):
+        elif not any(_same(given[name], value, wanted) for value in _values(name, wanted)):
             faults.append(_wrong_value(name, given[name], accepted))
     return faults
+
+
+def _is_whole(given: Any, about: Mapping[str, Any]) -> bool:
+    """Whether a value has no fraction where whole numbers are declared, in lists as well: `5.0` is none."""
+    if about.get("type") == "integer":
+        return not isinstance(given, float)
+    items = about.get("items")
+    if isinstance(given, list) and isinstance(items, dict):
+        return all(_is_whole(one, items) for one in given)
+    return True
+
+
+def _values(name: str, wanted: AcceptedCall) -> list[Any]:
+    """The values that are right; an empty text is one only of a text, and says otherwise that there may be none."""
+    accepted = wanted.accepted[name]
+    others = [value for value in accepted if value != _OMITTABLE]
+    kind = wanted.declared.get(name, {}).get("type")
+    is_text = kind == "string" if kind is not None else any(isinstance(value, str) for value in others)
+    return others if wanted.nested_lists_are_alternatives and others and not is_text else accepted
 
 
 def _wrong_value(name: str, given: Any, accepted: list[Any]) -> str:
