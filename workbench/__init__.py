@@ -9,7 +9,7 @@ The modules, in the order in which a prompt passes through them:
 - `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;
 - `client`: one request over HTTP, and what its reply means; `policy`: what follows from that;
 - `running`: the fan-out with its slots, limits, passes, breakers and guards;
-- `ledger`: the journal, the DuckDB file and every query;
+- `ledger`: the journal, the DuckDB file or a team's DuckLake, and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
 - `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `report`: figures
   become pages; `frames`: the ledger as tables;

@@ -64,7 +64,7 @@ class Frames:
         self._ledger = ledger_to_read(Where(Path.cwd() if folder is None else Path(folder), ledger=named))
 
     def __repr__(self) -> str:
-        return f"Frames({str(self._ledger.path)!r})"
+        return f"Frames({self._ledger.name!r})"
 
     def runs(self) -> "pandas.DataFrame":
         """One row per run, newest first: status, how its requests ended, tokens, `parameters` of its requests as JSON."""

@@ -43,6 +43,7 @@ from workbench.session import (
     connected,
     ledger_to_write,
     refuse_mixing,
+    refuse_team,
     rehearsal,
     settings_files,
     slots_of,
@@ -58,7 +59,7 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
     """
     ledger = ledger_to_write(where)
     if not ledger.exists:
-        raise InputError(Fault("--resume", f"there is no run {run_id!r}: nothing is recorded at {ledger.path} yet"))
+        raise InputError(Fault("--resume", f"there is no run {run_id!r}: nothing is recorded at {ledger.name} yet"))
     return Path(_provenance(ledger, run_id).job_path)
 
 
@@ -101,7 +102,7 @@ async def plan_job(
             window = window_plan(ledger, job, caps, expected)
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
             findings += cap_findings(ledger, job, caps, plan.models)
-            planned = described(plan, findings, expected, str(ledger.path), simulated=_is_simulated(session, plan))
+            planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(planned, window=window, settings=settings_files(where), requests=shown)
 
@@ -123,6 +124,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         check_folder(options.reports, "--reports")
     heeds = heeded()
     ledger = ledger_to_write(where)
+    refuse_team(ledger)
     async with connected(where, job.ids) as session:
         with (
             _expanded(session, job, options.max_tokens) as plan,

@@ -181,13 +181,25 @@ def settings_files(where: Where) -> tuple[str, ...]:
 
 def ledger_to_write(where: Where) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
-    default = where.folder / (LOCAL_LEDGER if where.local else DEFAULT_LEDGER)
-    return _ledger(where, default if where.ledger is None else where.ledger)
+    if where.ledger is not None:
+        return _ledger(where, where.ledger)
+    return _ledger(where, where.folder / LOCAL_LEDGER) if where.local else account_ledger(where)
 
 
 def account_ledger(where: Where) -> Ledger:
-    """The folder's ledger of the account, whatever this command records in."""
-    return _ledger(where, where.folder / DEFAULT_LEDGER)
+    """The account's ledger, whatever this command records in: the team's, or the folder's.
+
+    Raises:
+        InputError: The settings name one that cannot be used.
+    """
+    shared = load_settings(where.folder).ledger
+    if shared is None:
+        return _ledger(where, where.folder / DEFAULT_LEDGER)
+    try:
+        return _ledger(where, shared.url, None if shared.data is None else Path(shared.data).expanduser())
+    except InputError as error:
+        place = f"{found_upward(where.folder, FILE_NAME)}: ledger.url"
+        raise InputError(*(replace(fault, where=place) for fault in error.faults)) from error
 
 
 def ledger_to_read(where: Where) -> Ledger:
@@ -199,23 +211,23 @@ def ledger_to_read(where: Where) -> Ledger:
     if where.ledger is not None:
         ledger = _ledger(where, where.ledger)
         if not ledger.exists:
-            raise InputError(Fault("--ledger", f"there is no ledger at {ledger.path}"))
+            raise InputError(Fault("--ledger", f"there is no ledger at {ledger.name}"))
         return ledger
-    names = (LOCAL_LEDGER,) if where.local else (DEFAULT_LEDGER, LOCAL_LEDGER)
-    found = [ledger for name in names if (ledger := _ledger(where, where.folder / name)).exists]
+    local = _ledger(where, where.folder / LOCAL_LEDGER)
+    found = [ledger for ledger in ([local] if where.local else [account_ledger(where), local]) if ledger.exists]
     if not found:
         raise InputError(
             Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` creates one")
         )
     if len(found) > 1:
-        _note(f"reading {DEFAULT_LEDGER}; --local reads {LOCAL_LEDGER}")
+        _note(f"reading {found[0].label}; --local reads {LOCAL_LEDGER}")
     return found[0]
 
 
-def _ledger(where: Where, address: str | Path) -> Ledger:
+def _ledger(where: Where, address: str | Path, data: Path | None = None) -> Ledger:
     """A ledger, read as the account's settings say."""
     settings = load_settings(where.folder)
-    return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance)
+    return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance, data)
 
 
 @contextmanager
@@ -244,7 +256,7 @@ def slots_root(where: Where) -> tuple[Path, bool]:
 def pages_folder(where: Where, ledger: Ledger) -> Path:
     """Where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
     folder = where.folder / "reports"
-    return folder if ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
+    return folder if ledger.team is not None or ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
 
 
 def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
@@ -256,4 +268,17 @@ def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
     kinds = [kind.simulated for kind in reader.all(LedgerKind)]
     if kinds and kinds[0] is not simulated:
         held, given = ("simulated data", "an account's data") if kinds[0] else ("an account's data", "simulated data")
-        raise InputError(Fault("--ledger", f"{ledger.path} holds {held}; {given} needs its own ledger"))
+        raise InputError(Fault("--ledger", f"{ledger.name} holds {held}; {given} needs its own ledger"))
+
+
+def refuse_team(ledger: Ledger) -> None:
+    """Keep requests away from a ledger that several machines write: they do not share slots, jobs and caps yet.
+
+    Raises:
+        InputError: It is a team's.
+    """
+    if ledger.team is not None:
+        problem = f"{ledger.name} takes no runs yet: machines do not share their slots and jobs"
+        copy = f"workbench ledger copy {DEFAULT_LEDGER} '{ledger.name}'"
+        hint = f"run with --ledger {DEFAULT_LEDGER}; `{copy}` then brings what is new"
+        raise InputError(Fault("--ledger", problem, hint))

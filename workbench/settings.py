@@ -40,6 +40,10 @@ job = "nightly"                            # by default all runs of the ledger t
 tag = { team = "optics" }
 total_tokens = 1_000_000
 
+[ledger]                                   # one for several machines; without it, ledger.duckdb in this folder
+url = "ducklake:postgres:host=db.lab.example dbname=workbench"   # passwords: ~/.pgpass or PGPASSWORD
+data = "/srv/workbench/data"               # where this machine sees the folder of its rows, if not where it was made
+
 [routes."Qwen3 Coder [fast]"]
 served_as = "qwen3-coder-30b"              # this name is the model itself; answers under any other are a fallback's
 """
@@ -139,6 +143,15 @@ class AccountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whose days usage is summed up by (IANA time zone)."""
 
 
+class LedgerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The ledger that several machines share."""
+
+    url: str
+    """`ducklake:postgres:` and what PostgreSQL's clients are given."""
+    data: str | None = None
+    """The folder of its rows, where this machine sees it elsewhere than the one that made it."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of `workbench.toml`."""
 
@@ -148,6 +161,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowance: AllowanceSettings = AllowanceSettings()
     caps: list[CapSettings] = []
     confirm: ConfirmSettings = ConfirmSettings()
+    ledger: LedgerSettings | None = None
     routes: dict[str, RouteSettings] = {}
     """By model id."""
     slots_folder: str | None = None

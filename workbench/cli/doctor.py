@@ -115,7 +115,7 @@ def _key_file(where: Where) -> list[CheckResult]:
 def _ledger(where: Where) -> CheckResult:
     try:
         ledger = ledger_to_write(where)
-        if not os.access(ledger.path.parent, os.W_OK):
+        if ledger.team is None and not os.access(ledger.path.parent, os.W_OK):
             text = f"{ledger.path.parent} is not writable"
             return CheckResult("ledger", False, text, "make the folder writable, or use another file with --ledger", 2)
         if not ledger.exists:
@@ -129,7 +129,7 @@ def _ledger(where: Where) -> CheckResult:
             fix = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
         return CheckResult("ledger", False, str(error), fix, error.exit_code)
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
-    text = f"{ledger.path}: {held}; {waiting_journals(state)}"
+    text = f"{ledger.name}: {held}; {waiting_journals(state)}"
     if not state["sound"]:
         return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", 1)
     fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""

@@ -1,15 +1,21 @@
-"""`workbench ledger path | check | recover | compact`: find, check and maintain the ledger."""
+"""`workbench ledger path | check | recover | compact | create | copy`: find, check and maintain the ledger."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+import tomli_w
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.display import count, plural
+from workbench.errors import Fault, InputError
 from workbench.ledger.check import check_ledger
+from workbench.ledger.database import create_team_ledger
 from workbench.ledger.ingest import ingest
+from workbench.ledger.store import Ledger
+from workbench.ledger.team_upkeep import compact_team, copy_ledger
 from workbench.ledger.upkeep import compact_ledger
 from workbench.session import ledger_to_read
 
@@ -27,9 +33,10 @@ def path(as_json: bool, **given: Any) -> None:
     found = ledger_to_read(options.where(given))
     journals = [str(journal) for journal in found.journals()]
     if as_json:
-        print_json({"ledger": str(found.path), "exists": found.path.exists(), "journals": journals})
+        exists = found.team is not None or found.path.exists()
+        print_json({"ledger": found.name, "exists": exists, "journals": journals})
     else:
-        echo("\n".join([str(found.path), *journals]))
+        echo("\n".join([found.name, *journals]))
 
 
 @ledger.command()
@@ -84,9 +91,52 @@ def recover(as_json: bool, **given: Any) -> None:
 @options.ledger
 @options.as_json
 def compact(as_json: bool, **given: Any) -> None:
-    """Rewrite the ledger without gaps; the old file is replaced once the new one is complete."""
-    before, after = compact_ledger(ledger_to_read(options.where(given)))
+    """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
+    found = ledger_to_read(options.where(given))
+    before, after = compact_ledger(found) if found.team is None else compact_team(found)
     if as_json:
         print_json({"before_bytes": before, "after_bytes": after})
     else:
         echo(f"{before:,} bytes before, {after:,} after")
+
+
+@ledger.command()
+@click.argument("url")
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where its rows go: a folder that all machines see.",
+)
+def create(url: str, data: Path) -> None:
+    """Make a ledger for several machines at URL, such as ducklake:postgres:"host=db.lab.example dbname=workbench"."""
+    made = Ledger(url, data=data.absolute())
+    if made.team is None:
+        raise InputError(
+            Fault("URL", f"{url!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
+        )
+    create_team_ledger(made)
+    say(f"made {made.name}; every machine's workbench.toml names it:")
+    echo(tomli_w.dumps({"ledger": {"url": made.name}}).strip())
+
+
+@ledger.command()
+@click.argument("source", metavar="FILE")
+@click.argument("team", metavar="TEAM")
+@options.as_json
+def copy(source: str, team: str, as_json: bool) -> None:
+    """Copy what the ledger FILE holds into a TEAM's; again, and only what came since is copied."""
+    here, there = Ledger(source), Ledger(team)
+    if here.team is not None or not here.exists:
+        raise InputError(Fault("FILE", f"there is no ledger file at {source}"))
+    if there.team is None:
+        raise InputError(
+            Fault("TEAM", f"{team!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
+        )
+    copied = copy_ledger(here, there)
+    if as_json:
+        print_json(copied)
+    else:
+        rows = {table: number for table, number in copied.items() if number}
+        echo(", ".join(f"{count(number)} {table.replace('_', ' ')}" for table, number in rows.items()) or "nothing new")

@@ -89,7 +89,10 @@ def narrowing_words(given: dict[str, Any]) -> list[str]:
 def ledger(command: F) -> F:
     """`--ledger` and `--local`, for commands that read what was recorded."""
     command = click.option(
-        "--ledger", "ledger_path", metavar="PATH", help="The ledger file [default: the one in this folder]."
+        "--ledger",
+        "ledger_path",
+        metavar="PATH",
+        help="The ledger [default: that of workbench.toml, or the one in this folder].",
     )(command)
     return click.option("--local", is_flag=True, help="Use the embedded platform and its ledger local.duckdb.")(command)
 

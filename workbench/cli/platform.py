@@ -77,8 +77,8 @@ def _rehearsal(ledger_path: str | None) -> str:
     with reading(ledger) as reader:
         found = rehearsal_of(reader)
     if not found["routes"]:
-        raise InputError(Fault("--from-history", f"no call is recorded at {ledger.path}"))
-    about = f"# Simulated routes like those of {ledger.path.name}, {datetime.now(UTC):%Y-%m-%d}: their latencies, answer lengths,"
+        raise InputError(Fault("--from-history", f"no call is recorded at {ledger.name}"))
+    about = f"# Simulated routes like those of {ledger.label}, {datetime.now(UTC):%Y-%m-%d}: their latencies, answer lengths,"
     return (
         f"{about}\n# failures and fallbacks. What they answer is computed, and says nothing of the real models.\n\n"
         + tomli_w.dumps(found)

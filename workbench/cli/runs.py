@@ -106,7 +106,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
                 )
                 print_table(list(rows), {name: name.replace("_", " ") for name in columns})
             return
-    summary = run_summary(figures, str(ledger.path))
+    summary = run_summary(figures, ledger.name)
     if as_json:
         print_json(summary.as_object() | {"status": status, "scores": score_objects(figures), "gates": gates})
         return

@@ -51,7 +51,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
                 damaged.append(str(journal))
     problems += [f"{journal} is damaged" for journal in damaged]
     return {
-        "ledger": str(ledger.path),
+        "ledger": ledger.name,
         **state,
         "journals": len(ledger.journals()) - live,
         "live_journals": live,

@@ -1,8 +1,8 @@
-"""The DuckDB file opened, made and brought to the newest schema."""
+"""The DuckDB file, or a team's DuckLake, opened, made and brought to the newest schema."""
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import resources
@@ -21,6 +21,8 @@ from workbench.ledger.engine import (
     machine_memory_mib,
 )
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
+from workbench.ledger.team import attach as attach_team
+from workbench.ledger.team import make_turns, newest_snapshot, take_turn, until_alone
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 _VIEW_NAMES = (
@@ -59,6 +61,9 @@ def opened_for_writing(
     """
 
     def attach(engine: Engine) -> None:
+        if ledger.team is not None:
+            attach_team(engine, ledger.team, "write")
+            return
         db = engine.started()
         if not ledger.file.exists() or not ledger.file.stat().st_size:
             _make(engine, ledger.file)
@@ -71,13 +76,37 @@ def opened_for_writing(
 
     with connected(engine or Engine(), patience_s, ledger.file, attach, goes_on=goes_on) as db:
         db.execute("USE ledger")
-        migrate(db)
+        if ledger.team is None:
+            migrate(db)
+        else:
+            until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
         yield db
+
+
+def create_team_ledger(ledger: Ledger) -> None:
+    """Make a team's ledger where there is none; one that is there stays as it is.
+
+    Raises:
+        InputError: It cannot be made there.
+        UnreachableError: Its server does not answer.
+    """
+    assert ledger.team is not None
+    engine = Engine()
+    try:
+        attach_team(engine, ledger.team, "create")
+        db = engine.started()
+        db.execute("USE ledger")
+        if not schema_version(db):
+            make_turns(db, ledger.team)
+            until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+    finally:
+        engine.stop()
 
 
 @contextmanager
 def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: bool = False) -> Iterator[Engine]:
-    """An engine with the file attached read-only as `ledger`, if there is one.
+    """An engine with the file attached read-only as `ledger`, if there is one; of a team's ledger its newest state, which
+    stays as it is whatever others write.
 
     Args:
         ledger: Which.
@@ -90,7 +119,12 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
     """
 
     def attach(engine: Engine) -> None:
-        if ledger.path.exists():
+        if ledger.team is not None:
+            attach_team(engine, ledger.team)
+            newest = newest_snapshot(engine.started())
+            engine.started().execute("DETACH ledger")
+            attach_team(engine, ledger.team, snapshot=newest)
+        elif ledger.path.exists():
             engine.attach(ledger.file, "ledger", read_only=True)
             refuse_other_files(engine.started(), ledger.path)
 
@@ -182,8 +216,12 @@ def _make(engine: Engine, path: Path) -> None:
     fresh.replace(path)
 
 
-def migrate(db: duckdb.DuckDBPyConnection) -> None:
+def migrate(db: duckdb.DuckDBPyConnection, *, begun: Callable[[], None] = lambda: None) -> None:
     """Bring the current database to the newest schema, and its views to those of this version.
+
+    Args:
+        db: Where.
+        begun: Called at the beginning of every transaction.
 
     Raises:
         InputError: A newer version of this program made it.
@@ -197,6 +235,7 @@ def migrate(db: duckdb.DuckDBPyConnection) -> None:
                 raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
             continue
         db.execute("BEGIN")
+        begun()
         db.execute(text)
         insert_row(db, "schema_versions", version, name, digest, datetime.now(UTC))
         db.execute("COMMIT")
@@ -205,6 +244,7 @@ def migrate(db: duckdb.DuckDBPyConnection) -> None:
     digest = hashlib.sha256("\n".join(view_texts()).encode()).hexdigest()
     if applied.get(_VIEWS) != digest:
         db.execute("BEGIN")
+        begun()
         create_views(db)
         db.execute(f"DELETE FROM schema_versions WHERE version = {_VIEWS}")  # noqa: S608 - a number of ours
         insert_row(db, "schema_versions", _VIEWS, "views", digest, datetime.now(UTC))

@@ -1,12 +1,12 @@
-"""Journals into the DuckDB file: short, idempotent, and never something a run has to wait for."""
+"""Journals into the ledger's tables: short, idempotent, and never something a run has to wait for."""
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO
+from typing import IO, NamedTuple, TypeVar
 
 import duckdb
 import msgspec
@@ -17,8 +17,10 @@ from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
+from workbench.ledger.team import make_durable, take_turn, until_alone
 from workbench.scratch import ScratchFolder
 
+T = TypeVar("T")
 INGEST_PATIENCE_S = 2.0
 """How long an ingest waits for readers before it leaves the journals to the next one."""
 _LEAST_OBJECT_BYTES = 2**20
@@ -57,6 +59,31 @@ class Ingested(msgspec.Struct, frozen=True):
         ]
 
 
+class _Tables(NamedTuple):
+    """Where rows go."""
+
+    db: duckdb.DuckDBPyConnection
+    shared: bool
+    """With other machines, which write at the same time."""
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.db.execute("BEGIN")
+        if self.shared:
+            take_turn(self.db)
+
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do something in a transaction, as if no other writer were there."""
+        return until_alone(self.db, work) if self.shared else work()
+
+    def keep(self) -> None:
+        """Put what is committed on the disk for good."""
+        if self.shared:
+            make_durable()
+        else:
+            self.db.execute("CHECKPOINT")
+
+
 def ingest(
     ledger: Ledger,
     *,
@@ -82,7 +109,7 @@ def ingest(
                 ledger.locked(exclusive=True, patience_s=patience_s),
                 opened_for_writing(ledger, patience_s, engine) as db,
             ):
-                return _ingest_all(ledger, db, whole, factor)
+                return _ingest_all(ledger, _Tables(db, ledger.team is not None), whole, factor)
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
@@ -98,7 +125,7 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
         ledger: Which.
         engine: Left running, for that ingest.
     """
-    if ledger.path.exists():
+    if ledger.team is not None or ledger.path.exists():
         return
     with (
         contextlib.suppress(WorkbenchError, duckdb.Error, OSError),
@@ -108,34 +135,34 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
         pass
 
 
-def _ingest_all(ledger: Ledger, db: duckdb.DuckDBPyConnection, whole: Mapping[str, Unpacked], factor: int) -> Ingested:
+def _ingest_all(ledger: Ledger, tables: _Tables, whole: Mapping[str, Unpacked], factor: int) -> Ingested:
     done = Ingested()
     taken: dict[Path, Unpacked] = {}
     for journal in ledger.journals():
         try:
             if is_being_written(journal):
                 continue
-            taken[journal] = _ingest_one(journal, db, whole.get(journal.name), factor)
+            taken[journal] = _ingest_one(journal, tables, whole.get(journal.name), factor)
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
             if _lacks_memory(error):
                 raise
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
-                db.execute("ROLLBACK")
+                tables.db.execute("ROLLBACK")
             if not done.deferred:
                 done = msgspec.structs.replace(done, deferred=f"{journal.name} cannot be ingested: {error}")
         if sum(content.size_bytes for content in taken.values()) > _CHECKPOINT_EVERY_BYTES:
-            done = _removed(db, taken, done, factor)
-    return _removed(db, taken, done, factor)
+            done = _removed(tables, taken, done, factor)
+    return _removed(tables, taken, done, factor)
 
 
-def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: Ingested, factor: int) -> Ingested:
-    """Remove journals whose rows are committed, once the file holds them for good; `taken` is empty then."""
+def _removed(tables: _Tables, taken: dict[Path, Unpacked], done: Ingested, factor: int) -> Ingested:
+    """Remove journals whose rows are committed, once they are on the disk for good; `taken` is empty then."""
     if not taken:
         return done
     longest = max(content.longest_line_bytes for content in taken.values())
     waiting = Unpacked({}, longest, sum(content.size_bytes for content in taken.values()))
-    db.execute(f"SET memory_limit = '{memory_mib(waiting, INGEST_MEMORY_MIB) * factor}MiB'")
-    db.execute("CHECKPOINT")
+    tables.db.execute(f"SET memory_limit = '{memory_mib(waiting, INGEST_MEMORY_MIB) * factor}MiB'")
+    tables.keep()
     torn, damaged = list(done.torn), list(done.damaged)
     for journal, content in taken.items():
         if content.torn:
@@ -149,11 +176,11 @@ def _removed(db: duckdb.DuckDBPyConnection, taken: dict[Path, Unpacked], done: I
     return done
 
 
-def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None, factor: int) -> Unpacked:
+def _ingest_one(journal: Path, tables: _Tables, known: Unpacked | None, factor: int) -> Unpacked:
     """Ingest one journal, unless that was done before, and return what it held."""
     if known is not None:
         try:
-            return _ingest_lines(journal, db, known, factor)
+            return tables.alone(lambda: _ingest_lines(journal, tables, known, factor))
         except (
             duckdb.Error,
             WorkbenchError,
@@ -161,16 +188,18 @@ def _ingest_one(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | 
             if _lacks_memory(error):
                 raise
             with contextlib.suppress(duckdb.TransactionException):
-                db.execute("ROLLBACK")
-    return _ingest_lines(journal, db, None, factor)
+                tables.db.execute("ROLLBACK")
+    return tables.alone(lambda: _ingest_lines(journal, tables, None, factor))
 
 
-def _ingest_lines(journal: Path, db: duckdb.DuckDBPyConnection, known: Unpacked | None, factor: int) -> Unpacked:
+def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor: int) -> Unpacked:
+    db = tables.db
     with ScratchFolder() as scratch:
         content, parts = _parts(journal, scratch.path, known)
+        tables.begin()
         if _is_ingested(db, journal):
+            db.execute("ROLLBACK")
             return msgspec.structs.replace(content, kinds={})
-        db.execute("BEGIN")
         begun_bytes = 0  # what was taken in before stays in memory until the transaction ends
         for lines, held in parts:
             begun_bytes += held.size_bytes

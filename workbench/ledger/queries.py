@@ -25,6 +25,7 @@ from workbench.ledger.ingest import memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
+from workbench.ledger.team import data_folder
 from workbench.scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ def reading(
         outdated = False
         with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:
             db = engine.started()
-            engine.confine(ledger.journal_folder, scratch.path)
+            shared = [] if ledger.team is None else [data_folder(db, ledger.team)]
+            engine.confine(ledger.journal_folder, scratch.path, *shared)
             if _has_file(db):
                 db.execute("USE ledger")
                 version, newest = schema_version(db), len(migrations())
@@ -170,7 +172,7 @@ def reading(
                 try:
                     _unite(ledger, db, scratch.path)
                 except duckdb.Error as error:  # a file from elsewhere, with views in place of tables
-                    raise InputError(Fault("--ledger", f"{ledger.path} cannot be read as a ledger: {error}")) from error
+                    raise InputError(Fault("--ledger", f"{ledger.name} cannot be read as a ledger: {error}")) from error
                 yield Reader(engine, memory_mib, _variables(ledger))
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):

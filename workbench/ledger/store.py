@@ -4,6 +4,8 @@ DuckDB lets one process write and then no other even read, so no process keeps t
 
     <ledger>.journal/   what is not ingested yet, one file a process
     <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
+
+Of a team's ledger these two are in the state folder of each machine.
 """
 
 import errno
@@ -17,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from workbench.errors import Fault, InputError, LockHeldError
+from workbench.ledger.address import SCHEME, team_address
 from workbench.ledger.recovery import SUFFIX
 from workbench.settings import AllowanceSettings
 
@@ -32,16 +35,17 @@ class LedgerBusyError(LockHeldError):
 
 
 class Ledger:
-    """A ledger's address: the path of its DuckDB file, which need not exist yet.
+    """A ledger's address: the path of its DuckDB file, which need not exist yet, or that of a team's.
 
     Args:
-        address: The path.
+        address: The path, or `ducklake:postgres:` and what PostgreSQL's clients are given.
         zone: Whose days usage is summed up by (IANA time zone).
         served_as: Model -> the names under which it is confirmed to answer.
         allowance: What is known of the account's.
+        data: The folder of a team's rows, where this machine sees it elsewhere than the catalog says.
 
     Raises:
-        InputError: The address names a scheme that is not built yet, or a folder that does not exist.
+        InputError: The address names a scheme that is not known, or a folder that does not exist.
     """
 
     def __init__(
@@ -50,28 +54,23 @@ class Ledger:
         zone: str = "UTC",
         served_as: Mapping[str, list[str]] = MappingProxyType({}),
         allowance: AllowanceSettings = _UNKNOWN_ALLOWANCE,
+        data: Path | None = None,
     ) -> None:
         self.zone = zone
         self.served_as = served_as
         self.allowance = allowance
         text = str(address)
-        if not text:
-            raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))
-        if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
-            raise InputError(Fault("--ledger", f"{text!r}: a ledger must be a plain file path in this version"))
-        self.path = Path(text).absolute()
-        """As it was given."""
+        self.team = team_address(text, data) if text.startswith(SCHEME) else None
+        self.path = _file_path(text) if self.team is None else self.team.state
+        """As it was given; of a team's ledger what lies beside it."""
         self.file = self.path.resolve()
         """Without links: a link and what it names are one ledger, with the same log, locks and journals."""
         self.journal_folder = self.file.with_name(self.file.name + ".journal")
         self.lock_path = self.file.with_name(self.file.name + ".lock")
-        if "?" in str(self.file.parent):  # DuckDB puts `.wal` before it, and looks for a folder that is not there
-            problem = f"DuckDB cannot write in {self.file.parent}: its path has a question mark"
-            raise InputError(Fault("--ledger", problem, "name a file elsewhere: --ledger PATH"))
-        if not self.path.parent.is_dir():
-            raise InputError(Fault("--ledger", f"there is no folder {self.path.parent}"))
-        if self.path.is_dir():
-            raise InputError(Fault("--ledger", f"{self.path} is a folder, not a file"))
+        if self.team is not None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return
+        _check_surroundings(self.path, self.file)
         for beside, is_right in (
             (self.lock_path, self.lock_path.is_file),
             (self.journal_folder, self.journal_folder.is_dir),
@@ -82,9 +81,19 @@ class Ledger:
             raise InputError(Fault("--ledger", f"{self.path} is not a DuckDB file", "name another file"))
 
     @property
+    def name(self) -> str:
+        """The address, for people."""
+        return str(self.path if self.team is None else self.team)
+
+    @property
+    def label(self) -> str:
+        """The address in short, where the folder is known."""
+        return self.path.name if self.team is None else str(self.team)
+
+    @property
     def exists(self) -> bool:
-        """Whether anything was ever recorded here."""
-        return self.path.exists() or bool(self.journals())
+        """Whether anything was ever recorded here; a team's ledger is made before it is used."""
+        return self.team is not None or self.path.exists() or bool(self.journals())
 
     def journals(self) -> list[Path]:
         """The journal files that are here, oldest first."""
@@ -162,6 +171,25 @@ class Ledger:
 
     def _running_path(self, job: str) -> Path:
         return self.journal_folder / f"{hashlib.sha256(job.encode()).hexdigest()[:16]}.running"
+
+
+def _file_path(text: str) -> Path:
+    if not text:
+        raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))
+    if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
+        problem = f"{text!r} is neither a file nor a team's ledger"
+        raise InputError(Fault("--ledger", problem, f'a path, or "{SCHEME}dbname=workbench host=db.lab.example"'))
+    return Path(text).absolute()
+
+
+def _check_surroundings(path: Path, file: Path) -> None:
+    if "?" in str(file.parent):  # DuckDB puts `.wal` before it, and looks for a folder that is not there
+        problem = f"DuckDB cannot write in {file.parent}: its path has a question mark"
+        raise InputError(Fault("--ledger", problem, "name a file elsewhere: --ledger PATH"))
+    if not path.parent.is_dir():
+        raise InputError(Fault("--ledger", f"there is no folder {path.parent}"))
+    if path.is_dir():
+        raise InputError(Fault("--ledger", f"{path} is a folder, not a file"))
 
 
 def log_of(path: Path) -> Path:

@@ -52,7 +52,7 @@ class Asked(NamedTuple):
     """What a page over a whole ledger is built from."""
 
     reader: Reader
-    ledger: Path
+    ledger: str
     folder: Path
     """Where the runs' pages are: only those that are there are linked."""
     period: tables.Result

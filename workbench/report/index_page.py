@@ -38,7 +38,7 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "rows": rows,
             "regressed": [row for row in rows if row.status == "complete" and is_worse(row)],
             "there": {f"{stem}.html" for stem in there},
-            "needs": [(row, recorded_continuation(began[row["run_id"]], str(asked.ledger))) for row in needs],
+            "needs": [(row, recorded_continuation(began[row["run_id"]], asked.ledger)) for row in needs],
             "runs": _runs_table(runs, _sparks(scores.rows, asked.colours), there),
             "jobs": _jobs_table(jobs),
             "charts": _charts(means),

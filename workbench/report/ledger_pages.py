@@ -54,7 +54,7 @@ def write_ledger_page(ledger: Ledger, page: Page, folder: Path) -> Path:
     with reading(ledger) as reader:
         period = result(reader, "ledger_period")
         content = page.build(
-            Asked(reader, ledger.path, folder, period, colours_of(reader), ledger.zone, ledger.allowance)
+            Asked(reader, ledger.name, folder, period, colours_of(reader), ledger.zone, ledger.allowance)
         )
     frame = ledger_frame(page.name, page.title, period.rows[0])
     return write_page(folder, f"{page.name}.html", render(frame, PAGES, content()))

@@ -78,10 +78,10 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         "by_model": {row["model"]: row for row in sides.rows},
         "asked": {row["model"]: row for row in figures.tables["run_items_by_model"]},
         "verdict": verdict(figures),
-        "continuation": recorded_continuation(run, str(ledger.path)),
+        "continuation": recorded_continuation(run, ledger.name),
         "unknown": not_known(figures),
         "samples": samples,
-        "ledger": str(ledger.path),
+        "ledger": ledger.name,
     }
     path = write_page(folder, f"{run_id}.html", render(frame, pages, content))
     remove_earlier_parts(folder / f"{run_id}.samples", samples)

@@ -123,7 +123,7 @@ class Conductor:
             served_models=dict(tally.served),
             simulated=self._started.simulated,
             duration_s=duration_s,
-            ledger=str(self._ledger.path),
+            ledger=self._ledger.name,
         )
 
     def _open(self) -> None:

@@ -1,0 +1,231 @@
+"""One ledger that several machines write and read: nothing lost, nothing twice, and the figures of a file's ledger."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+import workbench as wb
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from tests.unit.ledger_rows import write_run
+from workbench.ledger.address import SCHEME
+from workbench.ledger.engine import Engine
+from workbench.ledger.store import Ledger
+from workbench.ledger.team import attach
+from workbench.local_platform.server import ThreadedServer
+
+Machine = Callable[[str], Workbench]
+
+
+def journals_of(bench: Workbench) -> Path:
+    """Where a machine keeps what its team's ledger has not taken in."""
+    (folder,) = Path(bench.environment["XDG_STATE_HOME"]).glob("workbench/teams/*")
+    return folder / "ledger.journal"
+
+
+def test_what_one_machine_records_another_reads(machine: Machine) -> None:
+    first, second = machine("first"), machine("second")
+    assert first.json("runs") == []
+    write_run(journals_of(first), "r1", 20)
+    assert [run["run_id"] for run in first.json("runs")] == ["r1"], "from its journal"
+    assert second.json("runs") == []
+    assert first.json("ledger", "recover")["journals"] == 1
+    assert first.json("ledger", "recover")["journals"] == 0
+    for bench in (first, second):
+        (run,) = bench.json("runs")
+        assert (run["run_id"], run["completed"]) == ("r1", 20)
+        assert bench.json("ledger", "check")["sound"]
+    second.here("report", "--all")
+    assert (second.folder / "reports" / "r1.html").exists()
+
+
+def test_ten_machines_ingest_at_once(machine: Machine, url: str) -> None:
+    benches = [machine(f"m{number}") for number in range(10)]
+    for number, bench in enumerate(benches):
+        assert bench.json("runs") == []
+        write_run(journals_of(bench), f"r{number}", 200)  # the samples and bodies of all are the same
+    began = time.monotonic()
+    processes = [bench.start("ledger", "recover", "--json") for bench in benches]
+    ends = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    took_s = time.monotonic() - began
+    assert [(end["journals"], end["deferred"]) for end in ends] == [(1, "")] * 10
+    assert took_s < 20
+    found = benches[0].json("ledger", "check")
+    assert (found["runs"], found["attempts"], found["sound"]) == (10, 2_000, True)
+    assert rows(url, "SELECT count(*), count(DISTINCT sample_key) FROM samples") == [(200, 200)]
+
+
+def rows(url: str, query: str) -> list[tuple[object, ...]]:
+    """What a team's ledger answers."""
+    engine = Engine()
+    try:
+        ledger = Ledger(url)
+        assert ledger.team is not None
+        attach(engine, ledger.team)
+        engine.started().execute("USE ledger")
+        return engine.started().execute(query).fetchall()
+    finally:
+        engine.stop()
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(25, marks=pytest.mark.long)])
+def test_an_ingest_killed_at_any_moment_loses_nothing_and_repeats_nothing(machine: Machine, kills: int) -> None:
+    luck, bench = random.Random(kills), machine("one")
+    assert bench.json("runs") == []
+    for number in range(kills):
+        write_run(journals_of(bench), f"r{number}", 50)
+        process = bench.start("ledger", "recover")
+        time.sleep(luck.uniform(0.3, 1.2))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    bench("ledger", "recover")
+    found = bench.json("ledger", "check")
+    assert (found["runs"], found["attempts"], found["sound"], found["journals"]) == (kills, 50 * kills, True, 0)
+
+
+def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) -> None:
+    bench = machine("one")
+    with ThreadedServer(
+        platform_of({"id": "m", "skill": "arithmetic", "faults": [{"status": 500, "share": 0.2}]})
+    ) as server:
+        own = Workbench(bench.folder, server)
+        bench.write("sums.jsonl", sums(20))
+        bench.write("job.toml", job("m"))
+        own("run", "job.toml", "--ledger", "ledger.duckdb", "--no-report", code=None)
+        copied = bench.json("ledger", "copy", "ledger.duckdb", url)
+        assert copied["attempts"] == 20
+        assert not any(bench.json("ledger", "copy", "ledger.duckdb", url).values()), "nothing is new"
+        own("run", "job.toml", "--ledger", "ledger.duckdb", "--no-report", code=None)
+    again = bench.json("ledger", "copy", "ledger.duckdb", url)
+    assert 0 < again["attempts"] < 20
+    assert bench.here("ledger", "copy", "ledger.duckdb", url).stdout.strip() == "nothing new"
+    sums_of = {}
+    for table in ("attempts", "requests", "responses", "run_items", "runs", "samples", "request_bodies", "scores"):
+        query = f"SELECT count(*), sum(hash(t)) FROM {table} AS t"  # noqa: S608 - a name from above
+        with duckdb.connect(str(bench.folder / "ledger.duckdb"), read_only=True) as file:
+            sums_of[table] = file.execute(query).fetchall()
+        assert rows(url, query) == sums_of[table], table
+    for command in (("runs",), ("usage", "--by", "model"), ("routes",), ("allowance",), ("show", "last")):
+        told, wanted = (bench.json(*command, *more) for more in ((), ("--ledger", "ledger.duckdb")))
+        assert _without_place(told) == _without_place(wanted), command
+
+
+def test_python_reads_it(machine: Machine, url: str) -> None:
+    bench = machine("one")
+    assert bench.json("runs") == []
+    write_run(journals_of(bench), "r1", 5)
+    bench.here("ledger", "recover")
+    assert len(wb.open(url).calls()) == 5
+
+
+def _without_place(found: object) -> object:
+    return (
+        {name: value for name, value in found.items() if name not in ("ledger", "at")}
+        if isinstance(found, dict)
+        else found
+    )
+
+
+def test_compacting_keeps_every_row(machine: Machine, url: str) -> None:
+    bench = machine("one")
+    assert bench.json("runs") == []
+    for number in range(4):
+        write_run(journals_of(bench), f"r{number}", 200)
+        bench.here("ledger", "recover")
+    before = rows(url, "SELECT count(*), sum(hash(t)) FROM attempts AS t")
+    assert bench.json("ledger", "compact").keys() == {"before_bytes", "after_bytes"}
+    assert rows(url, "SELECT count(*), sum(hash(t)) FROM attempts AS t") == before
+    assert bench.json("ledger", "check")["sound"]
+
+
+def test_a_folder_that_is_not_mounted_is_refused(machine: Machine, url: str, tmp_path: Path) -> None:
+    bench = machine("one")
+    (tmp_path / "data").rename(tmp_path / "unmounted")
+    (tmp_path / "data").mkdir()
+    assert "is not the folder with the rows of" in bench.here("runs", code=2).stderr
+    bench.write("workbench.toml", f'[ledger]\nurl = """{url}"""\ndata = "{tmp_path / "unmounted"}"\n')
+    assert bench.json("runs") == []
+    bench.here("doctor", code=None)
+
+
+def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, server: str) -> None:
+    bench = machine("one")
+
+    def told(address: str, code: int = 2) -> str:
+        return bench.here("runs", "--ledger", address, code=code).stderr
+
+    assert "the address holds a password, which others would see" in told(f"{SCHEME}dbname=x password=secret")
+    assert "secret" not in told(f"{SCHEME}postgresql://me:secret@h/x")
+    assert "not an address of PostgreSQL" in told(f"{SCHEME}nonsense")
+    assert "workbench ledger create" in told(SCHEME + server), "a server without a ledger"
+    assert "the ledger's server did not accept the connection: " in told(f"{SCHEME}host=127.0.0.1 port=9 dbname=x", 6)
+    assert "is neither a file nor a team's ledger" in told("ducklake:sqlite:x")
+    bench.write("workbench.toml", '[ledger]\nurl = "ducklake:postgres:password=secret"\n')
+    assert "workbench.toml: ledger.url: the address holds a password" in bench.here("runs", code=2).stderr
+
+
+def test_a_server_that_is_silent_is_not_waited_for(url: str) -> None:
+    team = Ledger(url).team
+    assert team is not None
+    assert "connect_timeout=10" in team.patient
+    other = Ledger(f"{url} connect_timeout=3").team
+    assert other is not None
+    assert "connect_timeout=3" in other.patient
+
+
+def test_runs_do_not_record_there_yet(machine: Machine) -> None:
+    bench = machine("one")
+    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as server:
+        own = Workbench(bench.folder, server)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", job("m"))
+        assert "takes no runs yet" in own.here("run", "job.toml", code=2).stderr
+        assert server.platform.statistics.requests.total() == 0
+
+
+def test_an_older_version_meets_a_newer_schema(machine: Machine, url: str) -> None:
+    engine = Engine()
+    ledger = Ledger(url)
+    assert ledger.team is not None
+    attach(engine, ledger.team, "write")
+    engine.started().execute(
+        "INSERT INTO ledger.schema_versions VALUES (9999, '9999_later.sql', 'x', now()::TIMESTAMP)"
+    )
+    engine.stop()
+    bench = machine("one")
+    assert "made by a newer version of workbench" in bench.here("runs", code=2).stderr
+
+
+def test_making_it_again_changes_nothing(machine: Machine, url: str, tmp_path: Path) -> None:
+    bench = machine("one")
+    assert bench.json("runs") == []
+    write_run(journals_of(bench), "r1", 5)
+    bench.here("ledger", "recover")
+    bench.here("ledger", "create", url, "--data", str(tmp_path / "data"))
+    assert len(bench.json("runs")) == 1
+    assert "does not match" in bench.here("ledger", "create", url, "--data", str(tmp_path / "other"), code=2).stderr
+
+
+def test_a_server_that_is_gone_leaves_journals_where_they_are(machine: Machine, url: str) -> None:
+    bench = machine("one")
+    assert bench.json("runs") == []
+    write_run(journals_of(bench), "r1", 5)
+    conninfo = url.removeprefix(SCHEME)
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        name = connection.info.dbname
+        other = psycopg.connect(conninfo, autocommit=True, dbname="postgres")
+    with other:
+        other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        done = bench.here("ledger", "recover", code=None)
+        assert done.returncode in (3, 5)
+        assert len(os.listdir(journals_of(bench))) == 1
+        other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert bench.json("ledger", "recover")["journals"] == 1

@@ -1,0 +1,68 @@
+"""How a team's ledger is named, and what it needs on this machine."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from workbench.environment import state_folder
+from workbench.errors import Fault, InputError
+
+SCHEME = "ducklake:postgres:"
+INSTALL = "pip install 'workbench[team]'"
+_WAITING = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""How long PostgreSQL's client waits, in s, and for what was sent to be received, in ms: by default minutes, or for ever."""
+
+
+class TeamAddress(msgspec.Struct, frozen=True):
+    """Where a team's ledger is."""
+
+    conninfo: str
+    """What PostgreSQL's clients are given: keywords and values, or a URI; never a password."""
+    patient: str
+    """The same with an end to waiting for a server that is silent."""
+    data: Path | None = None
+    """The folder of Parquet files as this machine sees it; None: where the catalog says."""
+
+    def __str__(self) -> str:
+        return SCHEME + self.conninfo
+
+    @property
+    def state(self) -> Path:
+        """Where this machine keeps what belongs to the ledger: its journals and locks are beside this path."""
+        name = hashlib.sha256(self.conninfo.encode()).hexdigest()[:16]
+        return state_folder() / "teams" / name / "ledger"
+
+
+def team_address(text: str, data: Path | None) -> TeamAddress:
+    """The address of a team's ledger.
+
+    Args:
+        text: `ducklake:postgres:` and what PostgreSQL's clients are given.
+        data: The folder of its rows, where this machine sees it elsewhere than the catalog says.
+
+    Raises:
+        InputError: It is not one, it holds a password, or what a team's ledger needs is not installed.
+    """
+    conninfo = text.removeprefix(SCHEME).strip()
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    except ImportError as error:
+        raise InputError(Fault("--ledger", "a team's ledger needs packages that are not installed", INSTALL)) from error
+    try:
+        given: dict[str, Any] = conninfo_to_dict(conninfo)
+    except ProgrammingError as error:
+        hint = f'"{SCHEME}host=db.lab.example dbname=workbench"'
+        raise InputError(Fault("--ledger", f"not an address of PostgreSQL: {str(error).strip()}", hint)) from error
+    if "password" in given:
+        hint = "put it into ~/.pgpass or PGPASSWORD, where PostgreSQL's own clients look for it"
+        raise InputError(Fault("--ledger", "the address holds a password, which others would see", hint))
+    return TeamAddress(conninfo, make_conninfo(**(_WAITING | given)), data)

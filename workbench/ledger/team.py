@@ -1,0 +1,167 @@
+"""A team's ledger: DuckLake, whose catalog is in PostgreSQL and whose rows are Parquet files that all machines see.
+
+Several machines take in journals at once. What keeps their rows exact is the catalog: every transaction that writes takes a
+turn first, by changing the one row of `turns`, so that of two which overlap the later one fails, is undone and tried again.
+
+Source: https://ducklake.select/docs/stable/duckdb/introduction
+"""
+
+import contextlib
+import os
+import random
+import secrets
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import duckdb
+
+from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
+from workbench.ledger.address import INSTALL, SCHEME, TeamAddress
+from workbench.ledger.engine import Engine, literal
+
+T = TypeVar("T")
+_CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
+_TABLES = f"__ducklake_metadata_ledger.{_CATALOG}"
+_INLINED_ROWS = 50  # fewer than these are kept in the catalog itself: a file for each handful would soon be too many
+_MARK = "workbench-ledger.id"  # a file in the data folder: an empty folder where it was to be mounted has none
+_PATIENCE_S = 60.0
+_LONGEST_PAUSE_S = 0.2
+_EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
+
+
+def attach(
+    engine: Engine, team: TeamAddress, mode: Literal["read", "write", "create"] = "read", snapshot: int | None = None
+) -> None:
+    """Attach a team's ledger as `ledger`.
+
+    Args:
+        engine: What opens it.
+        team: Where it is.
+        mode: `create` makes it where there is none.
+        snapshot: Which of its states to read; None: the newest.
+
+    Raises:
+        UnreachableError: Its server does not answer.
+        InputError: There is none, or it cannot be opened.
+    """
+    db = engine.started()
+    _load_extensions(db)
+    options = [f"METADATA_SCHEMA {literal(_CATALOG)}", f"CREATE_IF_NOT_EXISTS {mode == 'create'}"]
+    if team.data is not None:
+        options += [f"DATA_PATH {literal(str(team.data))}", f"OVERRIDE_DATA_PATH {mode != 'create'}"]
+    options.append("READ_ONLY" if mode == "read" else f"DATA_INLINING_ROW_LIMIT {_INLINED_ROWS}")
+    if snapshot is not None:
+        options.append(f"SNAPSHOT_VERSION {snapshot}")
+    try:
+        db.execute(f"ATTACH {literal(SCHEME + team.patient)} AS ledger ({', '.join(options)})")
+        if mode != "create":
+            _require_same_folder(db, team)
+    except duckdb.Error as error:
+        raise _explained(team, error) from error
+
+
+def _require_same_folder(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
+    """Make sure that the data folder is the one that all machines see: rows written elsewhere are lost for the others.
+
+    Raises:
+        InputError: It is not.
+    """
+    folder = data_folder(db, team)
+    found = db.execute("SELECT ledger_id FROM ledger.turns").fetchone()
+    try:
+        seen = folder.joinpath(_MARK).read_text("ascii").strip()
+    except OSError:
+        seen = ""
+    if found is None or seen != found[0]:
+        problem = f"{folder} on this machine is not the folder with the rows of {team}"
+        raise InputError(
+            Fault("--ledger", problem, "mount it there, or say where it is: [ledger] data in workbench.toml")
+        )
+
+
+def _load_extensions(db: duckdb.DuckDBPyConnection) -> None:
+    for name, package in _EXTENSIONS.items():
+        spec = find_spec(package)
+        folders = [] if spec is None else list(spec.submodule_search_locations or ())
+        found = [path for folder in folders for path in Path(folder).glob(f"extensions/v{duckdb.__version__}/*")]
+        try:
+            db.execute(f"LOAD {literal(str(found[0]))}" if found else f"INSTALL {name}; LOAD {name}")
+        except duckdb.Error as error:
+            problem = f"DuckDB {duckdb.__version__} cannot load its extension {name}: {_first_line(error)}"
+            raise InputError(Fault("--ledger", problem, INSTALL)) from error
+
+
+def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
+    text = str(error)
+    if "explicitly disabled" in text:
+        hint = f"workbench ledger create '{team}' --data FOLDER"
+        return InputError(Fault("--ledger", f"there is no ledger at {team}", hint))
+    if "Unable to connect" in text:
+        return UnreachableError(f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2])}")
+    return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {_first_line(error)}"))
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def newest_snapshot(db: duckdb.DuckDBPyConnection) -> int:
+    """The number of the newest state of what is attached as `ledger`."""
+    found = db.execute(f"SELECT max(snapshot_id) FROM {_TABLES}.ducklake_snapshot").fetchone()  # noqa: S608 - ours
+    assert found is not None
+    return int(found[0])
+
+
+def data_folder(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Path:
+    """The folder of Parquet files of what is attached as `ledger`."""
+    if team.data is not None:
+        return team.data
+    query = f"SELECT value FROM {_TABLES}.ducklake_metadata WHERE key = 'data_path'"  # noqa: S608 - ours
+    found = db.execute(query).fetchone()
+    assert found is not None
+    return Path(found[0])
+
+
+def make_turns(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
+    """Make the row by which writers take turns, and mark the data folder as this ledger's."""
+    ledger_id = secrets.token_hex(16)
+    mark = data_folder(db, team) / _MARK
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(ledger_id + "\n", "ascii")
+    db.execute("BEGIN; CREATE TABLE turns (turn BIGINT NOT NULL, ledger_id VARCHAR NOT NULL)")
+    db.execute(f"INSERT INTO turns VALUES (0, {literal(ledger_id)}); COMMIT")  # noqa: S608 - ours
+
+
+def take_turn(db: duckdb.DuckDBPyConnection) -> None:
+    """Make sure that this transaction fails if another commits before it does."""
+    db.execute("UPDATE turns SET turn = turn + 1")
+
+
+def until_alone(db: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+    """Do something in a transaction that takes a turn, again and again until no other writer came between.
+
+    Args:
+        db: Where.
+        work: Begins the transaction and commits it.
+
+    Raises:
+        duckdb.Error: It failed for another reason, or for too long.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return work()
+        except duckdb.TransactionException as error:
+            if "conflict" not in str(error) or time.monotonic() > until:
+                raise
+            with contextlib.suppress(duckdb.TransactionException):  # a commit that failed has ended it
+                db.execute("ROLLBACK")
+            time.sleep(random.uniform(0, _LONGEST_PAUSE_S))
+
+
+def make_durable() -> None:
+    """Put the Parquet files of committed transactions on the disk: DuckLake leaves that to the system."""
+    os.sync()

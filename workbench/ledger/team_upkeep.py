@@ -1,0 +1,146 @@
+"""A file's ledger copied into a team's, and a team's ledger without what nothing needs."""
+
+from pathlib import Path
+
+import duckdb
+
+from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.ledger.database import opened_for_writing
+from workbench.ledger.engine import READING_MEMORY_MIB, Engine, literal
+from workbench.ledger.ingest import INGEST_PATIENCE_S, ingest
+from workbench.ledger.queries import reading
+from workbench.ledger.rows import LedgerKind
+from workbench.ledger.store import Ledger
+from workbench.ledger.team import data_folder, make_durable, take_turn, until_alone
+
+KEPT_DAYS = 1
+"""How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
+_KEYS = {"samples": "sample_key", "request_bodies": "body_key", "ingested_journals": "name"}
+"""What the rows of tables are known by in which each is there once."""
+_OWNERS = {"readings": "reading_id"}
+"""To what the rows of the other tables belong, where that is not a run."""
+_OF_ITS_OWN = ("turns", "schema_versions")
+_NEW_ROWS = """
+    INSERT INTO ledger.{table} ({columns})
+    SELECT {columns} FROM source.{table} WHERE {key} NOT IN (SELECT {key} FROM ledger.{table})
+"""
+_MISSING_ROWS = """
+    INSERT INTO ledger.{table} ({columns})
+    WITH both_have AS (SELECT {key} FROM source.{table} INTERSECT SELECT {key} FROM ledger.{table})
+    SELECT {columns} FROM source.{table} WHERE {key} NOT IN (FROM both_have)
+    UNION ALL (
+        SELECT {columns} FROM source.{table} WHERE {key} IN (FROM both_have)
+        EXCEPT ALL SELECT {columns} FROM ledger.{table} WHERE {key} IN (FROM both_have)
+    )
+"""
+_REPLACED_ITEMS = """
+    DELETE FROM ledger.run_items AS copied WHERE run_id IN (SELECT run_id FROM source.run_items) AND NOT EXISTS (
+        SELECT 1 FROM source.run_items AS item
+        WHERE item.run_id = copied.run_id AND item.request_key = copied.request_key
+            AND item.answer_run_id = copied.answer_run_id AND item.answer_call_no = copied.answer_call_no
+    )
+"""
+
+
+def copy_ledger(source: Ledger, team: Ledger) -> dict[str, int]:
+    """Copy what a file's ledger holds and a team's does not; when done again, what came since.
+
+    Args:
+        source: The file; what its journals hold is ingested first.
+        team: Made before.
+
+    Returns:
+        How many rows of each table were copied.
+
+    Raises:
+        InputError: They hold data of different kinds.
+        WorkbenchError: The file is in use, or the rows cannot be written.
+    """
+    done = ingest(source)
+    if done.deferred:
+        raise WorkbenchError(done.deferred)
+    _refuse_mixing(source, team)
+    engine = Engine(READING_MEMORY_MIB, threads=None)
+    with (
+        source.locked(exclusive=False),
+        team.locked(exclusive=True),
+        opened_for_writing(team, INGEST_PATIENCE_S, engine) as db,
+    ):
+        try:
+            engine.attach(source.file, "source", read_only=True)
+            copied = {table: _copied(db, table) for table in _tables(db)}
+        except duckdb.Error as error:
+            raise WorkbenchError(f"{source.name} cannot be copied to {team.name}: {error}") from error
+        make_durable()
+    return copied
+
+
+def _tables(db: duckdb.DuckDBPyConnection) -> list[str]:
+    query = (
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'ledger' AND schema_name = 'main' ORDER BY ALL"
+    )
+    return [table for (table,) in db.execute(query).fetchall() if table not in _OF_ITS_OWN]
+
+
+def _copied(db: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Copy one table in a transaction of its own; returns how many rows were not there."""
+    described = db.execute(
+        f"SELECT column_name FROM duckdb_columns() WHERE database_name = 'ledger' AND table_name = {literal(table)}"  # noqa: S608
+    ).fetchall()
+    columns = ", ".join(name for (name,) in described)
+    statement = _NEW_ROWS if table in _KEYS else _MISSING_ROWS
+    key = _KEYS.get(table) or _OWNERS.get(table, "run_id")
+
+    def write() -> int:
+        db.execute("BEGIN")
+        take_turn(db)
+        if table == "run_items":  # of a request that was sent again since the last copy
+            db.execute(_REPLACED_ITEMS)
+        found = db.execute(statement.format(table=table, columns=columns, key=key)).fetchone()
+        db.execute("COMMIT")
+        return int(found[0]) if found else 0
+
+    return until_alone(db, write)
+
+
+def _refuse_mixing(source: Ledger, team: Ledger) -> None:
+    kinds: dict[bool, str] = {}
+    for ledger in (source, team):
+        with reading(ledger) as reader:
+            kinds |= {kind.simulated: ledger.name for kind in reader.all(LedgerKind)}
+    if len(kinds) > 1:
+        problem = f"{kinds[True]} holds simulated data, {kinds[False]} an account's"
+        raise InputError(Fault("--ledger", problem, "each kind needs its own ledger"))
+
+
+def compact_team(ledger: Ledger) -> tuple[int, int]:
+    """Merge the small files of a team's ledger, and remove those that only old states name, or none.
+
+    Returns:
+        The bytes of its files before and after.
+
+    Raises:
+        WorkbenchError: It cannot be written.
+    """
+    assert ledger.team is not None
+    old = f"older_than => (now() - INTERVAL {KEPT_DAYS} DAY)::TIMESTAMPTZ"
+    with ledger.locked(exclusive=True), opened_for_writing(ledger) as db:
+        folder = data_folder(db, ledger.team)
+        before = _bytes_in(folder)
+        try:
+            for call in (
+                "ducklake_flush_inlined_data('ledger')",
+                "ducklake_merge_adjacent_files('ledger')",
+                f"ducklake_expire_snapshots('ledger', {old})",
+                f"ducklake_cleanup_old_files('ledger', {old})",
+                f"ducklake_delete_orphaned_files('ledger', {old})",
+            ):
+                db.execute(f"CALL {call}")
+        except duckdb.Error as error:
+            raise WorkbenchError(f"{ledger.name} cannot be compacted: {error}") from error
+        make_durable()
+        return before, _bytes_in(folder)
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.parquet"))
