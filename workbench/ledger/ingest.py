@@ -12,12 +12,13 @@ import duckdb
 import msgspec
 
 from workbench.errors import WorkbenchError
+from workbench.ledger.address import TeamAddress
 from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_of
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
-from workbench.ledger.team import make_durable, take_turn, until_alone
+from workbench.ledger.team import make_durable, newest_file, take_turn, until_alone
 from workbench.scratch import ScratchFolder
 
 T = TypeVar("T")
@@ -63,25 +64,27 @@ class _Tables(NamedTuple):
     """Where rows go."""
 
     db: duckdb.DuckDBPyConnection
-    shared: bool
-    """With other machines, which write at the same time."""
+    team: TeamAddress | None
+    """Whose: other machines write at the same time; None: of a file."""
+    newest_file: int
+    """Of a team's, before anything was ingested."""
 
     def begin(self) -> None:
         """Begin a transaction."""
         self.db.execute("BEGIN")
-        if self.shared:
+        if self.team is not None:
             take_turn(self.db)
 
     def alone(self, work: Callable[[], T]) -> T:
         """Do something in a transaction, as if no other writer were there."""
-        return until_alone(self.db, work) if self.shared else work()
+        return until_alone(self.db, work) if self.team is not None else work()
 
     def keep(self) -> None:
         """Put what is committed on the disk for good."""
-        if self.shared:
-            make_durable()
-        else:
+        if self.team is None:
             self.db.execute("CHECKPOINT")
+        else:
+            make_durable(self.db, self.team, self.newest_file)
 
 
 def ingest(
@@ -109,7 +112,8 @@ def ingest(
                 ledger.locked(exclusive=True, patience_s=patience_s),
                 opened_for_writing(ledger, patience_s, engine) as db,
             ):
-                return _ingest_all(ledger, _Tables(db, ledger.team is not None), whole, factor)
+                tables = _Tables(db, ledger.team, 0 if ledger.team is None else newest_file(db))
+                return _ingest_all(ledger, tables, whole, factor)
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there

@@ -27,6 +27,14 @@ _CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
 _TABLES = f"__ducklake_metadata_ledger.{_CATALOG}"
 _INLINED_ROWS = 50  # fewer than these are kept in the catalog itself: a file for each handful would soon be too many
 _MARK = "workbench-ledger.id"  # a file in the data folder: an empty folder where it was to be mounted has none
+_NEW_FILES = """
+    SELECT of_schema.path || of_table.path || file.path
+    FROM (
+        SELECT table_id, path FROM {tables}.ducklake_data_file WHERE data_file_id > {after}
+        UNION ALL SELECT table_id, path FROM {tables}.ducklake_delete_file WHERE delete_file_id > {after}
+    ) AS file
+    JOIN {tables}.ducklake_table AS of_table USING (table_id) JOIN {tables}.ducklake_schema AS of_schema USING (schema_id)
+"""
 _PATIENCE_S = 60.0
 _LONGEST_PAUSE_S = 0.2
 _EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
@@ -100,7 +108,9 @@ def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
         hint = f"workbench ledger create '{team}' --data FOLDER"
         return InputError(Fault("--ledger", f"there is no ledger at {team}", hint))
     if "Unable to connect" in text:
-        return UnreachableError(f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2])}")
+        return UnreachableError(
+            f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2])}"
+        )
     return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {_first_line(error)}"))
 
 
@@ -126,13 +136,15 @@ def data_folder(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Path:
 
 
 def make_turns(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
-    """Make the row by which writers take turns, and mark the data folder as this ledger's."""
+    """Make the row by which writers take turns where there is none, and mark the data folder as this ledger's."""
+    db.execute("CREATE TABLE IF NOT EXISTS turns (turn BIGINT NOT NULL, ledger_id VARCHAR NOT NULL)")
+    if db.execute("SELECT ledger_id FROM turns").fetchone() is not None:
+        return
     ledger_id = secrets.token_hex(16)
     mark = data_folder(db, team) / _MARK
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.write_text(ledger_id + "\n", "ascii")
-    db.execute("BEGIN; CREATE TABLE turns (turn BIGINT NOT NULL, ledger_id VARCHAR NOT NULL)")
-    db.execute(f"INSERT INTO turns VALUES (0, {literal(ledger_id)}); COMMIT")  # noqa: S608 - ours
+    db.execute(f"INSERT INTO turns VALUES (0, {literal(ledger_id)})")  # noqa: S608 - ours
 
 
 def take_turn(db: duckdb.DuckDBPyConnection) -> None:
@@ -162,6 +174,33 @@ def until_alone(db: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
             time.sleep(random.uniform(0, _LONGEST_PAUSE_S))
 
 
-def make_durable() -> None:
-    """Put the Parquet files of committed transactions on the disk: DuckLake leaves that to the system."""
-    os.sync()
+def newest_file(db: duckdb.DuckDBPyConnection) -> int:
+    """The number of the newest Parquet file of what is attached as `ledger`."""
+    found = db.execute(f"SELECT max(next_file_id) - 1 FROM {_TABLES}.ducklake_snapshot").fetchone()  # noqa: S608 - ours
+    assert found is not None
+    return int(found[0])
+
+
+def make_durable(db: duckdb.DuckDBPyConnection, team: TeamAddress, after_file: int) -> None:
+    """Put Parquet files that were committed on the disk for good: DuckLake leaves that to the system.
+
+    Args:
+        db: What they were committed through.
+        team: Where.
+        after_file: The newest file before.
+    """
+    folder, folders = data_folder(db, team), set[Path]()
+    for (name,) in db.execute(_NEW_FILES.format(tables=_TABLES, after=after_file)).fetchall():
+        with contextlib.suppress(FileNotFoundError):  # another machine has merged it
+            _sync(folder / name)
+            folders.add((folder / name).parent)
+    for changed in folders:
+        _sync(changed)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

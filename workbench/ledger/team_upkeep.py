@@ -11,7 +11,7 @@ from workbench.ledger.ingest import INGEST_PATIENCE_S, ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import data_folder, make_durable, take_turn, until_alone
+from workbench.ledger.team import data_folder, make_durable, newest_file, take_turn, until_alone
 
 KEPT_DAYS = 1
 """How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
@@ -66,12 +66,14 @@ def copy_ledger(source: Ledger, team: Ledger) -> dict[str, int]:
         team.locked(exclusive=True),
         opened_for_writing(team, INGEST_PATIENCE_S, engine) as db,
     ):
+        assert team.team is not None
+        before = newest_file(db)
         try:
             engine.attach(source.file, "source", read_only=True)
             copied = {table: _copied(db, table) for table in _tables(db)}
         except duckdb.Error as error:
             raise WorkbenchError(f"{source.name} cannot be copied to {team.name}: {error}") from error
-        make_durable()
+        make_durable(db, team.team, before)
     return copied
 
 
@@ -126,7 +128,7 @@ def compact_team(ledger: Ledger) -> tuple[int, int]:
     old = f"older_than => (now() - INTERVAL {KEPT_DAYS} DAY)::TIMESTAMPTZ"
     with ledger.locked(exclusive=True), opened_for_writing(ledger) as db:
         folder = data_folder(db, ledger.team)
-        before = _bytes_in(folder)
+        before, file_before = _bytes_in(folder), newest_file(db)
         try:
             for call in (
                 "ducklake_flush_inlined_data('ledger')",
@@ -138,7 +140,7 @@ def compact_team(ledger: Ledger) -> tuple[int, int]:
                 db.execute(f"CALL {call}")
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.name} cannot be compacted: {error}") from error
-        make_durable()
+        make_durable(db, ledger.team, file_before)
         return before, _bytes_in(folder)
 
 
