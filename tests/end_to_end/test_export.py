@@ -1,8 +1,11 @@
 """Answers for other programs, and samples that are taken out of the scores."""
 
+import contextlib
 import csv
 import io
 import json
+import os
+import pty
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
@@ -11,6 +14,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE
+from workbench.evaluation.exports import safe_for_a_spreadsheet
 from workbench.frames import Frames
 
 FORMULA = '=HYPERLINK("http://evil","x")'
@@ -130,3 +134,33 @@ def test_targets_that_most_models_contradict_are_suspect(bench: Workbench) -> No
         ("1", "x1", 3, 4),
     ]
     assert "workbench invalidate r1 --sample ID" in bench.here("show", "--suspects").stderr
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", " =1", "\0=1", "＝1"])
+def test_what_a_spreadsheet_would_compute_is_a_text(text: str) -> None:
+    assert safe_for_a_spreadsheet(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["1 = 1", " a", "", 1, -1.5, None, "\n"])
+def test_what_it_would_not_stays_as_it_is(value: object) -> None:
+    assert safe_for_a_spreadsheet(value) == value
+
+
+@pytest.mark.parametrize(
+    "command", [("export", "--format", "jsonl"), ("export", "--format", "csv"), ("show", "--calls", "--json")]
+)
+def test_data_on_a_terminal_moves_nothing_there(bench: Workbench, command: tuple[str, ...]) -> None:
+    record(bench, "r1", {"m": [1.0]}, said="a\x9b31m\u202e{1}{0}\x1b]0;title\x07")
+    ours, theirs = pty.openpty()
+    process = bench.start(*command, stdout=theirs)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # its end, as Linux says it
+        while part := os.read(ours, 65_536):
+            shown += part
+    os.close(ours)
+    assert process.communicate(timeout=30)[1] == ""
+    text = shown.decode()
+    assert "⟨U+202E⟩" in text
+    assert not {"\x9b", "\x1b", "\x07", "\u202e"} & set(text)
+    assert "\u202e" in bench.here(*command).stdout, "for programs as it is"

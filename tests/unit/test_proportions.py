@@ -114,7 +114,7 @@ def test_samples_of_one_cluster_vary_together() -> None:
 
 def test_one_cluster_says_nothing() -> None:
     found = paired([1.0, 1.0], [0.0, 0.0], ["a", "a"])
-    assert (found.p_value, found.interval(), found.detectable) == (1.0, None, None)
+    assert (found.p_value, found.interval(), found.detectable()) == (1.0, None, None)
 
 
 def test_clusters_of_one_are_none() -> None:

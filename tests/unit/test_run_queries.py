@@ -173,6 +173,14 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
             "m, o and p tie for best by “exact”: 1.000 on the samples that each was scored on. n shares no sample with them.",
         ),
+        (
+            {"m": {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}, "o": {"a": 1.0, "b": 1.0}},
+            "m and o tie for best by “exact”: 1.000 on the 2 samples that the ranked models share.",
+        ),
+        (
+            {"m": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}, "n": {"a": 1.0, "b": 1.0}, "o": {"c": 1.0, "d": 0.0}},
+            "n and m tie for best by “exact”: they score alike on every sample that they share.",
+        ),
     ],
 )
 def test_only_what_compares_is_compared(ledger: Ledger, values: dict[str, dict[str, float]], said_of_them: str) -> None:

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import tostring
 import click
 
 from workbench.cli import options
-from workbench.cli.output import say
+from workbench.cli.output import harmless, say
 from workbench.evaluation.exports import batch_lines, junit, rows, safe_for_a_spreadsheet
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
@@ -37,7 +37,7 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
         run_id = find_run(reader, run)
         if output is None:
             for part in _parts(reader, run_id, form):
-                sys.stdout.buffer.write(part)
+                sys.stdout.buffer.write(harmless(part))
             return
         beside = output.with_name(f"{output.name}.part")  # whole or not at all
         try:

@@ -31,15 +31,20 @@ def agreed(question: str) -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, err=True)
 
 
+def harmless(data: bytes) -> bytes:
+    """Data as a terminal may show it; a file or a program gets it as it is."""
+    return visible(data.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else data
+
+
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
-    click.echo(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2).decode())
+    click.echo(harmless(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2)))
 
 
 def print_json_lines(values: Any) -> None:
     """Values as JSON on standard output, one per line."""
     for value in values:
-        sys.stdout.buffer.write(_ENCODER.encode(_zoned(value)) + b"\n")
+        sys.stdout.buffer.write(harmless(_ENCODER.encode(_zoned(value)) + b"\n"))
 
 
 def _zoned(value: Any) -> Any:

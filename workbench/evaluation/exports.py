@@ -9,7 +9,8 @@ from workbench.display import significant, visible
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance, RunShape
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_BEFORE_FORMULA = "\t\r"  # with which a cell is one, whatever follows
 _MOST_SAID_CHARS = 2_000
 
 
@@ -39,7 +40,10 @@ def safe_for_a_spreadsheet(value: Any) -> Any:
 
     Source: OWASP, CSV Injection.
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    is_formula = value.startswith(tuple(_BEFORE_FORMULA)) or value.lstrip(" \n\0").startswith(_FORMULA)
+    return f"'{value}" if is_formula else value
 
 
 def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:

@@ -31,8 +31,9 @@ def leader(found: Standing) -> str:
     if not found.leading:
         return f"{_named([side.model for side in scored])} share no sample that “{found.scorer}” scored, so they are not ranked."
     if len(found.leading) > 1:
-        mean = next(side.interval.mean for side in scored if side.interval and side.model == found.leading[0])
-        return f"{_named(found.leading)} tie for best {by}: {mean:.3f}{_on(found)}.{_others_behind(found)}"
+        means = {f"{found.means[model]:.3f}" for model in found.leading}
+        tied = f"{means.pop()}{_on(found)}" if len(means) == 1 else "they score alike on every sample that they share"
+        return f"{_named(found.leading)} tie for best {by}: {tied}.{_others_behind(found)}"
     behind = list(found.differences.values())
     if len(behind) == 1:
         return _two(found, behind[0], by)
@@ -42,7 +43,7 @@ def leader(found: Standing) -> str:
 def _two(found: Standing, one: Difference, by: str) -> str:
     if one.verdict == "worse":
         return f"{one.baseline.model} beats {one.side.model} {by} by {_lead(one, found)}."
-    means = f"{_mean(one.baseline)} and {_mean(one.side)}"
+    means = f"{_mean(one.baseline, found)} and {_mean(one.side, found)}"
     return f"{one.baseline.model} scores higher than {one.side.model} {by}, {means}, but {_not_shown(one, found)}."
 
 
@@ -53,7 +54,7 @@ def _several(found: Standing, behind: list[Difference], by: str) -> str:
         nearest = behind[0]
         every = "both" if others == 2 else f"all {others}"
         return f"{best.model} beats {every} others {by}; the nearest, {nearest.side.model}, by {_lead(nearest, found)}."
-    said = f"{best.model} scores best {by}, {_mean(best)}{_on(found)}"
+    said = f"{best.model} scores best {by}, {_mean(best, found)}{_on(found)}"
     if len(unclear) == others:
         return f"{said}, but is not shown to beat any of the {others} others."
     shown = [one.side.model for one in behind if one not in unclear]
@@ -105,8 +106,10 @@ def score_text(side: Side) -> str:
     return f"{side.interval.mean:.3f} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
 
 
-def _mean(side: Side) -> str:
-    return "unscored" if side.interval is None else f"{side.interval.mean:.3f}"
+def _mean(side: Side, found: Standing) -> str:
+    """The mean by which a side is ranked; its own where it is not."""
+    mean = found.means.get(side.model, None if side.interval is None else side.interval.mean)
+    return "unscored" if mean is None else f"{mean:.3f}"
 
 
 def _on(found: Standing) -> str:

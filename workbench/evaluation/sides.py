@@ -1,6 +1,7 @@
 """A model of a run as one side of a comparison, and what a paired test shows of two of them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -81,6 +82,7 @@ class Difference(msgspec.Struct, frozen=True):
     high: float | None
     """At the confidence that makes the interval say the same as the adjusted decision."""
     detectable: float | None
+    """What the decision could have shown, whatever the other differences are."""
     verdict: str
     """One of better, worse, none shown, too few, not comparable."""
     better: list[str] = []
@@ -188,10 +190,11 @@ def differences_within(
     joined = [_joined(*one) for one in asked]
     found = [_paired(rows) if rows else None for rows in joined]
     adjusted = iter(holm([pair.p_value for pair in found if pair is not None]))
-    told = [next(adjusted) if pair is not None else None for pair in found]
+    alone = LEVEL / max(sum(pair is not None for pair in found), 1)
+    tests = [_Tested(pair, None if pair is None else next(adjusted), alone) for pair in found]
     made = iter(
-        _difference(*one, rows, (pair, p_value), are_shares=are_shares)
-        for one, rows, pair, p_value in zip(asked, joined, found, told, strict=True)
+        _difference(*one, rows, test, are_shares=are_shares)
+        for one, rows, test in zip(asked, joined, tests, strict=True)
     )
     return [[next(made) for _ in pairs] for _ in parts]
 
@@ -210,6 +213,15 @@ def why_unscored(row: Row | None) -> str:
 
 
 _Joined = list[tuple[Row, Row]]
+
+
+class _Tested(NamedTuple):
+    """What a test found, among all that are looked at together."""
+
+    pair: Paired | None
+    adjusted_p: float | None
+    alone: float
+    """Below this p-value it shows a difference whatever the others do."""
 
 
 def _joined(one: Side, other: Side, samples: Samples) -> _Joined:
@@ -239,15 +251,17 @@ def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
 
 
 def _difference(
-    side: Side, base: Side, samples: Samples, joined: _Joined, tested: tuple[Paired | None, float | None],
+    side: Side, base: Side, samples: Samples, joined: _Joined, tested: _Tested,
     *, are_shares: bool,
 ) -> Difference:  # fmt: skip
-    pair, adjusted = tested
+    pair, adjusted, alone = tested
     scored, base_scored = (
         sum(row["value"] is not None for row in samples[one.run_id, one.model]) for one in (side, base)
     )
     apart = [(row["sample_key"], row["value"] - other["value"]) for row, other in joined]
-    bounds = pair.interval(level_shown(pair.p_value, adjusted)) if pair is not None and adjusted is not None else None
+    bounds = reach = None
+    if pair is not None and adjusted is not None:
+        bounds, reach = pair.interval(level_shown(pair.p_value, adjusted)), pair.detectable(alone)
     if bounds is not None and are_shares:
         bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
     return Difference(
@@ -260,7 +274,7 @@ def _difference(
         adjusted_p=adjusted,
         low=bounds[0] if bounds else None,
         high=bounds[1] if bounds else None,
-        detectable=pair.detectable if pair is not None else None,
+        detectable=reach,
         verdict=_verdict(pair, adjusted),
         better=[key for key, difference in apart if difference > 1e-9],
         worse=[key for key, difference in apart if difference < -1e-9],

@@ -20,6 +20,8 @@ class Standing(msgspec.Struct, frozen=True):
     """The models with the best mean on the samples that those ranked share; empty where no two share any."""
     shared: int = 0
     """How many samples that is; 0 where they share too few, and each stands by its own mean."""
+    means: dict[str, float] = {}
+    """By ranked model: the mean by which it is ranked."""
     differences: dict[str, Difference] = {}
     """Every other scored model beside the first leading one, the nearest first, adjusted for all pairs of the run."""
 
@@ -55,9 +57,18 @@ def standing(reader: Reader, run_id: str) -> Standing:
     found = differences(family, there.samples, are_shares=there.are_shares, family=len(pairs))
     if pairs and all(one.found is None for one in found):
         return Standing(scorer, [*ordered, *unscored], there.are_shares)
-    leading = tuple(side.model for side in ranked if math.isclose(means[side.model], best, abs_tol=1e-9))
     beside = {one.side.model: one for one in found}
-    return Standing(scorer, [*ordered, *unscored], there.are_shares, leading, shared, beside)
+    leading = tuple(
+        side.model
+        for side in ranked
+        if (math.isclose(means[side.model], best, abs_tol=1e-9) if shared else _is_level(beside.get(side.model)))
+    )
+    return Standing(scorer, [*ordered, *unscored], there.are_shares, leading, shared, means, beside)
+
+
+def _is_level(beside: Difference | None) -> bool:
+    """Whether a model scores like the first one on every sample that both were scored on; that one is."""
+    return beside is None or (beside.found is not None and not beside.found.better and not beside.found.worse)
 
 
 def _shared_means(sides: list[Side], samples: Samples) -> tuple[dict[str, float], int]:

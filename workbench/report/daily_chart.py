@@ -26,7 +26,7 @@ def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     others = any(row["model"] == OTHERS for row in known)
     scale = alt.Scale(
         domain=[*shown, *([OTHERS] if others else [])],
-        range=[*map(colours.of, shown), *(["var(--m8)"] if others else [])],
+        range=[*map(colours.of, shown), *(["var(--soft)"] if others else [])],
     )
     days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0, tickCount=8)
     across = alt.X("day:T", timeUnit="utcyearmonthdate", title=None, axis=days)

@@ -48,16 +48,15 @@ class Paired(msgspec.Struct, frozen=True):
         half = float(stdtrit(self.freedom, 1 - level / 2)) * self.error
         return self.difference - half, self.difference + half
 
-    @property
-    def detectable(self) -> float | None:
-        """The smallest difference that this test shows with a probability of `POWER` at `LEVEL`; None where it cannot say."""
+    def detectable(self, level: float = LEVEL) -> float | None:
+        """The smallest difference that this test shows with a probability of `POWER` at a level; None where it cannot say."""
         if self.method.startswith("McNemar"):
-            return proportions.detectable(self.better, self.worse, self.n, LEVEL, POWER)
+            return proportions.detectable(self.better, self.worse, self.n, level, POWER)
         if self.error is None:
             return None
         from scipy.special import stdtrit
 
-        reach = float(stdtrit(self.freedom, 1 - LEVEL / 2)) + float(stdtrit(self.freedom, POWER))
+        reach = float(stdtrit(self.freedom, 1 - level / 2)) + float(stdtrit(self.freedom, POWER))
         return reach * self.error
 
 
