@@ -150,7 +150,7 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
     numbers, planned = figures.numbers, figures.numbers.planned
     if numbers.pending:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
-        yield Trouble(numbers.pending, f"{part} have no answer yet: never sent, or cut off.")
+        yield Trouble(numbers.pending, f"{part} have no answer yet: never sent, or interrupted.")
     for row in figures.tables["run_items_by_model"]:
         model, items = row["model"], row["items"]
         failed = _failed_as(figures, model)

@@ -44,10 +44,14 @@ def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(
         x="mean:Q", tooltip=[tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("samples")]
     )
-    label = base.mark_text(align="left", dx=8, dy=-8, fontSize=12).encode(
-        x="mean:Q", text="told:N", color=alt.value("var(--ink)")
-    )
-    return sized(alt.layer(rule, dot, label), len(models))
+    middle = 0.5 if bounded else (min(ends) + max(ends)) / 2 if ends else 0.0
+    labels = [  # on the side with more room: beyond the chart's edge they are cut
+        base.transform_filter(f"{'datum.mean <= ' if align == 'left' else 'datum.mean > '}{middle}")
+        .mark_text(align=align, dx=8 if align == "left" else -8, dy=-8, fontSize=12)
+        .encode(x="mean:Q", text="told:N", color=alt.value("var(--ink)"))
+        for align in ("left", "right")
+    ]
+    return sized(alt.layer(rule, dot, *labels), len(models))
 
 
 def difference_chart(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -65,6 +66,7 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
         "episodes": found.episodes,
         "there": there,
         "changes": _timeline(found),
+        "when": partial(_when, span=found.span),
         "worst": [(one, worst_text(one)) for one in found.worst],
         "span": found.span,
         "late": found.late,
@@ -79,7 +81,10 @@ def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
     for row in found.course:
         if row["p50_ms"] is not None:
             course.setdefault(row["model"], []).append(row)
-    rows = [row | {"course": _bars(course.get(row["model"], []), colours.of(row["model"]))} for row in found.routes]
+    rows = [
+        row | {"course": _bars(course.get(row["model"], []), colours.of(row["model"]), found.span)}
+        for row in found.routes
+    ]
     return Table(
         "routes", Result("routes", {}, rows), ("model",),
         (Column("model", "route", "card"), Column("usual_name", "answers as", "name"),
@@ -93,12 +98,17 @@ def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
     )  # fmt: skip
 
 
-def _bars(rows: list[Row], colour: str) -> list[dict[str, Any]]:
+def _when(from_at: datetime, span: str) -> str:
+    """A stretch's beginning; a day is one of UTC wherever the reader is."""
+    return f"{from_at:%Y-%m-%d}" if span == "day" else f"{from_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _bars(rows: list[Row], colour: str, span: str) -> list[dict[str, Any]]:
     newest = rows[-_MOST_POINTS:]
     most = max((row["p50_ms"] for row in newest), default=0) or 1
     return [
         {"mean": row["p50_ms"] / most, "colour": colour,
-         "told": f"{row['from_at']:%Y-%m-%d %H:%M}: {people.milliseconds(row['p50_ms'])}"}
+         "told": f"{_when(row['from_at'], span)}: {people.milliseconds(row['p50_ms'])}"}
         for row in newest
     ]  # fmt: skip
 
@@ -134,12 +144,12 @@ def _probed(facts: RouteFacts) -> str:
 
 
 def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
-    rows = [row for row in found.course if row["model"] == model]
+    rows = [row | {"when": _when(row["from_at"], found.span)} for row in found.course if row["model"] == model]
     if len(rows) < 2:
         return None
     return Table(
         f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
-        (Column("from_at", found.span, "moment"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
+        (Column("when", f"{found.span} (UTC)", "text"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
          Column("fallbacks", "by another model"), Column("calls_without_usage", "without usage"),
          Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
     )  # fmt: skip
@@ -151,7 +161,7 @@ def _card_chart(course: Table, span: str, colour: str) -> Chart | None:
         {
             "series": name,
             "at": f"{row['from_at']:%Y-%m-%dT%H:%M:%SZ}",
-            "when": f"{row['from_at']:%Y-%m-%d %H:%M}",
+            "when": row["when"],
             "seconds": row[column] / 1000,
         }
         for row in course.result.rows
