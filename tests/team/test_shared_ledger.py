@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import psycopg
@@ -91,6 +92,25 @@ def test_an_ingest_killed_at_any_moment_loses_nothing_and_repeats_nothing(machin
     assert (found["runs"], found["attempts"], found["sound"], found["journals"]) == (kills, 50 * kills, True, 0)
 
 
+def test_rows_of_an_ingest_that_died_are_on_the_disk_before_their_journal_goes(
+    machine: Machine, tmp_path: Path
+) -> None:
+    bench = machine("one")
+    assert bench.json("runs") == []
+    journal = write_run(journals_of(bench), "r1", 200)
+    kept = journal.read_bytes()
+    bench.here("ledger", "recover")
+    journal.write_bytes(kept)  # as if it had died between its commit and the removal
+    with mock.patch("os.fsync", wraps=os.fsync) as synced, mock.patch("os.open", wraps=os.open) as opened:
+        assert bench.json("ledger", "recover")["journals"] == 1
+    assert synced.called
+    names = {str(call.args[0]) for call in opened.call_args_list}
+    files = {str(path) for path in (tmp_path / "data").rglob("*.parquet")}
+    assert files
+    assert files <= names
+    assert bench.json("ledger", "check")["sound"]
+
+
 def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) -> None:
     bench = machine("one")
     with ThreadedServer(
@@ -153,7 +173,7 @@ def test_a_folder_that_is_not_mounted_is_refused(machine: Machine, url: str, tmp
     assert "is not the folder with the rows of" in bench.here("runs", code=2).stderr
     bench.write("workbench.toml", f'[ledger]\nurl = """{url}"""\ndata = "{tmp_path / "unmounted"}"\n')
     assert bench.json("runs") == []
-    bench.here("doctor", code=None)
+    assert "ok    ledger: ducklake:postgres:" in bench.here("doctor", code=None).stdout
 
 
 def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, server: str) -> None:

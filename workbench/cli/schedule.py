@@ -168,7 +168,7 @@ def _state(where: Where, job: Job, came: list[Occasion], now: datetime) -> dict[
         "run_id": last and last.run_id,
         "missed": sum(occasion.status == "missed" for occasion in came),
         "timer": _timer(job),
-        "ledger": str(ledger_to_write(where).path),
+        "ledger": ledger_to_write(where).name,
     }
 
 

@@ -22,7 +22,7 @@ from workbench.ledger.engine import (
 )
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 from workbench.ledger.team import attach as attach_team
-from workbench.ledger.team import make_turns, newest_snapshot, take_turn, until_alone
+from workbench.ledger.team import make_turns, take_turn, until_alone
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 _VIEW_NAMES = (
@@ -120,9 +120,6 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
     def attach(engine: Engine) -> None:
         if ledger.team is not None:
             attach_team(engine, ledger.team)
-            newest = newest_snapshot(engine.started())
-            engine.started().execute("DETACH ledger")
-            attach_team(engine, ledger.team, snapshot=newest)
         elif ledger.path.exists():
             engine.attach(ledger.file, "ledger", read_only=True)
             refuse_other_files(engine.started(), ledger.path)

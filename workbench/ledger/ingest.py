@@ -79,12 +79,12 @@ class _Tables(NamedTuple):
         """Do something in a transaction, as if no other writer were there."""
         return until_alone(self.db, work) if self.team is not None else work()
 
-    def keep(self) -> None:
-        """Put what is committed on the disk for good."""
+    def keep(self, *, earlier: bool) -> None:
+        """Put what is committed on the disk for good, what an earlier ingest committed before it died too where that is said."""
         if self.team is None:
             self.db.execute("CHECKPOINT")
         else:
-            make_durable(self.db, self.team, self.newest_file)
+            make_durable(self.db, self.team, -1 if earlier else self.newest_file)
 
 
 def ingest(
@@ -166,7 +166,7 @@ def _removed(tables: _Tables, taken: dict[Path, Unpacked], done: Ingested, facto
     longest = max(content.longest_line_bytes for content in taken.values())
     waiting = Unpacked({}, longest, sum(content.size_bytes for content in taken.values()))
     tables.db.execute(f"SET memory_limit = '{memory_mib(waiting, INGEST_MEMORY_MIB) * factor}MiB'")
-    tables.keep()
+    tables.keep(earlier=any(not content.kinds for content in taken.values()))
     torn, damaged = list(done.torn), list(done.damaged)
     for journal, content in taken.items():
         if content.torn:

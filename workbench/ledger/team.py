@@ -40,16 +40,13 @@ _LONGEST_PAUSE_S = 0.2
 _EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
 
 
-def attach(
-    engine: Engine, team: TeamAddress, mode: Literal["read", "write", "create"] = "read", snapshot: int | None = None
-) -> None:
+def attach(engine: Engine, team: TeamAddress, mode: Literal["read", "write", "create"] = "read") -> None:
     """Attach a team's ledger as `ledger`.
 
     Args:
         engine: What opens it.
         team: Where it is.
-        mode: `create` makes it where there is none.
-        snapshot: Which of its states to read; None: the newest.
+        mode: `read` sees its newest state, and no other while it is attached; `create` makes it where there is none.
 
     Raises:
         UnreachableError: Its server does not answer.
@@ -61,10 +58,13 @@ def attach(
     if team.data is not None:
         options += [f"DATA_PATH {literal(str(team.data))}", f"OVERRIDE_DATA_PATH {mode != 'create'}"]
     options.append("READ_ONLY" if mode == "read" else f"DATA_INLINING_ROW_LIMIT {_INLINED_ROWS}")
-    if snapshot is not None:
-        options.append(f"SNAPSHOT_VERSION {snapshot}")
+    statement = f"ATTACH {literal(SCHEME + team.patient)} AS ledger ({', '.join(options)}"
     try:
-        db.execute(f"ATTACH {literal(SCHEME + team.patient)} AS ledger ({', '.join(options)})")
+        db.execute(f"{statement})")
+        if mode == "read":
+            newest = _newest_snapshot(db)
+            db.execute("DETACH ledger")
+            db.execute(f"{statement}, SNAPSHOT_VERSION {newest})")
         if mode != "create":
             _require_same_folder(db, team)
     except duckdb.Error as error:
@@ -118,7 +118,7 @@ def _first_line(error: object) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def newest_snapshot(db: duckdb.DuckDBPyConnection) -> int:
+def _newest_snapshot(db: duckdb.DuckDBPyConnection) -> int:
     """The number of the newest state of what is attached as `ledger`."""
     found = db.execute(f"SELECT max(snapshot_id) FROM {_TABLES}.ducklake_snapshot").fetchone()  # noqa: S608 - ours
     assert found is not None
