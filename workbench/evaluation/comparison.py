@@ -67,7 +67,8 @@ class Wanted(msgspec.Struct, frozen=True):
     models: Sequence[str] = ()
     """Only these; by default all."""
     baseline: str | None = None
-    """The model, of a single run, or of several runs the run, that others are compared with; by default the first."""
+    """The model, of a single run, or of several runs the run, that others are compared with; by default the first run, or the
+    first model with a score."""
     scorer: str | None = None
     """By default the first of the first run's job."""
     cluster: str = CLUSTER
@@ -118,8 +119,10 @@ def compared(material: Material, wanted: Wanted) -> Comparison:
     Raises:
         InputError: There is no such column, or nothing to compare.
     """
-    single = wanted.baseline if len(material.runs) == 1 else None
-    return against(material, single or material.baselines[0], by=wanted.by)
+    if len(material.runs) > 1:
+        return against(material, material.baselines[0], by=wanted.by)
+    scored = [side.model for side in material.sides if side.scored]
+    return against(material, wanted.baseline or [*scored, *material.baselines][0], by=wanted.by)
 
 
 def against(material: Material, baseline: str, *, by: str | None = None) -> Comparison:
@@ -222,15 +225,16 @@ def _of_runs(reader: Reader, runs: Sequence[Provenance]) -> list[str]:
 
 def _of_caps(reader: Reader, run_ids: list[str], sides: Sequence[Side]) -> list[str]:
     """Where the answers that are compared were capped at different numbers of tokens."""
-    compared_sides = {(side.run_id, side.model) for side in sides}
-    caps = [row for row in reader.rows("side_caps", run_ids=run_ids) if (row["run_id"], row["model"]) in compared_sides]
+    rows = {(row["run_id"], row["model"]): row for row in reader.rows("side_caps", run_ids=run_ids)}
+    caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
     if len({(row["least"], row["most"]) for row in caps}) <= 1 and all(row["least"] == row["most"] for row in caps):
         return []
     told = []
     for row in caps:
         least, most = row["least"], row["most"]
         span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
-        told.append(f"{row['model']} {span}")
+        of_run = f" in {row['run_id']}" if len(run_ids) > 1 else ""
+        told.append(f"{row['model']}{of_run} {span}")
     return [f"Answers were capped at different numbers of tokens: {', '.join(told)}."]
 
 
