@@ -56,7 +56,7 @@ def test_pages_over_a_million_calls(tmp_path: Path) -> None:
             if page.locator("#browser").count():
                 timed(
                     page,
-                    "filters by what was not answered",
+                    "filters by what has no full answer",
                     lambda shown: shown.locator("[value=failed]").check(force=True),
                 )
                 timed(page, "shows all again", lambda shown: shown.locator("[name=show][value='']").check(force=True))

@@ -88,21 +88,3 @@ def test_a_comparison_of_many_answers_is_there_in_a_moment(tmp_path: Path, reade
     began = time.monotonic()
     expect(reader.open(found["report"]).locator("#sides")).to_be_visible()
     assert time.monotonic() - began < 5  # s; with the browser's own start
-
-
-def test_wide_tables_print_within_the_paper(tmp_path: Path, reader: Reader) -> None:
-    bench = Workbench(tmp_path, None)
-    record(
-        bench,
-        "r1",
-        {f"vendor/model-{n}-of-a-long-name": [float((n + sample) % 3 > 0) for sample in range(12)] for n in range(30)},
-    )
-    report = Path(bench.json("report", "last")["report"])
-    bench("compare")
-    for name in (report.name, "index.html", "r1.compare.html"):
-        page = reader.open(report.with_name(name))
-        page.emulate_media(media="print")
-        page.set_viewport_size({"width": 680, "height": 960})  # A4 within its margins
-        page.wait_for_function("document.fonts.ready.then(() => true)")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 680, name
-    assert not reader.faults

@@ -30,8 +30,8 @@ def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> Non
     since = re.search(r"dead has failed since ([-0-9]+ [:0-9]+) UTC and was given up", done.stdout)
     assert since is not None
     assert began <= datetime.fromisoformat(since[1]).replace(tzinfo=UTC) <= began + timedelta(seconds=2)
-    assert "route_down 5 times in a row and in 3 trials" in done.stdout
-    assert "dead: paused after 5 × route_down" in done.stderr
+    assert "route down 5 times in a row and in 3 trials" in done.stdout
+    assert "dead: paused after 5 × route down" in done.stderr
     assert (shown["completed"], shown["failed"], shown["pending"]) == (100, asked["dead"], 100 - asked["dead"])
     assert shown["status"] == "incomplete"
 
@@ -42,7 +42,7 @@ def test_a_route_that_is_paused_when_the_run_ends_is_named(tmp_path: Path) -> No
         bench.write("sums.jsonl", sums(IN_A_ROW))
         bench.write("job.toml", job("dead", "good"))
         done = bench("run", "job.toml", "--no-report", code=3)
-    assert re.search(r"dead has failed since .* UTC and is paused: route_down 5 times in a row", done.stdout)
+    assert re.search(r"dead has failed since .* UTC and is paused: route down 5 times in a row", done.stdout)
     assert "good has failed" not in done.stdout
 
 

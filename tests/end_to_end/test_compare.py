@@ -195,6 +195,13 @@ def test_models_that_are_chosen_are_looked_for_among_all(bench: Workbench) -> No
     assert "there is one model to compare" in bench.here("compare", "--no-report", "--model", "mini", code=2).stderr
 
 
+def test_the_baseline_has_a_score_where_any_model_has(bench: Workbench) -> None:
+    record(bench, "r1", {"silent": [None] * 3, "m": [1.0] * 3, "n": [0.0] * 3})
+    found = bench.json("compare", "--no-report")
+    assert found["baseline"] == "m"
+    assert bench.json("compare", "--no-report", "--baseline", "silent")["baseline"] == "silent"
+
+
 def test_many_runs_have_a_page(bench: Workbench) -> None:
     for number in range(1, 13):
         record(bench, f"r{number}", {"m": [1.0] * 3})

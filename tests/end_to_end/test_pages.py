@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Workbench, job, sums
+from tests.conftest import Workbench, job, one_route, sums
 from tests.pages import Page
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
@@ -144,3 +144,33 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     assert "1 job: 1 needs action." in index
     allowance = Path(result["report"]).with_name("allowance.html").read_text("utf-8")
     assert "Most expensive" not in allowance
+
+
+def test_a_run_whose_requests_were_all_refused_is_not_fine(tmp_path: Path) -> None:
+    with ThreadedServer(one_route(faults=[{"share": 1, "status": 400}])) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", job("m"))
+        result = bench.json("run", "job.toml", code=None)
+    assert (result["status"], result["failed"]) == ("complete", 3)
+    assert '<span class="failed">complete</span>' in Page(result["report"]).text
+    index = Path(result["report"]).with_name("index.html").read_text("utf-8")
+    assert "1 job: 1 needs action." in index
+    assert '<span class="failed">complete</span>, 3 failed of 3.' in index
+    assert 'class="ok">complete' not in index
+
+
+def test_one_model_alone_is_not_the_best(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant"))
+    page = Page(bench.json("run", "job.toml")["report"])
+    assert "<td>best</td>" not in page.text
+
+
+def test_answers_that_were_cut_off_have_no_full_answer_everywhere(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant").replace("max_tokens = 64", "max_tokens = 3"))
+    page = Page(bench.json("run", "job.toml", code=None)["report"])
+    assert re.search(r"<b>\s*<data[^>]*>3</data></b> of <data[^>]*>3</data> answered", page.text)
+    assert '<span class="wasted">3 of them cut off</span>' in page.text
+    assert re.search(r'<span class="failed">3</span> of 3<br><small class="soft">3 cut off by its limit', page.text)

@@ -28,7 +28,9 @@ _MOST_LINES = 2  # more differences are a table's
 @click.option("--job", metavar="NAME", help="The two newest runs of this job, the older as the baseline.")
 @click.option("--model", metavar="ID", multiple=True, help="Only this model; may be repeated.")
 @click.option(
-    "--baseline", metavar="NAME", help="The model, or of several runs the run, to compare with [default: the first that has scores]."
+    "--baseline",
+    metavar="NAME",
+    help="The model, or of several runs the run, to compare with [default: the first with scores].",
 )
 @click.option("--scorer", metavar="NAME", help="Compare by this scorer [default: the first].")
 @click.option("--cluster", metavar="COLUMN", default="cluster", show_default=True,

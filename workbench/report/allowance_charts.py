@@ -6,7 +6,7 @@ import altair as alt
 
 from workbench.allowance.account import AccountState
 from workbench.allowance.words import span, units
-from workbench.report.chart_parts import WIDTH, hatching, over, tip
+from workbench.report.chart_parts import WIDTH, amounts, hatching, over, tip
 from workbench.report.drawing import AnyChart
 
 
@@ -22,7 +22,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
     across = alt.X(
         "at:T", title="UTC", scale=alt.Scale(type="utc", domain=domain), axis=alt.Axis(labelOverlap=True, tickCount=8)
     )
-    up = alt.Axis(format="~s")
+    up = amounts()
     title = f"{found.unit} used"
     seen = [
         {"at": _iso(one.at), "seen": one.seen, "when": _when(one.at), "used": units(one.seen)} for one in found.course

@@ -17,6 +17,11 @@ def model_axis(models: Sequence[str], *, fixed: bool = False) -> alt.Y:
     return alt.Y("model:N", sort=list(models), title=None, scale=scale)
 
 
+def amounts(**options: Any) -> alt.Axis:
+    """An axis of counts in short: 500k, 1.5M, and 0 without a unit."""
+    return alt.Axis(format="~s", labelExpr="datum.value ? datum.label : '0'", **options)
+
+
 def sized(chart: AnyChart, rows: int) -> AnyChart:
     """As wide as a page's column, and high enough for so many lines."""
     return chart.properties(width=WIDTH, height=max(ROW * rows, ROW))

@@ -8,7 +8,7 @@ import altair as alt
 
 import workbench.display as people
 from workbench.ledger.queries import Row
-from workbench.report.chart_parts import ROW, WIDTH, model_axis, over, sized, tip
+from workbench.report.chart_parts import ROW, WIDTH, amounts, model_axis, over, sized, tip
 from workbench.report.drawing import AnyChart, Colours
 
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
@@ -132,7 +132,7 @@ def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyC
     scale = alt.Scale(domain=there, range=[_TROUBLES[group] for group in there])
     data = [row | {"order": there.index(row["group"])} for row in rows]
     chart = over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
-        x=alt.X("requests:Q", title="requests", axis=alt.Axis(tickMinStep=1, format="~s")),
+        x=alt.X("requests:Q", title="requests", axis=amounts(tickMinStep=1)),
         y=alt.Y("model:N", sort=list(models), title=None, scale=alt.Scale(domain=list(models))),
         color=alt.Color("group:N", scale=scale, title=None),
         order="order:Q",
@@ -189,7 +189,7 @@ def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart
         ]
     order = list(dict.fromkeys(row["by"] for row in data))
     chart = over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
-        x=alt.X("tokens:Q", title="tokens", axis=alt.Axis(format="~s")),
+        x=alt.X("tokens:Q", title="tokens", axis=amounts()),
         y=alt.Y("by:N", sort=order, title=None),
         color=alt.Color("part:N", scale=alt.Scale(domain=list(names), range=list(names.values())), title=None),
         order="order:Q",

@@ -23,6 +23,8 @@ from workbench.report.drawing import Chart, Colours, drawn
 
 MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""
+_MOST_ACROSS = 6
+"""With more sides than this, parts of the dataset have a row a side, as no paper is wide enough for a column each."""
 _NAMED = 3  # runs in the name of the page's file
 
 
@@ -67,6 +69,7 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         "charts": _charts(every, chosen, colours),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
+        "most_across": _MOST_ACROSS,
         "first": samples.first(chosen),
         "index": packed_json({"texts": texts} | samples.index),
         "warnings": warnings(found),
@@ -124,7 +127,7 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
         if one.found is not None and one.low is not None and one.high is not None
     ]  # fmt: skip
     charts_found: list[Chart] = []
-    if forest:
+    if any(row["baseline"] == chosen for row in forest):
         unit = "points" if found.are_shares else "score"
         note = "Each line holds the differences that the samples do not rule out, adjusted for all that are compared."
         names = [side_name(side, found) for side in found.sides]

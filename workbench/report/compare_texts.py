@@ -14,8 +14,8 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
 
     Returns:
         Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond; and of
-        side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`, and of slice 0 and on `slice0.side0` and
-        `slice0.told0`.
+        side 0 and on `value0`, `interval0`, `shown0`, `counts0`, `shared0`, and of slice 0 and on `slice0.value0`
+        and `slice0.shown0`.
     """
     texts = {f"line{place}": "" for place in range(MOST_LINES)}
     shown = sorted(found.differences, key=lambda one: one.verdict not in ("better", "worse"))

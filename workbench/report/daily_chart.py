@@ -7,7 +7,7 @@ import altair as alt
 
 import workbench.display as people
 from workbench.ledger.queries import Row
-from workbench.report.chart_parts import WIDTH, hatching, over, tip
+from workbench.report.chart_parts import WIDTH, amounts, hatching, over, tip
 from workbench.report.drawing import AnyChart, Colours
 
 OTHERS = "all others"
@@ -30,7 +30,7 @@ def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     )
     days = alt.Axis(format="%d %b", labelOverlap=True, labelAngle=0, tickCount=8)
     across = alt.X("day:T", timeUnit="utcyearmonthdate", title=None, axis=days)
-    up = alt.Y("tokens:Q", title="tokens", axis=alt.Axis(format="~s"))
+    up = alt.Y("tokens:Q", title="tokens", axis=amounts())
     tips = [tip("on", "N", title="day"), tip("model", "N"), tip("used", "N", title="tokens"), tip("calls", "N")]
     colour = alt.Color("model:N", scale=scale, title=None)
     layers = [over(known).mark_bar().encode(x=across, y=up, color=colour, tooltip=tips)]

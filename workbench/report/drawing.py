@@ -31,7 +31,8 @@ _CONFIG: dict[str, Any] = {
     "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleY": -8, "titleX": 0},
     "legend": {
         "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12, "orient": "top",
-        "titleFontWeight": "normal", "labelLimit": _LABEL_PX, "columns": 3, "symbolType": "square", "offset": 22,
+        "titleFontWeight": "normal", "labelLimit": _LABEL_PX, "columns": 3, "columnPadding": 40, "symbolType": "square",
+        "offset": 22,
     },
     "header": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12},
 }  # fmt: skip

@@ -11,7 +11,7 @@ from workbench.ledger.rows import Provenance
 from workbench.report import time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, summary
+from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Column, Result, Table
 
 MOST_RUNS = 200
@@ -22,25 +22,27 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     reader, period = asked.reader, asked.period
     runs = result(reader, "runs", most=MOST_RUNS, run_ids=None)
     jobs = result(reader, "jobs")
-    open_ones = [row["last_run_id"] for row in jobs.rows if row["last_status"] != "complete"]
-    needs = reader.rows("runs", most=len(open_ones), run_ids=open_ones)
-    began = {run_id: reader.only(Provenance, run_id=run_id) for run_id in open_ones}
+    newest = reader.rows("job_newest_runs", most=NEWEST_RUNS)
+    run_ids = [row["run_id"] for row in newest]
+    ends = {row["run_id"]: row for row in reader.rows("runs", most=len(run_ids), run_ids=run_ids)}
+    needs = [row for job in jobs.rows if needs_action(row := ends[job["last_run_id"]])]
+    began = {row["run_id"]: reader.only(Provenance, run_id=row["run_id"]) for row in needs}
     scores = result(reader, "newest_run_scores", most=MOST_RUNS)
     means = result(reader, "newest_run_means", most=MOST_RUNS)
-    newest, changes = reader.rows("job_newest_runs", most=NEWEST_RUNS), job_changes(reader)
+    changes = job_changes(reader)
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-        rows = job_rows(newest, scores.rows, changes, asked.colours)
+        rows = job_rows([ends[row["run_id"]] | row for row in newest], scores.rows, changes, asked.colours)
         return {
             "period": period,
             "verdict": summary(rows),
             "rows": rows,
-            "regressed": [row for row in rows if row.status == "complete" and is_worse(row)],
+            "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
             "there": {f"{stem}.html" for stem in there},
             "needs": [(row, recorded_continuation(began[row["run_id"]], asked.ledger)) for row in needs],
             "runs": _runs_table(runs, _sparks(scores.rows, asked.colours), there),
-            "jobs": _jobs_table(jobs),
+            "jobs": _jobs_table(jobs, ends),
             "charts": _charts(means),
             "most": MOST_RUNS,
         }
@@ -61,9 +63,10 @@ def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: fr
     )  # fmt: skip
 
 
-def _jobs_table(jobs: Result) -> Table:
+def _jobs_table(jobs: Result, ends: dict[str, Row]) -> Table:
+    rows = [ends[row["last_run_id"]] | {"reason": None} | row for row in jobs.rows]
     return Table(
-        "jobs", jobs, ("job",),
+        "jobs", Result(jobs.query, jobs.parameters, rows), ("job",),
         (Column("job", "job", "text"), Column("runs", "runs"), Column("complete", "of which complete"),
          Column("first_at", "first", "moment"), Column("last_at", "newest", "moment"),
          Column("last_status", "ended", "status")),

@@ -30,6 +30,8 @@ def write_job_page(ledger: Ledger, job: str, folder: Path, pages: Sequence[Page]
     """Render a job's page and put it into a folder, whole or not at all; returns its absolute path."""
     with reading(ledger) as reader:
         runs = result(reader, "job_runs", job=job, most=MOST_RUNS)
+        run_ids = [row["run_id"] for row in runs.rows]
+        ends = {row["run_id"]: row for row in reader.rows("runs", most=MOST_RUNS, run_ids=run_ids)}
         course = result(reader, "job_course", job=job, most=MOST_RUNS)
         changes = job_changes(reader, job).get(job, [])
         period = reader.row("ledger_period")
@@ -44,7 +46,7 @@ def write_job_page(ledger: Ledger, job: str, folder: Path, pages: Sequence[Page]
         "verdict": verdict(runs.rows, changes),
         "changes": changes,
         "charts": _charts(course, _marks(runs, course), colours),
-        "runs": _runs_table(runs, course, frozenset(path.stem for path in folder.glob("*.html"))),
+        "runs": _runs_table(runs, course, ends, frozenset(path.stem for path in folder.glob("*.html"))),
         "most": MOST_RUNS,
     }
     return write_page(folder, f"{page_name(job)}.html", render(frame, pages, content))
@@ -128,10 +130,10 @@ def _course_table(course: Result) -> Table:
     )  # fmt: skip
 
 
-def _runs_table(runs: Result, course: Result, there: frozenset[str]) -> Table:
-    """The runs, each with what had changed since the one before."""
+def _runs_table(runs: Result, course: Result, ends: dict[str, Row], there: frozenset[str]) -> Table:
+    """The runs, each with how its requests ended and what had changed since the one before."""
     changed = changed_since_before(runs.rows, course.rows)
-    rows = [row | {"changed": changed[row["run_id"]]} for row in runs.rows]
+    rows = [ends[row["run_id"]] | row | {"changed": changed[row["run_id"]]} for row in runs.rows]
     return Table(
         "job_runs", Result(runs.query, runs.parameters, rows), ("run_id",),
         (Column("started_at", "started", "moment"), Column("run_id", "run", "run"), Column("occasion", "occasion", "text"),

@@ -16,10 +16,13 @@ from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Row
 from workbench.occasions import following
 from workbench.report.drawing import Colours
+from workbench.report.tables import status_kind
 
 NEWEST_RUNS = 14
 _WIDTH, _HEIGHT, _MARGIN = 120, 28, 3  # px, of a line of scores
 _MOST_LINES = 4
+_FAILING = 0.05
+"""Of a run's requests; single ones that a platform refuses are in its figures."""
 
 
 class JobRow(msgspec.Struct, frozen=True):
@@ -38,6 +41,10 @@ class JobRow(msgspec.Struct, frozen=True):
     next_at: datetime | None
     changes: list[JobChange]
     """What its newest run shows against the one before, as far as a test shows anything."""
+    failed: int
+    answered: int
+    """Of its newest run's requests."""
+    needs_action: bool
 
 
 def page_name(job: str) -> str:
@@ -52,7 +59,7 @@ def job_rows(
     """The jobs, those with the newest run first.
 
     Args:
-        runs: `job_newest_runs` rows.
+        runs: `job_newest_runs` rows, with those of `runs`.
         scores: `newest_run_scores` rows.
         changes: By job; see `job_changes`.
         colours: Of the ledger.
@@ -76,13 +83,25 @@ def _row(job: str, runs: list[Row], scores: Sequence[Row], changes: list[JobChan
         newest_at=newest["started_at"],
         next_at=_next(newest["job_toml"]),
         changes=[change for change in changes if change.verdict != "none shown"],
+        failed=newest["failed"],
+        answered=newest["answered"],
+        needs_action=needs_action(newest),
     )
 
 
 def _dot(run: Row) -> tuple[str, str, str]:
-    status = run["status"]
-    kind = {"complete": "ok", None: "unknown", "gate_failed": "failed"}.get(status, "wasted")
-    return run["run_id"], kind, f"{status or 'no end'}, {people.moment(run['started_at'])}"
+    kind = status_kind(run["status"], failed=run["failed"], answered=run["answered"])
+    failed = f", {people.count(run['failed'])} failed" if run["failed"] else ""
+    return run["run_id"], kind, f"{run['status'] or 'no end'}{failed}, {people.moment(run['started_at'])}"
+
+
+def needs_action(run: Row) -> bool:
+    """Whether somebody must look after a run: it did not end as it should, or much of it failed for good.
+
+    Args:
+        run: Of `runs`.
+    """
+    return bool(run["status"] != "complete" or run["failed"] > _FAILING * run["planned"])
 
 
 def _line(runs: list[Row], scores: list[Row], colours: Colours) -> Markup:
@@ -125,8 +144,8 @@ def summary(rows: Sequence[JobRow]) -> str:
     """The jobs in a line: `2 need action · 1 regressed · 24 fine`."""
     if not rows:
         return "No runs yet."
-    action = sum(row.status != "complete" for row in rows)
-    worse = sum(row.status == "complete" and is_worse(row) for row in rows)
+    action = sum(row.needs_action for row in rows)
+    worse = sum(not row.needs_action and is_worse(row) for row in rows)
     fine = len(rows) - action - worse
     needs = "needs" if action == 1 else "need"
     told = [

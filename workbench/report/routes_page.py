@@ -149,7 +149,7 @@ def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
         return None
     return Table(
         f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
-        (Column("when", f"{found.span} (UTC)", "text"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
+        (Column("when", f"{found.span} (UTC)", "period"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
          Column("fallbacks", "by another model"), Column("calls_without_usage", "without usage"),
          Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
     )  # fmt: skip

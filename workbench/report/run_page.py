@@ -69,6 +69,7 @@ def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Pa
         "tables": run_tables(figures),
         "charts": [*run_charts(figures, colours), *course_charts(figures, course, flights, colours)],
         "fallbacks": sum(row["fallbacks"] for row in figures.tables["run_items_by_model"]),
+        "cut_off": sum(row["cut_off"] for row in figures.tables["run_items_by_model"]),
         "standing": figures.standing,
         "others": list(dict.fromkeys(row["scorer"] for row, _ in figures.scores if row["scored"]))[1:],
         "rows": rows,
@@ -132,7 +133,7 @@ def _behind(figures: RunFigures, model: str) -> str:
 
 def _shown(figures: RunFigures, model: str) -> str:
     found = figures.standing
-    if model in found.leading[:1]:
+    if model in found.leading and (found.differences or len(found.leading) > 1):
         return "best" if len(found.leading) == 1 else "tie for best"
     one = found.differences.get(model)
     if one is None:

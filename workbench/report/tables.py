@@ -37,7 +37,7 @@ class Column(msgspec.Struct, frozen=True):
     heading: str
     kind: str = "count"
     """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
-    `run`, `sample`, `bars`, `card` and `name` are not."""
+    `period`, `run`, `sample`, `bars`, `card` and `name` are not."""
     help: str = ""
     """What the heading means, on hover."""
 
@@ -81,7 +81,7 @@ class Table(msgspec.Struct, frozen=True):
             case "outcome":
                 return outcome(value, accepted=row.get("accepted", value == "ok"))
             case "status":
-                return status(value, row.get("reason"))
+                return status(value, row.get("reason"), failed=row.get("failed", 0), answered=row.get("answered", 0))
             case "run":
                 return self._to_run(row, value, "")
             case "sample":
@@ -90,7 +90,8 @@ class Table(msgspec.Struct, frozen=True):
                 return Markup("<bdi>{}</bdi>").format(people.visible("" if value is None else str(value)))
 
     def _to_run(self, row: Row, text: str, fragment: str) -> Markup:
-        shown = Markup("<bdi>{}</bdi>").format(people.visible(text))
+        whole = Markup(' class="whole"') if text == row["run_id"] else ""
+        shown = Markup("<bdi{}>{}</bdi>").format(whole, people.visible(text))
         if row["run_id"] not in self.linked:
             return shown
         return Markup('<a href="{}.html{}">{}</a>').format(row["run_id"], fragment and f"#{fragment}", shown)
@@ -130,6 +131,11 @@ def moment(at: datetime | date | None) -> Markup:
     )
 
 
+def period(text: str) -> Markup:
+    """A day or an hour in words, never broken across lines."""
+    return Markup("<time>{}</time>").format(text)
+
+
 def outcome_kind(name: str | None, *, accepted: bool | None) -> str:
     """Which of the four marks and colours an outcome has: ok, wasted (paid for and of no use), failed, unknown."""
     return "unknown" if name is None else "ok" if name == "ok" else "wasted" if accepted else "failed"
@@ -141,9 +147,25 @@ def outcome(name: str | None, *, accepted: bool | None) -> Markup:
     return Markup('<span class="{}">{}</span>').format(kind, (name or "no answer yet").replace("_", " "))
 
 
-def status(name: str | None, reason: str | None = None) -> Markup:
-    """A run's status as a mark and a word, with the reason of its end."""
-    kind = {"complete": "ok", None: "unknown"}.get(name, "wasted")
+def status_kind(name: str | None, *, failed: int, answered: int) -> str:
+    """Which of the four marks a run has: one that sent everything and was refused is not ok."""
+    if name is None:
+        return "unknown"
+    if name == "gate_failed" or (failed and not answered):
+        return "failed"
+    return "wasted" if name != "complete" or failed else "ok"
+
+
+def status(name: str | None, reason: str | None = None, *, failed: int = 0, answered: int = 0) -> Markup:
+    """A run's status as a mark and a word, with the reason of its end.
+
+    Args:
+        name: None of a run that is running, or was killed.
+        reason: In words.
+        failed: How many requests ended without an answer.
+        answered: How many have one.
+    """
+    kind = status_kind(name, failed=failed, answered=answered)
     why = Markup(' <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
     return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or "still running, or killed"), why)
 
@@ -192,5 +214,5 @@ def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
     return Markup('<span class="bars" role="img" aria-label="{}">{}</span>').format(told or "unscored", drawn)
 
 
-_OF_VALUE: dict[str, Callable[[Any], Markup]] = {"moment": moment, "bars": bars, "card": card_link}
+_OF_VALUE: dict[str, Callable[[Any], Markup]] = {"moment": moment, "period": period, "bars": bars, "card": card_link}
 _OF_ROW: dict[str, Callable[[Row], Markup]] = {"served": served, "name": own_name}

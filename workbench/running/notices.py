@@ -35,9 +35,9 @@ class Notices:
         if breaker.state == "closed":
             self._note(f"{self._name(model)}: answers again")
         elif breaker.state == "open":
-            failed = f"paused after {breaker.failures} × {breaker.outcome} in a row"
+            failed = f"paused after {breaker.failures} × {_words(breaker)} in a row"
             if breaker.failed_trials:
-                failed = f"still {breaker.outcome}"
+                failed = f"still {_words(breaker)}"
             again = _utc(breaker.next_trial_at)
             self._note(f"{self._name(model)}: {failed}, next trial at {again}; other models continue")
         else:
@@ -105,11 +105,15 @@ class Notices:
         trials = f" and in {breaker.failed_trials} trials" if breaker.failed_trials else ""
         return (
             f"{self._name(model)} has failed since {_utc(breaker.failing_since)} and {became}: "
-            f"{breaker.outcome} {breaker.failures} times in a row{trials}"
+            f"{_words(breaker)} {breaker.failures} times in a row{trials}"
         )
 
     def _name(self, model: int) -> str:
         return self._plan.models[model].id
+
+
+def _words(breaker: Breaker) -> str:
+    return str(breaker.outcome).replace("_", " ")
 
 
 def _utc(moment: float | None) -> str:

@@ -67,5 +67,15 @@ const workbench = (() => {
     sized.observe(box.firstElementChild);
   }
 
+  // Paper opens nothing: a route's card is printed whole, and closed again for its reader.
+  const opened = [];
+  addEventListener("beforeprint", () => {
+    opened.push(...document.querySelectorAll("details.card:not([open])"));
+    for (const card of opened) card.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const card of opened.splice(0)) card.open = false;
+  });
+
   return { state, keep, unpack, make, block, count };
 })();

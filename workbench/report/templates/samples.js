@@ -3,18 +3,18 @@
 (() => {
   const browser = document.getElementById("browser");
   if (!browser) return;
-  const PAGE = 25, MOST_WORDED = 8;  // columns with words; more have marks alone
+  const PAGE = 25, MOST_PRINTED = 500, MOST_WORDED = 8;  // columns with words; more have marks alone
   const { make, count, state, keep } = workbench;
   const form = browser.querySelector("form"), table = browser.querySelector("table");
   const told = browser.querySelector("[role=status]"), pager = browser.querySelector(".pager");
   const parts = new Map(), waiting = new Map(), digests = JSON.parse(browser.dataset.digests);
-  let lines = [], rows = [], models = [], page = 1, latest = 0, only = "", opened = null;
+  let lines = [], rows = [], models = [], listed = [], page = 1, latest = 0, only = "", opened = null;
 
   // mark -> [sign, class, words]; the words stand where nothing was read from the answer.
   const MARKS = {
     right: ["✓", "ok", "right"], wrong: ["✗", "failed", "wrong"], partly: ["◐", "wasted", "partly"], answered: ["", "", ""],
     unread: ["?", "unknown", "unread"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
-    failed: ["✕", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
+    failed: ["!", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
   };
   const KINDS = {
     disagree: (row) => row.disagree,
@@ -84,6 +84,7 @@
       ? `${count(first + 1)} to ${count(Math.min(first + PAGE, found.length))} of ${count(found.length)}${found.length < rows.length ? ` (${count(rows.length)} in all)` : ""}`
       : "No samples match.";
     opened = null;
+    listed = found;
     table.replaceChildren(head(), make("tbody", {}, ...found.slice(first, first + PAGE).map(row)));
     const turn = (by, name) => make("button", { type: "button", disabled: page + by < 1 || page + by > pages, onclick: () => { page += by; keep({ open: "" }); show(false, name); } }, name);
     pager.replaceChildren(...(pages > 1 ? [turn(-1, "Previous"), `page ${page} of ${pages}`, turn(1, "Next")] : []));
@@ -109,13 +110,22 @@
 
   function cell(line) {
     const [sign, kind, words] = MARKS[line ? line.mark : "unsent"];
-    if (!line) return make("td", {}, make("span", { class: `mark ${kind}`, title: words }, sign), make("span", { class: "read soft" }, words));
+    if (!line) return make("td", {}, make("span", { class: "cell" }, make("span", { class: `mark ${kind}`, title: words }, sign), make("span", { class: "read soft" }, words)));
     const flag = line.fallback && line.mark !== "left out" ? "▲" : "";
     const read = line.mark === "failed" ? line.outcome : line.extracted ?? (["right", "wrong", "partly", "answered"].includes(line.mark) ? line.snippet || (line.tools ? `${line.tools} tool call${line.tools > 1 ? "s" : ""}` : words) : words);
     const value = line.mark === "partly" ? `${Number(line.value.toPrecision(2))} ` : "";
     const title = [line.model, words || line.outcome, line.fallback ? `answered by ${line.served}` : "", read].filter(Boolean).join(" · ");
     return make("td", {}, make("button", { type: "button", class: "cell", title, "aria-expanded": "false", "aria-label": title, "data-number": line.number, onclick: (event) => toggle(event.currentTarget, line) },
       make("span", { class: `mark ${kind}` }, sign + flag), make("bdi", { class: "read" }, value + read)));
+  }
+
+  // Paper has what is shown and the rows before and after it; an opened cell stays open.
+  function print() {
+    const first = (page - 1) * PAGE, body = table.tBodies[0];
+    if (listed.length <= PAGE) return;
+    body.prepend(...listed.slice(0, first).map(row));
+    body.append(...listed.slice(first + PAGE, Math.max(MOST_PRINTED, first + PAGE)).map(row));
+    if (listed.length > MOST_PRINTED) told.textContent = `The first ${count(MOST_PRINTED)} of ${count(listed.length)} are printed; filter the page for others.`;
   }
 
   // Opens a cell below its row, and closes the one that was open.
@@ -210,6 +220,8 @@
     take(JSON.parse(text));
     fill();
     addEventListener("hashchange", follow);
+    addEventListener("beforeprint", print);
+    addEventListener("afterprint", () => show(false));
     let typing;
     form.addEventListener("input", (event) => {
       clearTimeout(typing);

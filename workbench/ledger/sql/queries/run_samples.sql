@@ -1,6 +1,6 @@
 -- A run's items with the answers they use, but for their texts (see call_texts), in the order in which the run came to
 -- them. attempts: the run's own calls for the item. disagree: on some scorer this sample and epoch has different values by
--- different models, or, where none of them is scored, different answers.
+-- different models, or, where nothing of the run is scored, different answers.
 -- Parameters: run_id, most (how many at the most)
 WITH item AS (
     SELECT * FROM item_outcomes WHERE run_id = $run_id
@@ -38,7 +38,7 @@ SELECT
     item.accepted, item.http_status,
     coalesce(own.attempts, 0) AS attempts, item.latency_ms, item.prompt_tokens, item.completion_tokens,
     item.reasoning_tokens, item.total_tokens, item.finish_reason, item.evidence, judged.scores,
-    coalesce(scores_apart.apart, answers_apart.apart, false) AS disagree
+    coalesce(CASE WHEN EXISTS (FROM scored) THEN scores_apart.apart ELSE answers_apart.apart END, false) AS disagree
 FROM item
 LEFT JOIN item_identities AS who ON who.run_id = $run_id AND who.request_key = item.request_key
 LEFT JOIN own ON own.request_key = item.request_key
