@@ -1,6 +1,7 @@
 """`workbench allowance`: how the account stands, beside a platform that knows the truth."""
 
 import random
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -83,6 +84,57 @@ def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Accou
         "a row that was asked is not paid again"
     )
     assert [part["drawn"]["calls"] for part in found["jobs"]] == [6, 2, 2, 2]
+
+
+def drawn_at_random(folder: Path, seed: int) -> tuple[bool, list[float]]:
+    """An account over some days of work: own jobs, bursts and gaps elsewhere, and readings now and then.
+
+    Returns:
+        Whether what others drew lies in the range that is shown in the end, and the width of each stretch between readings, as
+        a multiple of what their rounding leaves open.
+    """
+    chosen = random.Random(seed)
+    weight, total = chosen.choice([1.0, 2.0, 3.0, 7.5]), chosen.randint(150_000, 500_000)
+    config = platform_of({"id": "m"}, {"id": "dear", "weight": weight}, allowance={"units": total})
+    state = State(folder / "platform.sqlite")
+    with ThreadedServer(config, state) as server:
+        bench, name, elsewhere = Workbench(folder, server), config.accounts[0].name, 0
+        prices = SETTINGS.format(total=total, warn_at=0.99).replace("3000", f"{1000 * weight:.0f}")
+        bench.write("workbench.toml", prices)
+        for day in range(chosen.randint(3, 6)):
+            if chosen.random() < 0.8:
+                bench.write(f"{day}.jsonl", sums(chosen.randint(1, 20)))
+                models = chosen.sample(["m", "dear"], chosen.randint(1, 2))
+                bench.write("job.toml", job(*models, name=f"j{day}", dataset=f"{day}.jsonl"))
+                bench.here("run", "job.toml", "--no-report")
+            for _ in range(chosen.choice([0, 1, 1, 3])):  # a gap, a usual day, a burst
+                elsewhere += (more := round(total * chosen.uniform(0, 0.03)))
+                state.add_draw(name, more, "chat UI")
+            if chosen.random() < 0.6 or not day:
+                bench.here("allowance", "reading", "--used", f"{100 * state.drawn_units(name, 0) / total:.0f}%")
+        bench.here("allowance", "reading", "--used", f"{100 * state.drawn_units(name, 0) / total:.0f}%")
+        found, own = bench.json("allowance", "status"), state.drawn_units(name, 0) - elsewhere
+    assert found["seen"]["units"] == pytest.approx(own), "our own share, to the token"
+    points = found["points"]
+    stretches = zip(points, points[1:], strict=False)
+    widths = [
+        (later["high"] - later["low"] + earlier["high"] - earlier["low"]) / (0.02 * total)
+        for earlier, later in stretches
+    ]
+    return found["unseen"][0] <= elsewhere <= found["unseen"][1], widths
+
+
+@pytest.mark.parametrize("histories", [2, pytest.param(200, marks=pytest.mark.long)])
+def test_what_others_drew_on_the_platform_lies_in_its_range(tmp_path: Path, histories: int) -> None:
+    within, widths = 0, []
+    for seed in range(histories):
+        (folder := tmp_path / str(seed)).mkdir()
+        inside, own = drawn_at_random(folder, seed)
+        within += inside
+        widths += own
+    print(f"within {within}/{histories}; median width {statistics.median(widths):.2f} of the readings' rounding")
+    assert within >= 0.9 * histories
+    assert statistics.median(widths) <= 1.1
 
 
 def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
