@@ -1,5 +1,6 @@
 """`workbench allowance`: how the account stands, beside a platform that knows the truth."""
 
+import itertools
 import random
 import statistics
 from collections.abc import Iterator
@@ -116,7 +117,7 @@ def drawn_at_random(folder: Path, seed: int) -> tuple[bool, list[float]]:
         found, own = bench.json("allowance", "status"), state.drawn_units(name, 0) - elsewhere
     assert found["seen"]["units"] == pytest.approx(own), "our own share, to the token"
     points = found["points"]
-    stretches = zip(points, points[1:], strict=False)
+    stretches = itertools.pairwise(points)
     widths = [
         (later["high"] - later["low"] + earlier["high"] - earlier["low"]) / (0.02 * total)
         for earlier, later in stretches
