@@ -103,7 +103,7 @@ def drawn_at_random(folder: Path, seed: int) -> tuple[bool, list[float]]:
         prices = SETTINGS.format(total=total, warn_at=0.99).replace("3000", f"{1000 * weight:.0f}")
         bench.write("workbench.toml", prices)
         for day in range(chosen.randint(3, 6)):
-            if chosen.random() < 0.8:
+            if chosen.random() < 0.8 or not day:
                 bench.write(f"{day}.jsonl", sums(chosen.randint(1, 20)))
                 models = chosen.sample(["m", "dear"], chosen.randint(1, 2))
                 bench.write("job.toml", job(*models, name=f"j{day}", dataset=f"{day}.jsonl"))
