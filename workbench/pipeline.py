@@ -31,6 +31,7 @@ from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import Conductor
+from workbench.running.ghosts import longest_s
 from workbench.running.options import RunOptions, check_folder, check_occasion
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
@@ -42,8 +43,8 @@ from workbench.session import (
     account_ledger,
     connected,
     ledger_to_write,
+    presence_of,
     refuse_mixing,
-    refuse_team,
     rehearsal,
     settings_files,
     slots_of,
@@ -124,17 +125,21 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         check_folder(options.reports, "--reports")
     heeds = heeded()
     ledger = ledger_to_write(where)
-    refuse_team(ledger)
+    if options.leave_behind is not None and ledger.team is None:
+        raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
     async with connected(where, job.ids) as session:
         with (
             _expanded(session, job, options.max_tokens) as plan,
             ledger.running(job.name),
-        ):  # what is reused is looked up under the lock
+            presence_of(ledger) as presence,
+        ):  # what is reused is looked up under the lock, and where machines share the ledger under the claim
             if options.check is not None:
                 options.check()
             _check_baseline(ledger, job)
             now = datetime.now(UTC)
             run_id = new_run_id(now)
+            if presence is not None:
+                presence.claim(job.name, run_id, options.leave_behind)
             generation = _generation(ledger, options, run_id, plan)
             among = None if generation == BASE_GENERATION else generation
             _take_answers(session, plan, ledger, among, _again(ledger, job, options))
@@ -146,13 +151,15 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             )
             conductor = Conductor(plan, session.client, ledger, started, session.models)
             limit, given = job.run.max_in_flight, _caps(where)
+            tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
             with (
-                slots_of(where, session.endpoint, limit, job.name) as slots,
+                slots_of(where, session.endpoint, limit, job.name, presence, longest_s(plan, tempo)) as slots,
                 caps_kept(ledger, job, given, plan.models, run_id) as caps,
             ):
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
                 patience_s = job.run.patience_s or by_clock
-                tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
+                if presence is not None:
+                    presence.will_send(len(plan) - plan.reused)
                 rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo, caps)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             end = _scored(ledger, job, end, options.reports, heeds)

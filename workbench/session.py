@@ -27,6 +27,7 @@ from workbench.settings import FILE_NAME, Settings, load_settings, served_as
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
+    from workbench.team.presence import Presence
 
 _TO_STOP_S = 10.0
 PLATFORM_CONFIG = "platform.toml"
@@ -231,9 +232,35 @@ def _ledger(where: Where, address: str | Path, data: Path | None = None) -> Ledg
 
 
 @contextmanager
-def slots_of(where: Where, endpoint: Endpoint, limit: int, job: str) -> Iterator[Slots]:
-    """The slots of an endpoint, kept for all of this machine, whatever the key; an embedded platform has its
-    own.
+def presence_of(ledger: Ledger) -> "Iterator[Presence | None]":
+    """This process among those of the machines that share a ledger; None: it is a file.
+
+    Raises:
+        UnreachableError: The ledger's server does not answer.
+    """
+    if ledger.team is None:
+        yield None
+        return
+    from workbench.team.presence import Presence  # its packages are installed where there is a team
+
+    with Presence(ledger) as presence:
+        yield presence
+
+
+@contextmanager
+def slots_of(
+    where: Where, endpoint: Endpoint, limit: int, job: str, presence: "Presence | None" = None, hold_s: float = 0.0
+) -> Iterator[Slots]:
+    """The slots of an endpoint, kept for all of this machine, whatever the key, and for a team's machines together; an
+    embedded platform has its own.
+
+    Args:
+        where: Whose settings say where they are kept.
+        endpoint: Which.
+        limit: How many may be taken.
+        job: Named to others.
+        presence: Of a team's run.
+        hold_s: For how long a call of it may go on at most.
 
     Raises:
         InputError: Their folder cannot be used.
@@ -243,6 +270,10 @@ def slots_of(where: Where, endpoint: Endpoint, limit: int, job: str) -> Iterator
             yield slots
         return
     folder, shared = slots_root(where)
+    if presence is not None:
+        with presence.slots(folder / slots_name(endpoint.base_url), limit, job, shared=shared, hold_s=hold_s) as slots:
+            yield slots
+        return
     with Slots(folder / slots_name(endpoint.base_url), limit, job, shared=shared) as slots:
         yield slots
 
@@ -269,16 +300,3 @@ def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:
     if kinds and kinds[0] is not simulated:
         held, given = ("simulated data", "an account's data") if kinds[0] else ("an account's data", "simulated data")
         raise InputError(Fault("--ledger", f"{ledger.name} holds {held}; {given} needs its own ledger"))
-
-
-def refuse_team(ledger: Ledger) -> None:
-    """Keep requests away from a ledger that several machines write: they do not share slots, jobs and caps yet.
-
-    Raises:
-        InputError: It is a team's.
-    """
-    if ledger.team is not None:
-        problem = f"{ledger.name} takes no runs yet: machines do not share their slots and jobs"
-        copy = f"workbench ledger copy {DEFAULT_LEDGER} '{ledger.name}'"
-        hint = f"run with --ledger {DEFAULT_LEDGER}; `{copy}` then brings what is new"
-        raise InputError(Fault("--ledger", problem, hint))

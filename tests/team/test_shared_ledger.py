@@ -201,16 +201,6 @@ def test_a_server_that_is_silent_is_not_waited_for(url: str) -> None:
     assert "connect_timeout=3" in other.patient
 
 
-def test_runs_do_not_record_there_yet(machine: Machine) -> None:
-    bench = machine("one")
-    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as server:
-        own = Workbench(bench.folder, server)
-        bench.write("sums.jsonl", sums(3))
-        bench.write("job.toml", job("m"))
-        assert "takes no runs yet" in own.here("run", "job.toml", code=2).stderr
-        assert server.platform.statistics.requests.total() == 0
-
-
 def test_an_older_version_meets_a_newer_schema(machine: Machine, url: str) -> None:
     engine = Engine()
     ledger = Ledger(url)

@@ -131,6 +131,11 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     type=click.IntRange(2),
     help="Send N samples first, estimate again from what they used, and ask before the others are sent.",
 )
+@click.option(
+    "--leave-behind",
+    metavar="RUN",
+    help="Go on without the answers that RUN, of another machine of the team, has not handed in.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask, after a pilot or above a threshold of workbench.toml.")
 @options.fixed
 @options.reports
@@ -160,7 +165,9 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
             raise click.UsageError("--occasion due runs the whole job, without --limit, --model or --max-in-flight")
         sys.exit(_run_due(where, job, given))
     asked = options.narrowed_by(given, load_job(job))
-    chosen = RunOptions(fresh, resume, given["again"], given["max_tokens"], given["occasion"])
+    chosen = RunOptions(
+        fresh, resume, given["again"], given["max_tokens"], given["occasion"], leave_behind=given["leave_behind"]
+    )
     sys.exit(_checked_run(where, asked, chosen, given))
 
 

@@ -72,10 +72,23 @@ def _print_checked(found: dict[str, Any]) -> None:
 
 @ledger.command()
 @options.ledger
+@click.option(
+    "--journals",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Those in FOLDER instead: a copy of another machine's, which `workbench ledger path` names there.",
+)
 @options.as_json
-def recover(as_json: bool, **given: Any) -> None:
+def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
     """Ingest the journals of runs that ended or were killed."""
-    done = ingest(ledger_to_read(options.where(given)))
+    found = ledger_to_read(options.where(given))
+    if journals is not None:
+        found = found.with_journals(journals)
+    done = ingest(found)
+    if found.team is not None and not done.deferred:
+        from workbench.team.presence import handed_in  # its packages are installed where there is a team
+
+        handed_in(found)
     if as_json:
         print_json(done)
     else:
@@ -117,6 +130,10 @@ def create(url: str, data: Path) -> None:
             Fault("URL", f"{url!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
         )
     create_team_ledger(made)
+    from workbench.team.server import Server  # its packages are installed, or no ledger had been made
+
+    with Server(made.team) as server:
+        server.make_tables()
     say(f"made {made.name}; every machine's workbench.toml names it:")
     echo(tomli_w.dumps({"ledger": {"url": made.name}}).strip())
 

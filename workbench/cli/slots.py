@@ -1,4 +1,4 @@
-"""`workbench slots`: which processes on this machine have requests in flight."""
+"""`workbench slots`: requests in flight on this machine; of a team, what each machine has leased."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,8 +7,9 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
+from workbench.ledger.address import TeamAddress
 from workbench.running.slot_files import release_ghosts, slots_in
-from workbench.session import Where, slots_root
+from workbench.session import Where, account_ledger, slots_root
 
 
 @click.group(invoke_without_command=True)
@@ -16,8 +17,15 @@ from workbench.session import Where, slots_root
 @options.as_json
 @click.pass_context
 def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
-    """List requests in flight on this machine, and slots still held by killed or abandoned calls."""
+    """List requests in flight on this machine, and slots still held by killed or abandoned calls.
+
+    With a team's ledger: the slots that its machines have leased.
+    """
     if ctx.invoked_subcommand is not None:
+        return
+    ledger = account_ledger(Where(Path.cwd()))
+    if ledger.team is not None:
+        _print_leased(ledger.team, as_json=as_json)
         return
     rows = [
         {"endpoint": entry.name} | row
@@ -47,10 +55,40 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
 def release(as_json: bool) -> None:
     """Free the slots kept by calls that were killed or given up; the platform may still be working on these."""
     released = {entry.name: release_ghosts(entry) for entry in _endpoints()}
+    ledger = account_ledger(Where(Path.cwd()))
+    if ledger.team is not None:
+        from workbench.team.claims import machine_of  # its packages are installed where there is a team
+        from workbench.team.leased import release_leases
+        from workbench.team.server import Server
+
+        with Server(ledger.team) as server:
+            server.make_tables()
+            released[ledger.name] = release_leases(server, machine_of(ledger.journal_folder))
     if as_json:
         print_json(released)
     else:
         echo(f"{sum(released.values())} slots freed")
+
+
+def _print_leased(team: TeamAddress, *, as_json: bool) -> None:
+    from workbench.team.leased import leased_slots  # its packages are installed where there is a team
+    from workbench.team.server import Server
+
+    with Server(team) as server:
+        server.make_tables()
+        rows = [held._asdict() for held in leased_slots(server)]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        for row in rows:
+            row |= {
+                "pid": None if row["pid"] is None else str(row["pid"]),
+                "busy_until": f"{row['busy_until']:%H:%M:%S} UTC",
+            }
+        names = ("endpoint", "slot", "state", "host", "user", "pid", "job", "busy_until")
+        print_table(rows, {name: name.replace("_", " ") for name in names})
+    else:
+        say("no slot is leased by any machine")
 
 
 def _endpoints() -> list[Path]:

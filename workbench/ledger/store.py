@@ -15,8 +15,10 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.ledger.address import SCHEME, team_address
@@ -94,6 +96,12 @@ class Ledger:
     def exists(self) -> bool:
         """Whether anything was ever recorded here; a team's ledger is made before it is used."""
         return self.team is not None or self.path.exists() or bool(self.journals())
+
+    def with_journals(self, folder: Path) -> Self:
+        """The same ledger with the journals of another folder, such as a copy of another machine's."""
+        other = copy(self)
+        other.journal_folder = folder.resolve()
+        return other
 
     def journals(self) -> list[Path]:
         """The journal files that are here, oldest first."""

@@ -28,6 +28,8 @@ from workbench.running.work import Work
 INGEST_EVERY_CALLS = 5_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
+TEAM_INGEST_EVERY_S = 60.0
+"""Of a team's ledger: other machines read what is in there alone."""
 _ITEMS_A_FRAME = 1000
 MOST_UNSENT = 20_000
 """As many samples as a page shows."""
@@ -54,6 +56,7 @@ class Conductor:
         self._journal = JournalWriter(ledger.journal_folder, plan.job.run.max_in_flight)
         self._engine = Engine()
         self._notes: list[str] = []
+        self._deferred = ""
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
@@ -96,6 +99,8 @@ class Conductor:
             progress.acknowledge(self._journal.durable)
         await anyio.to_thread.run_sync(self._ingest)
         self._engine.stop()
+        if self._deferred:
+            self._notes.append(f"not ingested yet, but safe in {self._ledger.journal_folder}: {self._deferred}")
         if error is not None and status is RunStatus.COMPLETE:  # what is not durable does not count
             status, code, reason = RunStatus.INCOMPLETE, error.exit_code, str(error)
         return RunEnd(
@@ -188,24 +193,30 @@ class Conductor:
     def _count_call(self) -> None:
         self._calls_to_ingest += 1
         if self._calls_to_ingest >= INGEST_EVERY_CALLS or self._journal.bytes_in_file >= INGEST_EVERY_BYTES:
-            self._calls_to_ingest = 0
             # at once, even while an ingest is under way: DuckDB takes a file in a single transaction, in memory
-            with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
-                self._journal.rotate()
+            self._hand_over()
             self._ingest_due.set()
+
+    def _hand_over(self) -> None:
+        """Begin a new journal, so that the one before can be ingested."""
+        self._calls_to_ingest = 0
+        with contextlib.suppress(JournalFullError, OSError):  # the workers meet it themselves
+            self._journal.rotate()
 
     async def _ingest_when_due(self) -> None:
         await anyio.to_thread.run_sync(make_file, self._ledger, self._engine)
         while True:
-            await self._ingest_due.wait()
+            with anyio.move_on_after(None if self._ledger.team is None else TEAM_INGEST_EVERY_S) as waited:
+                await self._ingest_due.wait()
+            if waited.cancelled_caught:  # others read what is in the ledger alone
+                self._hand_over()
             self._ingest_due = anyio.Event()
             await anyio.to_thread.run_sync(self._ingest)
 
     def _ingest(self) -> None:
         done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
         self._notes += done.asides()
-        if done.deferred:
-            self._notes.append(f"not ingested yet, but safe in {self._ledger.journal_folder}: {done.deferred}")
+        self._deferred = done.deferred
 
 
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:

@@ -3,14 +3,22 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
 from workbench.records import CallRecord, Outcome
+from workbench.running.tempo import Tempo
 
 _NEWEST = 1_000
 """How many of a route's newest answers are considered."""
 _ENOUGH = 50
 """Fewer answers say nothing about the longest."""
 _LEAST_S = 30.0
+
+
+def longest_s(plan: Plan, tempo: Tempo) -> float:
+    """For how long any call of a plan may go on at most from when it is sent."""
+    fixed_s = tempo.ghost_s if plan.job.run.ghost_s is None else plan.job.run.ghost_s
+    return max((model.timeout_s if fixed_s is None else fixed_s for model in plan.models), default=0.0)
 
 
 class Ghosts:

@@ -29,6 +29,7 @@ class Notices:
         self.failed_routes: list[FailedRoute] = []
         self._cut_said_at: dict[str | None, float] = {}
         self._ghosts_said = False
+        self._obstacle: str | None = None
 
     def route(self, model: int, breaker: Breaker) -> None:
         """A route was paused, failed a trial, answers again or is given up."""
@@ -81,8 +82,11 @@ class Notices:
             limits = f"at most {change.allowed} in flight instead of {change.before}"
             self._note(f"{model or 'all models'}: {limits} ({change.reason})")
 
-    def ghosts(self, slots: Slots) -> None:
-        """Abandoned calls hold slots of this run."""
+    def no_slot(self, slots: Slots) -> None:
+        """Nothing can be sent now: say once why, where others than calls in flight keep it from that."""
+        if slots.obstacle != self._obstacle:
+            self._obstacle = slots.obstacle
+            self._note(self._obstacle or "requests are sent again")
         busy_until = [] if self._ghosts_said else slots.ghosts()
         if not busy_until:
             return

@@ -32,6 +32,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     show_progress: bool = False
     fixed: bool = False
     """Use the full limit from the start, instead of adapting to the platform."""
+    leave_behind: str | None = None
+    """Go on without the answers that this run of another machine has not handed in."""
     interrupts: Interrupts | None = None
     """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
 

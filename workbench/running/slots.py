@@ -53,16 +53,18 @@ class Slot:
         self._fd, self._job, self._model = fd, job, ""
         self.is_ghost = False
         """Whether the last call ended without an answer, so that the platform may still be working on it."""
+        self.hold_s = self.kept_s = 0.0
+        """For how long at most from when the last call was sent; and from when it ended without an answer."""
 
     def begin(self, model: str, hold_s: float) -> None:
         """Say, before a request is sent, for how long the platform may be at work on it should we die."""
-        self.is_ghost = False
+        self.is_ghost, self.hold_s = False, hold_s
         self._model = model
         self._say_busy(hold_s)
 
     def keep(self, hold_s: float) -> None:
         """Record that the call ended for us, but may run this long at the platform."""
-        self.is_ghost = True
+        self.is_ghost, self.kept_s = True, hold_s
         with contextlib.suppress(OSError):  # then it is as `begin` said
             self._say_busy(hold_s)
 
@@ -129,6 +131,11 @@ class Slots:
             self._own_path.unlink()
         for fd in (self._own, *self._files):
             os.close(fd)
+
+    @property
+    def obstacle(self) -> str | None:
+        """What keeps all calls of this run from being sent, where something does."""
+        return None
 
     def take(self) -> Slot | None:
         """A slot, if there is one and this run may have it now."""

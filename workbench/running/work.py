@@ -110,7 +110,7 @@ class Work:
             slot = self._slots.take()
             if slot is None:
                 self._write()
-                settling.notices.ghosts(self._slots)
+                settling.notices.no_slot(self._slots)
                 await self._slots.changed()
                 continue
             turn = queue.take()

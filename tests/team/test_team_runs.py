@@ -1,0 +1,180 @@
+"""Runs of several machines: one limit, each job once, nothing paid twice."""
+
+import json
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.ledger.address import SCHEME
+from workbench.local_platform.server import ThreadedServer
+
+Machine = Callable[[str], Workbench]
+
+
+RUNS = "SELECT run_id FROM workbench_live.runs"
+Killed = tuple[Workbench, Workbench, ThreadedServer]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    for _ in range(3_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never was")
+
+
+def journals_of(bench: Workbench) -> Path:
+    """Where a machine keeps what its team's ledger has not taken in."""
+    return next(Path(bench.environment["XDG_STATE_HOME"]).glob("workbench/teams/*/ledger.journal"), Path("none"))
+
+
+def forget_leases(url: str) -> None:
+    """Let all leases end, as they do by themselves a while after a machine died."""
+    with psycopg.connect(url.removeprefix(SCHEME)) as db:
+        for table in ("runs", "holders", "slots"):
+            over = "UPDATE workbench_live.{} SET expires_at = clock_timestamp() - INTERVAL '1 s'"
+            db.execute(sql.SQL(over).format(sql.Identifier(table)))
+
+
+def joined(bench: Workbench, server: ThreadedServer) -> Workbench:
+    """A machine with a key for a platform."""
+    bench.environment |= {"WORKBENCH_BASE_URL": server.base_url, "WORKBENCH_API_KEY": server.key}
+    return bench
+
+
+def live(url: str, statement: str) -> list[tuple[Any, ...]]:
+    """What the server knows of the runs."""
+    with psycopg.connect(url.removeprefix(SCHEME)) as db:
+        return db.execute(statement).fetchall()
+
+
+def test_a_run_on_a_team_s_ledger_is_read_by_another_machine_and_not_paid_again(machine: Machine, url: str) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        first, second = joined(machine("first"), server), joined(machine("second"), server)
+        for bench in (first, second):
+            bench.write("sums.jsonl", sums(6))
+            bench.write("job.toml", job("m"))
+        done = first.json("run", "job.toml", "--no-report")
+        assert (done["status"], done["completed"]) == ("complete", 6)
+        again = second.json("run", "job.toml", "--no-report")
+        assert (again["reused"], again["completed"]) == (6, 0)
+    assert live(url, "SELECT * FROM workbench_live.runs") == [], "handed in"
+    assert live(url, "SELECT * FROM workbench_live.holders") == []
+    assert live(url, "SELECT * FROM workbench_live.slots WHERE expires_at > clock_timestamp()") == []
+
+
+def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None:
+    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 300, "sigma": 0}})) as server:
+        first, second = joined(machine("first"), server), joined(machine("second"), server)
+        for bench in (first, second):
+            bench.write("sums.jsonl", sums(40))
+            bench.write("job.toml", job("m", limit=2))
+        running = first.start("run", "job.toml", "--no-report")
+        until(lambda: server.platform.statistics.in_flight > 0)
+        refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+        assert re.search(r"job 'sums' is running already on this ledger, on \S+ by \S+, since .* UTC \(run 2", refused)
+        assert "goes on, on" in second.here("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=30)
+        done = second.json("run", "job.toml", "--no-report")
+        assert done["completed"] + done["reused"] == 40
+        assert done["reused"] > 0, "what the first machine had handed in"
+
+
+def test_all_machines_together_keep_one_limit_and_share_it(machine: Machine) -> None:
+    limit = 6
+    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 40, "sigma": 0.3}})) as server:
+        benches = [joined(machine(f"m{number}"), server) for number in range(3)]
+        for number, bench in enumerate(benches):
+            bench.write("sums.jsonl", sums(60))
+            bench.write("job.toml", job("m", name=f"j{number}", limit=limit))
+        runs = [bench.start("run", "job.toml", "--no-report", "--json", "--fixed") for bench in benches]
+        ends = [json.loads(run.communicate(timeout=120)[0]) for run in runs]
+        assert [end["completed"] for end in ends] == [60] * 3
+        assert server.platform.statistics.most_in_flight <= limit
+    shortest, longest = (of(end["duration_s"] for end in ends) for of in (min, max))
+    assert longest < 3 * shortest, "none waited until another was done"
+
+
+@pytest.fixture
+def killed(machine: Machine) -> Iterator[tuple[Workbench, Workbench, ThreadedServer]]:
+    """A machine whose run was killed with answers in its journal, and another one."""
+    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 50, "sigma": 0}})) as server:
+        first, second = joined(machine("first"), server), joined(machine("second"), server)
+        for bench in (first, second):
+            bench.write("sums.jsonl", sums(200))
+            bench.write("job.toml", job("m", limit=2))
+        running = first.start("run", "job.toml", "--no-report")
+        until(lambda: server.platform.statistics.in_flight > 0 and len(list(journals_of(first).glob("*.zst"))) > 0)
+        until(lambda: server.platform.statistics.requests.total() > 12)
+        running.kill()
+        running.communicate()
+        yield first, second, server
+
+
+def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str) -> None:
+    first, second, _ = killed
+    forget_leases(url)
+    (run_id,) = live(url, RUNS)[0]
+    refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+    assert f"run {run_id} ended on" in refused
+    assert "up to 200 answers of it may be on that machine alone" in refused
+    assert f"--leave-behind {run_id}" in refused
+    first.here("ledger", "recover")
+    done = second.json("run", "job.toml", "--no-report")
+    assert done["reused"] > 0
+    assert done["completed"] + done["reused"] == 200
+
+
+def test_the_machine_itself_goes_on_at_once(killed: Killed, url: str) -> None:
+    first, _, _ = killed
+    first.here("slots", "release")
+    done = first.json("run", "job.toml", "--no-report")
+    assert done["reused"] > 0
+    assert done["completed"] + done["reused"] == 200
+    assert live(url, RUNS) == []
+
+
+def test_answers_are_recovered_from_a_copy_of_journals_or_left_behind(killed: Killed, url: str, tmp_path: Path) -> None:
+    first, second, _ = killed
+    forget_leases(url)
+    shutil.copytree(journals_of(first), tmp_path / "copy")
+    assert second.json("ledger", "recover", "--journals", str(tmp_path / "copy"))["journals"] == 1
+    assert live(url, RUNS) == []
+    assert second.json("run", "job.toml", "--limit", "1", "--no-report")["completed"] == 0
+    assert first.json("ledger", "recover")["journals"] == 1, "the same journal again"
+    assert second.json("ledger", "check")["sound"]
+    assert "no run 'r9' waits" in second.here("run", "job.toml", "--leave-behind", "r9", code=2).stderr
+
+
+def test_a_run_is_left_behind_when_that_is_said(killed: Killed, url: str) -> None:
+    _, second, _ = killed
+    forget_leases(url)
+    (run_id,) = live(url, RUNS)[0]
+    done = second.json("run", "job.toml", "--no-report", "--leave-behind", str(run_id))
+    assert (done["reused"], done["completed"]) == (0, 200)
+
+
+def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = joined(machine("one"), server)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", job("m"))
+        bench.write("workbench.toml", f'[ledger]\nurl = "{SCHEME}host={tmp_path} dbname=none connect_timeout=2"\n')
+        assert "the ledger's server" in bench.here("run", "job.toml", code=6).stderr
+        assert server.platform.statistics.requests.total() == 0
+    file = Workbench(tmp_path, None)
+    file.write("job.toml", job("m"))
+    file.write("sums.jsonl", sums(1))
+    assert "no other machine keeps answers back" in file.here("run", "job.toml", "--leave-behind", "r1", code=2).stderr

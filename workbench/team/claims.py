@@ -1,0 +1,165 @@
+"""Which run of a job there is: one at a time over all machines, until its answers are in the ledger that all of them read."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from workbench.errors import Fault, InputError, LockHeldError
+from workbench.team.server import Cursor, Server, rows, who
+
+CLAIM_S = 90.0
+_MACHINE = "machine.id"
+_FIND = """
+    SELECT run_id, job, machine, host, username, to_send, since, expires_at > clock_timestamp() AS is_live
+    FROM workbench_live.runs
+"""
+_CLAIM = """
+    INSERT INTO workbench_live.runs (run_id, job, machine, host, username, pid, expires_at)
+    VALUES (%(run_id)s, %(job)s, %(machine)s, %(host)s, %(username)s, %(pid)s,
+        clock_timestamp() + make_interval(secs => %(for_s)s))
+"""
+_RENEW = """
+    UPDATE workbench_live.runs
+    SET expires_at = clock_timestamp() + make_interval(secs => %(for_s)s), to_send = %(to_send)s
+    WHERE run_id = %(run_id)s
+"""
+
+
+class Claim(NamedTuple):
+    """A run that other machines know of."""
+
+    run_id: str
+    job: str
+    machine: str
+    host: str
+    username: str
+    to_send: int | None
+    """How many requests it was to send; None: it had not begun."""
+    since: datetime
+    is_live: bool
+    """Whether it said lately that it goes on."""
+
+    @property
+    def where(self) -> str:
+        """Its machine and user, for people."""
+        return f"on {self.host} by {self.username}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def machine_of(journals: Path) -> str:
+    """The machine whose journals are in a folder; it goes where the folder goes.
+
+    Raises:
+        InputError: The folder cannot be written.
+    """
+    mark = journals / _MACHINE
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            return mark.read_text("ascii").strip()
+        journals.mkdir(parents=True, exist_ok=True)
+        fresh = mark.with_suffix(f".{secrets.token_hex(4)}")
+        fresh.write_text(secrets.token_hex(16), "ascii")
+        with contextlib.suppress(FileExistsError):  # another process was first
+            os.link(fresh, mark)
+        fresh.unlink()
+        return mark.read_text("ascii").strip()
+    except OSError as error:
+        raise InputError(Fault("--ledger", f"{journals} cannot be written: {error.strerror}")) from error
+
+
+def claim(server: Server, job: str, run_id: str, machine: str) -> None:
+    """Claim a job for a run, before it looks up what is answered already.
+
+    A run of the same machine that is over without its answers in the ledger gives way: its journals are here.
+
+    Args:
+        server: Of the team.
+        job: That nobody else of this machine runs.
+        run_id: Of the run.
+        machine: This one.
+
+    Raises:
+        LockHeldError: The job runs on another machine, or ran there and its answers are not in the ledger.
+        UnreachableError: The server does not answer.
+    """
+    host, username = who()
+    with server.transaction() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", [job])
+        there = _found(cursor, "job = %(of)s", job)
+        if there and there[0].machine != machine:
+            raise LockHeldError(_taken(there[0]))
+        cursor.execute("DELETE FROM workbench_live.runs WHERE job = %s", [job])
+        cursor.execute(_CLAIM, {"run_id": run_id, "job": job, "machine": machine, "host": host, "username": username,
+                                "pid": os.getpid(), "for_s": CLAIM_S})  # fmt: skip
+
+
+def _taken(other: Claim) -> str:
+    if other.is_live:
+        return f"job {other.job!r} is running already on this ledger, {other.where} (run {other.run_id})"
+    lost = "some answers" if other.to_send is None else f"up to {other.to_send:,} answers".replace(",", " ")
+    return (
+        f"job {other.job!r}: run {other.run_id} ended {other.where}, and {lost} of it may be on that machine alone. There, "
+        "`workbench ledger recover` brings them here; of a copy of its journals, `workbench ledger recover --journals FOLDER`. "
+        f"`--leave-behind {other.run_id}` asks again what they may hold"
+    )
+
+
+def renewed(server: Server, run_id: str, to_send: int | None) -> bool:
+    """Say that a run goes on; False where its job was given to another.
+
+    Raises:
+        UnreachableError: The server does not answer.
+    """
+    with server.transaction() as cursor:
+        return cursor.execute(_RENEW, {"run_id": run_id, "to_send": to_send, "for_s": CLAIM_S}).rowcount > 0
+
+
+def leave_behind(server: Server, run_id: str) -> None:
+    """Do without the answers of a run that another machine has not handed in.
+
+    Raises:
+        InputError: There is no such run, or it goes on.
+        UnreachableError: The server does not answer.
+    """
+    with server.transaction() as cursor:
+        there = _found(cursor, "run_id = %(of)s", run_id)
+        if not there:
+            raise InputError(Fault("--leave-behind", f"no run {run_id!r} waits for its answers to be handed in"))
+        if there[0].is_live:
+            raise InputError(Fault("--leave-behind", f"run {run_id} goes on, {there[0].where}"))
+        cursor.execute("DELETE FROM workbench_live.runs WHERE run_id = %s", [run_id])
+
+
+def hand_in(server: Server, machine: str, is_running: Callable[[str], bool], run_id: str | None = None) -> None:
+    """Release the jobs of a machine whose journals are all in the ledger: of one run, and of those that are over.
+
+    Args:
+        server: Of the team.
+        machine: Whose journals they were.
+        is_running: Whether a process of this machine runs a job, of which the server may not have heard for long.
+        run_id: The run that is just over.
+
+    Raises:
+        UnreachableError: The server does not answer.
+    """
+    with server.transaction() as cursor:
+        there = _found(cursor, "machine = %(of)s", machine)
+        over = [one.run_id for one in there if one.run_id == run_id or not (one.is_live or is_running(one.job))]
+        cursor.execute("DELETE FROM workbench_live.runs WHERE run_id = ANY(%s)", [over])
+
+
+def claims(server: Server) -> list[Claim]:
+    """The runs that go on, and those whose answers are not handed in, the oldest first.
+
+    Raises:
+        UnreachableError: The server does not answer.
+    """
+    with server.transaction() as cursor:
+        return _found(cursor, "%(of)s IS NULL", None)
+
+
+def _found(cursor: Cursor, condition: str, of: str | None) -> list[Claim]:
+    return [Claim(**row) for row in rows(cursor, f"{_FIND} WHERE {condition} ORDER BY since, run_id", of=of)]

@@ -1,0 +1,197 @@
+"""The slots that a run has leased: for a while, by the server's clock, and renewed long before that is over.
+
+A lease ends, for its holder, `LEASE_S` after its renewal was sent, on the holder's own steady clock and less a margin; from
+then on it sends nothing new. For the server it ends later by as long as a call may take, so that no call outlives it.
+"""
+
+import contextlib
+import os
+import secrets
+import threading
+from typing import NamedTuple
+
+from workbench.errors import WorkbenchError
+from workbench.running.slot_files import steady
+from workbench.running.slots import Slot
+from workbench.team.server import Server, rows, who
+from workbench.team.shares import Demand, fair_shares
+
+LEASE_S = 30.0
+_MARGIN_S = 3.0
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%(endpoint)s, 0))"
+_SAY = """
+    INSERT INTO workbench_live.holders AS own
+        (holder, endpoint, machine, host, username, pid, job, most, wants, in_flight, expires_at)
+    VALUES (%(holder)s, %(endpoint)s, %(machine)s, %(host)s, %(username)s, %(pid)s, %(job)s, %(most)s, %(wants)s, %(in_flight)s,
+        clock_timestamp() + make_interval(secs => %(lease_s)s))
+    ON CONFLICT (holder) DO UPDATE SET wants = excluded.wants, in_flight = excluded.in_flight, expires_at = excluded.expires_at
+"""
+_HOLDERS = """
+    SELECT holder, most, wants FROM workbench_live.holders
+    WHERE endpoint = %(endpoint)s AND expires_at > clock_timestamp()
+"""
+_LEASED = """
+    SELECT number, holder FROM workbench_live.slots WHERE endpoint = %(endpoint)s AND expires_at > clock_timestamp()
+"""
+_RENEW = """
+    INSERT INTO workbench_live.slots AS lease (endpoint, number, holder, expires_at)
+    SELECT %(endpoint)s, number, %(holder)s, clock_timestamp() + make_interval(secs => %(for_s)s)
+    FROM unnest(%(numbers)s::int[]) AS number
+    ON CONFLICT (endpoint, number) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+"""
+_END = """
+    UPDATE workbench_live.slots SET expires_at = clock_timestamp() + make_interval(secs => %(for_s)s)
+    WHERE endpoint = %(endpoint)s AND holder = %(holder)s AND number = ANY(%(numbers)s::int[])
+"""
+_FORGET = (
+    "DELETE FROM workbench_live.holders WHERE holder = %(holder)s OR expires_at < clock_timestamp() - INTERVAL '1 hour'"
+)
+
+
+class _State(NamedTuple):
+    """What a renewal says of the run."""
+
+    wants: int
+    in_flight: int
+    """Ghosts included: calls that were given up, and may go on at the platform."""
+    hold_s: float
+    """For how long a call may go on."""
+
+
+class Leases:
+    """The leases of one run at one endpoint, for its event loop and the thread that renews them.
+
+    Args:
+        server: Where they are.
+        endpoint: Of the platform, in short.
+        most: How many slots the run may have.
+        job: Named to others.
+        hold_s: For how long a call may go on at most from when it is sent, until the calls themselves say.
+        machine: Of the run.
+    """
+
+    def __init__(self, server: Server, endpoint: str, most: int, job: str, hold_s: float, machine: str) -> None:
+        self._server, self._most, self._hold_s = server, most, hold_s
+        host, username = who()
+        self._named = {"endpoint": endpoint, "holder": secrets.token_hex(8)}
+        self._told = self._named | {
+            "machine": machine,
+            "host": host,
+            "username": username,
+            "pid": os.getpid(),
+            "job": job,
+            "most": most,
+        }
+        self._lock = threading.Lock()
+        self._numbers: tuple[int, ...] = ()
+        self._share = 0
+        self._until = 0.0
+        self._in_flight = self._peak = 0
+        self._used: dict[int, Slot] = {}
+        self._ghosts: list[float] = []
+        self._denied = True
+        self.forfeited: str | None = None
+        """Why the run may send nothing more."""
+
+    @property
+    def wants_now(self) -> bool:
+        """Whether a renewal would change something: calls wait for a slot, or others for one that is free here."""
+        with self._lock:
+            return self._denied or self._share < len(self._numbers)
+
+    def begin(self) -> bool:
+        """Count a call that is about to be sent; False where no lease allows one now."""
+        with self._lock:
+            now = steady()
+            self._ghosts = [until for until in self._ghosts if until > now]
+            allowed = min(len(self._numbers), self._share) if now < self._until else 0
+            if self._in_flight + len(self._ghosts) >= allowed:
+                self._denied = True
+                return False
+            self._in_flight += 1
+            self._peak = max(self._peak, self._in_flight)
+            return True
+
+    def use(self, slot: Slot) -> None:
+        """Say on which of this machine's slots the call that was begun is sent."""
+        with self._lock:
+            self._used[slot.number] = slot
+
+    def end(self, slot: Slot | None) -> None:
+        """Count a call as over; one that may go on at the platform keeps its place for as long.
+
+        Args:
+            slot: It was sent on; None: it was not sent.
+        """
+        with self._lock:
+            self._in_flight -= 1
+            if slot is None:
+                return
+            del self._used[slot.number]
+            if slot.is_ghost:
+                self._ghosts.append(steady() + slot.kept_s)
+
+    def forfeit(self, reason: str) -> None:
+        """Allow no call from now on."""
+        with self._lock:
+            self.forfeited, self._until = reason, 0.0
+
+    @property
+    def has_lapsed(self) -> bool:
+        """Whether the leases are over, as the server did not answer in time."""
+        with self._lock:
+            return steady() >= self._until
+
+    def renew(self) -> None:
+        """Lease what is wanted and is this run's share, and give the rest back.
+
+        Raises:
+            UnreachableError: The server does not answer; what is leased stays so for its time.
+            WorkbenchError: The server refuses.
+        """
+        began = steady()
+        state = self._state()
+        with self._server.transaction() as cursor:
+            cursor.execute(_LOCK, self._named)
+            cursor.execute(_SAY, self._told | state._asdict() | {"lease_s": LEASE_S})
+            demands = {
+                row["holder"]: Demand(row["most"], row["wants"]) for row in rows(cursor, _HOLDERS, **self._named)
+            }
+            leased = {row["number"]: row["holder"] for row in rows(cursor, _LEASED, **self._named)}
+            holder = self._named["holder"]
+            left = [number for number, of in leased.items() if of not in demands]  # of runs that are over, or died
+            share = fair_shares(demands, left)[holder]
+            mine = sorted((number for number, of in leased.items() if of == holder), reverse=True)
+            kept = mine[
+                : max(share, state.in_flight)
+            ]  # low numbers go first: a run with a lower limit can take those alone
+            free = [number for number in range(self._most - 1, -1, -1) if number not in leased]
+            kept += free[: max(0, share - len(kept))]
+            given = [number for number in mine if number not in kept]
+            cursor.execute(_END, self._named | {"numbers": given, "for_s": 0.0})
+            cursor.execute(_RENEW, self._named | {"numbers": kept, "for_s": LEASE_S + state.hold_s})
+        with self._lock:
+            self._numbers, self._share, self._until = tuple(kept), share, began + LEASE_S - _MARGIN_S
+
+    def _state(self) -> _State:
+        with self._lock:
+            now = steady()
+            self._ghosts = [until for until in self._ghosts if until > now]
+            in_flight = self._in_flight + len(self._ghosts)
+            wants = self._most if self._denied else min(self._most, self._peak + len(self._ghosts) + 1)
+            self._denied, self._peak = False, self._in_flight
+            self._hold_s = max((slot.hold_s or self._hold_s for slot in self._used.values()), default=self._hold_s)
+            return _State(wants, in_flight, self._hold_s)
+
+    def close(self) -> None:
+        """Give back what is leased; what calls may still use at the platform stays taken for as long."""
+        now = steady()
+        with self._lock:
+            ghosts = sorted(until - now for until in self._ghosts if until > now)
+            busy = [*ghosts, *[self._hold_s] * self._in_flight]
+        with contextlib.suppress(WorkbenchError), self._server.transaction() as cursor:  # else they end by themselves
+            cursor.execute(_LOCK, self._named)
+            ends = [*busy, *[0.0] * (len(self._numbers) - len(busy))]
+            for number, for_s in zip(self._numbers, ends, strict=False):
+                cursor.execute(_END, self._named | {"numbers": [number], "for_s": for_s})
+            cursor.execute(_FORGET, self._named)

@@ -1,0 +1,133 @@
+"""A run among those of its team: its claim and its leases, kept up by a thread of its own."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from workbench.errors import WorkbenchError
+from workbench.ledger.store import Ledger
+from workbench.running.slots import Slots
+from workbench.team.claims import claim, hand_in, leave_behind, machine_of, renewed
+from workbench.team.leases import Leases
+from workbench.team.server import Server
+from workbench.team.slots import TeamSlots
+
+_EVERY_S = 1.0
+_AT_ONCE_S = 0.05
+"""Between two renewals where something waits for one."""
+
+
+class Presence:
+    """A run of a team's ledger; used as a context, in which the server must answer at the start.
+
+    Args:
+        ledger: The team's.
+
+    Raises:
+        UnreachableError: The server does not answer.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        assert ledger.team is not None
+        self._ledger = ledger
+        self._server = Server(ledger.team)
+        self._machine = machine_of(ledger.journal_folder)
+        self._run_id: str | None = None
+        self._to_send: int | None = None
+        self.was_left_behind = False
+        """Whether its job was given to another while the server could not be reached."""
+
+    def __enter__(self) -> Self:
+        self._server.make_tables()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._server, contextlib.suppress(WorkbenchError):  # else the job stays claimed until they are handed in
+            if not self._ledger.journals():
+                hand_in(self._server, self._machine, self._ledger.is_running, self._run_id)
+
+    def claim(self, job: str, run_id: str, leaves: str | None) -> None:
+        """Claim a job for a run.
+
+        Args:
+            job: Which.
+            run_id: Of the run.
+            leaves: A run without whose answers it goes on.
+
+        Raises:
+            LockHeldError: It is another's.
+            InputError: The run that is to be left behind is not there, or goes on.
+        """
+        if leaves is not None:
+            leave_behind(self._server, leaves)
+        claim(self._server, job, run_id, self._machine)
+        self._run_id = run_id
+
+    def will_send(self, requests: int) -> None:
+        """Say, before the first one, how many requests the run is to send."""
+        self._to_send = requests
+        self._renew_claim()
+
+    @contextlib.contextmanager
+    def slots(self, folder: Path, limit: int, job: str, *, shared: bool, hold_s: float) -> Iterator[Slots]:
+        """The slots of this run.
+
+        Args:
+            folder: Of the endpoint's slots on this machine.
+            limit: How many it may take.
+            job: Named to others.
+            shared: Whether other users of this machine may use the folder too.
+            hold_s: For how long a call may go on at most from when it is sent.
+        """
+        leases = Leases(self._server, folder.name, limit, job, hold_s, self._machine)
+        leases.renew()
+        over = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(leases, over), name="leases", daemon=True)
+        with TeamSlots(folder, limit, job, leases, shared=shared) as slots:
+            keeper.start()
+            try:
+                yield slots
+            finally:
+                over.set()
+                keeper.join()
+                leases.close()
+
+    def _keep(self, leases: Leases, over: threading.Event) -> None:
+        """Renew what the run has, each second, and at once where that would change something."""
+        due_at = time.monotonic() + _EVERY_S
+        while not over.wait(_AT_ONCE_S):
+            is_due = time.monotonic() >= due_at
+            if not is_due and not leases.wants_now:
+                continue
+            try:
+                leases.renew()
+                if is_due:
+                    self._renew_claim()
+            except WorkbenchError:  # what is leased stays so for its time
+                over.wait(_EVERY_S)
+            if is_due:
+                due_at = time.monotonic() + _EVERY_S
+            if self.was_left_behind:
+                leases.forfeit(f"run {self._run_id} was left behind by another of its job")
+                return
+
+    def _renew_claim(self) -> None:
+        if self._run_id is not None and not renewed(self._server, self._run_id, self._to_send):
+            self.was_left_behind = True
+
+
+def handed_in(ledger: Ledger) -> None:
+    """Release the jobs of the machine whose journals a team's ledger was given, now that it has all that they held.
+
+    Raises:
+        UnreachableError: The server does not answer.
+    """
+    assert ledger.team is not None
+    if ledger.journals():
+        return
+    with Server(ledger.team) as server:
+        server.make_tables()
+        hand_in(server, machine_of(ledger.journal_folder), ledger.is_running)

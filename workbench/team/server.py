@@ -1,0 +1,121 @@
+"""The PostgreSQL through which the machines of a team know of each other.
+
+Everything is said in short transactions and no session keeps a state, so that a pooler may stand between, and the server may
+restart. Times are the server's: the clocks of machines need not agree.
+"""
+
+import contextlib
+import getpass
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any, Self
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from workbench.errors import UnreachableError, WorkbenchError
+from workbench.ledger.address import TeamAddress
+
+Cursor = psycopg.Cursor[DictRow]
+_TABLES = """
+CREATE SCHEMA IF NOT EXISTS workbench_live;
+CREATE TABLE IF NOT EXISTS workbench_live.runs (
+    run_id text PRIMARY KEY, job text NOT NULL UNIQUE, machine text NOT NULL, host text NOT NULL, username text NOT NULL,
+    pid integer NOT NULL, to_send bigint, since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz NOT NULL
+);
+CREATE TABLE IF NOT EXISTS workbench_live.holders (
+    holder text PRIMARY KEY, endpoint text NOT NULL, machine text NOT NULL, host text NOT NULL,
+    username text NOT NULL, pid integer NOT NULL, job text NOT NULL, most integer NOT NULL, wants integer NOT NULL,
+    in_flight integer NOT NULL, expires_at timestamptz NOT NULL
+);
+CREATE TABLE IF NOT EXISTS workbench_live.slots (
+    endpoint text NOT NULL, number integer NOT NULL, holder text NOT NULL, expires_at timestamptz NOT NULL,
+    PRIMARY KEY (endpoint, number)
+);
+"""
+_MADE = "SELECT count(to_regclass('workbench_live.' || name)) AS made FROM unnest(ARRAY['runs', 'holders', 'slots']) AS name"
+_MOST_WAITING = "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '10s'"
+
+
+class Server:
+    """A connection that is made when it is needed, and again after it was lost; one thread at a time uses it.
+
+    Args:
+        team: Whose.
+    """
+
+    def __init__(self, team: TeamAddress) -> None:
+        self._conninfo = team.patient
+        self._db: psycopg.Connection[DictRow] | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._drop()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Cursor]:
+        """Do something whole or not at all.
+
+        Raises:
+            UnreachableError: The server does not answer, or the connection was lost, perhaps after it was done.
+            WorkbenchError: The server refuses it.
+        """
+        with self._lock:
+            try:
+                if self._db is None or self._db.closed:
+                    # prepared statements belong to a session, which a pooler gives to others
+                    self._db = psycopg.connect(
+                        self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row
+                    )
+                with self._db.transaction(), self._db.cursor() as cursor:
+                    cursor.execute(_MOST_WAITING)
+                    yield cursor
+            except psycopg.OperationalError as error:
+                self._drop()
+                raise UnreachableError(f"the ledger's server: {_first_line(error)}") from error
+            except psycopg.Error as error:
+                raise WorkbenchError(f"the ledger's server refuses: {_first_line(error)}") from error
+
+    def make_tables(self) -> None:
+        """Make the tables of leases where they are not there yet.
+
+        Raises:
+            UnreachableError: The server does not answer.
+            WorkbenchError: The server's role may not make tables.
+        """
+        with self.transaction() as cursor:
+            made = cursor.execute(_MADE).fetchone()
+            if made is None or made["made"] < 3:
+                cursor.execute(
+                    "SELECT pg_advisory_xact_lock(hashtext('workbench_live'))"
+                )  # two that make them at once collide
+                cursor.execute(_TABLES)
+
+    def _drop(self) -> None:
+        if self._db is not None:
+            with contextlib.suppress(psycopg.Error):
+                self._db.close()
+        self._db = None
+
+
+def rows(cursor: Cursor, statement: str, **parameters: Any) -> list[DictRow]:
+    """What a query finds."""
+    return cursor.execute(statement, parameters).fetchall()
+
+
+def who() -> tuple[str, str]:
+    """This machine's name and its user's, as others are told them."""
+    try:
+        return socket.gethostname(), getpass.getuser()
+    except (OSError, KeyError):  # a container's user need not have a name
+        return socket.gethostname(), "unknown"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
