@@ -15,6 +15,7 @@ from psycopg import sql
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.team.proxy import Proxy
 from workbench.ledger.address import SCHEME
 from workbench.local_platform.server import ThreadedServer
 
@@ -178,3 +179,45 @@ def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_pat
     file.write("job.toml", job("m"))
     file.write("sums.jsonl", sums(1))
     assert "no other machine keeps answers back" in file.here("run", "job.toml", "--leave-behind", "r1", code=2).stderr
+
+
+def test_a_connection_that_is_lost_stops_no_run_and_its_answers_wait(
+    machine: Machine, url: str, tmp_path: Path
+) -> None:
+    platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 50, "sigma": 0}}))
+    with platform as server, Proxy(url.removeprefix(SCHEME)) as proxy:
+        first, second = joined(machine("first"), server), joined(machine("second"), server)
+        first.write("workbench.toml", f'[ledger]\nurl = """{SCHEME}{proxy.conninfo}"""\n')
+        for bench in (first, second):
+            bench.write("sums.jsonl", sums(120))
+            bench.write("job.toml", job("m", limit=4))
+        running = first.start("run", "job.toml", "--no-report")
+        until(lambda: server.platform.statistics.requests.total() > 12)
+        proxy.close()
+        out, errors = running.communicate(timeout=60)
+        assert running.returncode == 0, errors
+        assert "120 planned = 0 reused + 120 completed" in out
+        assert "not ingested yet, but safe in" in out + errors
+        refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+        assert "job 'sums'" in refused
+        proxy.open()
+        assert first.json("ledger", "recover")["deferred"] == ""
+        assert second.json("run", "job.toml", "--no-report")["reused"] == 120
+
+
+def test_a_cap_is_one_for_all_machines(machine: Machine, url: str) -> None:
+    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 30, "sigma": 0}})) as server:
+        benches = [joined(machine(f"m{number}"), server) for number in range(2)]
+        for number, bench in enumerate(benches):
+            bench.write("workbench.toml", f'[ledger]\nurl = """{url}"""\n[[caps]]\nper = "day"\nrequests = 40\n')
+            bench.write("sums.jsonl", sums(30).replace("What is", f"For {number}, what is"))
+            bench.write("job.toml", job("m", name=f"j{number}", limit=4))
+        runs = [bench.start("run", "job.toml", "--no-report", "--json") for bench in benches]
+        ends = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
+        assert {end["status"] for end in ends} <= {"stopped", "complete"}
+        assert sum(end["completed"] for end in ends) == 40 == server.platform.statistics.requests.total()
+        third = joined(machine("m2"), server)
+        third.write("workbench.toml", benches[0].folder.joinpath("workbench.toml").read_text())
+        third.write("sums.jsonl", sums(3).replace("What is", "For 2, what is"))
+        third.write("job.toml", job("m", name="j2"))
+        assert third.json("run", "job.toml", "--no-report", code=7)["completed"] == 0, "what was used is in the ledger"

@@ -2,18 +2,32 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
 from workbench.display import significant
+from workbench.errors import UnreachableError
 from workbench.records import Usage
-from workbench.running.spending import SharedSpending, Spender, Spending
+from workbench.running.spending import Spender, Spending
 
 Kind = Literal["requests", "tokens", "units"]
 _ROUNDING = 1e-9
-_LOCKED = "another process holds the lock with which runs share their caps"
+_LOCKED = (
+    "the lock with which runs share their caps cannot be had: another process holds it, or its server does not answer"
+)
+
+
+class SharesSpending(Protocol):
+    """This run among the others that count for the same caps."""
+
+    def others(self) -> AbstractContextManager[dict[str, Spender] | None]:
+        """What others have spent, by run id, and who spends no more before the block ends; None where that is not known."""
+
+    def write(self) -> None:
+        """Say what this run has used and reserved."""
 
 
 class Cap(msgspec.Struct, frozen=True):
@@ -81,7 +95,7 @@ class Caps:
         caps: Sequence[Cap] = (),
         price: Price | None = None,
         own: Spender | None = None,
-        shared: SharedSpending | None = None,
+        shared: SharesSpending | None = None,
     ) -> None:
         self._caps, self._price, self._shared = list(caps), price, shared
         self._own = Spender("", {}) if own is None else own
@@ -106,14 +120,19 @@ class Caps:
             return None
         if self._shared is None:
             return self._reserved_of(amount)
-        with self._shared.others() as others:
-            if others is None:
-                return Refusal(_LOCKED, passes=True)
-            self._others = list(others.values())
-            full = self._reserved_of(amount)
+        full: Refusal | None = Refusal(_LOCKED, passes=True)
+        try:
+            with self._shared.others() as others:
+                if others is not None:
+                    self._others = list(others.values())
+                    full = self._reserved_of(amount)
+                    if full is None:
+                        self._shared.write()
+        except UnreachableError:  # it may be on record all the same, until the next request says what is
             if full is None:
-                self._shared.write()
-            return full
+                self._own.reserved = self._own.reserved.minus(amount)
+            return Refusal(_LOCKED, passes=True)
+        return full
 
     def settle(self, model: str, reserved: Spending, usage: Usage, *, tries: int) -> None:
         """Count what a call used in place of what was reserved for it.

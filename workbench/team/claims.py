@@ -133,13 +133,13 @@ def leave_behind(server: Server, run_id: str) -> None:
         cursor.execute("DELETE FROM workbench_live.runs WHERE run_id = %s", [run_id])
 
 
-def hand_in(server: Server, machine: str, is_running: Callable[[str], bool], run_id: str | None = None) -> None:
+def hand_in(server: Server, machine: str, goes_on: Callable[[Claim], bool], run_id: str | None = None) -> None:
     """Release the jobs of a machine whose journals are all in the ledger: of one run, and of those that are over.
 
     Args:
         server: Of the team.
         machine: Whose journals they were.
-        is_running: Whether a process of this machine runs a job, of which the server may not have heard for long.
+        goes_on: Whether a run is not over yet.
         run_id: The run that is just over.
 
     Raises:
@@ -147,7 +147,8 @@ def hand_in(server: Server, machine: str, is_running: Callable[[str], bool], run
     """
     with server.transaction() as cursor:
         there = _found(cursor, "machine = %(of)s", machine)
-        over = [one.run_id for one in there if one.run_id == run_id or not (one.is_live or is_running(one.job))]
+        over = [one.run_id for one in there if one.run_id == run_id or not goes_on(one)]
+        cursor.execute("UPDATE workbench_live.spending SET handed_in = true WHERE run_id = ANY(%s)", [over])
         cursor.execute("DELETE FROM workbench_live.runs WHERE run_id = ANY(%s)", [over])
 
 

@@ -10,7 +10,7 @@ from typing import Self
 from workbench.errors import WorkbenchError
 from workbench.ledger.store import Ledger
 from workbench.running.slots import Slots
-from workbench.team.claims import claim, hand_in, leave_behind, machine_of, renewed
+from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed
 from workbench.team.leases import Leases
 from workbench.team.server import Server
 from workbench.team.slots import TeamSlots
@@ -47,7 +47,7 @@ class Presence:
     def __exit__(self, *_: object) -> None:
         with self._server, contextlib.suppress(WorkbenchError):  # else the job stays claimed until they are handed in
             if not self._ledger.journals():
-                hand_in(self._server, self._machine, self._ledger.is_running, self._run_id)
+                hand_in(self._server, self._machine, self._goes_on, self._run_id)
 
     def claim(self, job: str, run_id: str, leaves: str | None) -> None:
         """Claim a job for a run.
@@ -114,6 +114,10 @@ class Presence:
                 leases.forfeit(f"run {self._run_id} was left behind by another of its job")
                 return
 
+    def _goes_on(self, other: Claim) -> bool:
+        """Whether a run of this machine does: the server may not have heard of it for long."""
+        return self._ledger.is_running(other.job)
+
     def _renew_claim(self) -> None:
         if self._run_id is not None and not renewed(self._server, self._run_id, self._to_send):
             self.was_left_behind = True
@@ -128,6 +132,9 @@ def handed_in(ledger: Ledger) -> None:
     assert ledger.team is not None
     if ledger.journals():
         return
+    is_own = ledger.journal_folder == Ledger(ledger.name).journal_folder
     with Server(ledger.team) as server:
         server.make_tables()
-        hand_in(server, machine_of(ledger.journal_folder), ledger.is_running)
+        # of another machine only the server knows what goes on; of this one a lost connection says nothing
+        goes_on = (lambda one: ledger.is_running(one.job)) if is_own else (lambda one: one.is_live)
+        hand_in(server, machine_of(ledger.journal_folder), goes_on)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from workbench.errors import UnreachableError, WorkbenchError
@@ -34,9 +35,14 @@ CREATE TABLE IF NOT EXISTS workbench_live.slots (
     endpoint text NOT NULL, number integer NOT NULL, holder text NOT NULL, expires_at timestamptz NOT NULL,
     PRIMARY KEY (endpoint, number)
 );
+CREATE TABLE IF NOT EXISTS workbench_live.spending (
+    run_id text PRIMARY KEY, spender text NOT NULL, handed_in boolean NOT NULL DEFAULT false,
+    written_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
 """
-_MADE = "SELECT count(to_regclass('workbench_live.' || name)) AS made FROM unnest(ARRAY['runs', 'holders', 'slots']) AS name"
-_MOST_WAITING = "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '10s'"
+_NAMES = ["runs", "holders", "slots", "spending"]
+_MADE = "SELECT count(to_regclass('workbench_live.' || name)) AS made FROM unnest(%s::text[]) AS name"
+_MOST_WAITING = "SELECT set_config('lock_timeout', %(most)s, true), set_config('statement_timeout', %(most)s, true)"
 
 
 class Server:
@@ -44,10 +50,11 @@ class Server:
 
     Args:
         team: Whose.
+        patience_s: How long a connection and each statement may take.
     """
 
-    def __init__(self, team: TeamAddress) -> None:
-        self._conninfo = team.patient
+    def __init__(self, team: TeamAddress, patience_s: int = 10) -> None:
+        self._conninfo, self._patience_s = make_conninfo(team.patient, connect_timeout=patience_s), patience_s
         self._db: psycopg.Connection[DictRow] | None = None
         self._lock = threading.Lock()
 
@@ -74,7 +81,7 @@ class Server:
                         self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row
                     )
                 with self._db.transaction(), self._db.cursor() as cursor:
-                    cursor.execute(_MOST_WAITING)
+                    cursor.execute(_MOST_WAITING, {"most": f"{self._patience_s}s"})
                     yield cursor
             except psycopg.OperationalError as error:
                 self._drop()
@@ -90,8 +97,8 @@ class Server:
             WorkbenchError: The server's role may not make tables.
         """
         with self.transaction() as cursor:
-            made = cursor.execute(_MADE).fetchone()
-            if made is None or made["made"] < 3:
+            made = cursor.execute(_MADE, [_NAMES]).fetchone()
+            if made is None or made["made"] < len(_NAMES):
                 cursor.execute(
                     "SELECT pg_advisory_xact_lock(hashtext('workbench_live'))"
                 )  # two that make them at once collide

@@ -1,0 +1,88 @@
+"""A way to a server that can be cut, closed and opened again, as networks are."""
+
+import contextlib
+import socket
+import threading
+from typing import Self
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+_CHUNK_BYTES = 2**16
+
+
+class Proxy:
+    """Forwards connections to a PostgreSQL; used as a context.
+
+    Args:
+        conninfo: Of the server, which may listen on a socket of the file system.
+    """
+
+    def __init__(self, conninfo: str) -> None:
+        self._server = conninfo_to_dict(conninfo)
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._ends: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self.is_open = True
+        """Whether connections are taken."""
+        self.conninfo = make_conninfo(conninfo, host="127.0.0.1", port=self._listening.getsockname()[1])
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """End every connection at once."""
+        with self._lock:
+            ends, self._ends = self._ends, set()
+        for end in ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def close(self) -> None:
+        """End every connection, and take none."""
+        self.is_open = False
+        self.cut()
+
+    def open(self) -> None:
+        """Take connections again."""
+        self.is_open = True
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                if not self.is_open:
+                    client.close()
+                    continue
+                with contextlib.suppress(OSError):
+                    there = self._connected()
+                    with self._lock:
+                        self._ends |= {client, there}
+                    for one, other in ((client, there), (there, client)):
+                        threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                    continue
+                client.close()
+
+    def _connected(self) -> socket.socket:
+        host, port = str(self._server.get("host")), int(self._server.get("port") or 5432)
+        if not host.startswith("/"):
+            return socket.create_connection((host, port))
+        there = socket.socket(socket.AF_UNIX)
+        there.connect(f"{host}/.s.PGSQL.{port}")
+        return there
+
+    def _pump(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(_CHUNK_BYTES):
+                other.sendall(data)
+        for end in (one, other):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+            with self._lock:
+                self._ends.discard(end)
