@@ -45,6 +45,17 @@ def _started(folder: Path) -> "PostgresServer":
     return get_server(folder, cleanup_mode="stop")
 
 
+def restart(folder: Path) -> None:
+    """Stop the server of a folder, which ends its connections, and start it again."""
+    postgres = _started(folder / "postgres")
+    postgres.stop()
+    for _ in range(_TRIES):
+        with contextlib.suppress(subprocess.SubprocessError):
+            postgres.start()
+            break
+    _await(make_conninfo(postgres.get_uri()))
+
+
 def _await(conninfo: str) -> None:
     """Wait until a server that was started takes connections."""
     until = time.monotonic() + _PATIENCE_S
@@ -65,7 +76,8 @@ def database(conninfo: str) -> Iterator[str]:
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-        try:
-            yield make_conninfo(conninfo, dbname=name)
-        finally:
+    try:
+        yield make_conninfo(conninfo, dbname=name)
+    finally:
+        with psycopg.connect(conninfo, autocommit=True) as connection:  # the server may have been restarted
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -25,7 +25,7 @@ from workbench.ledger.ingest import memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
-from workbench.ledger.team import data_folder
+from workbench.ledger.team import data_folder, lost_connection
 from workbench.scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _explained(query: str) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {error}") from error
     except duckdb.Error as error:
-        raise WorkbenchError(f"the query {query} failed: {error}") from error
+        raise lost_connection(error) or WorkbenchError(f"the query {query} failed: {error}") from error
 
 
 @contextmanager
@@ -159,20 +159,22 @@ def reading(
         outdated = False
         with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:
             db = engine.started()
-            shared = [] if ledger.team is None else [data_folder(db, ledger.team)]
-            engine.confine(ledger.journal_folder, scratch.path, *shared)
-            if _has_file(db):
-                db.execute("USE ledger")
-                version, newest = schema_version(db), len(migrations())
-                if version > newest:
-                    raise made_by_newer(version)
-                outdated = version < newest
-                db.execute("USE memory")
+            with _explained("schema_version"):
+                shared = [] if ledger.team is None else [data_folder(db, ledger.team)]
+                engine.confine(ledger.journal_folder, scratch.path, *shared)
+                if _has_file(db):
+                    db.execute("USE ledger")
+                    version, newest = schema_version(db), len(migrations())
+                    if version > newest:
+                        raise made_by_newer(version)
+                    outdated = version < newest
+                    db.execute("USE memory")
             if not outdated:
                 try:
                     _unite(ledger, db, scratch.path)
                 except duckdb.Error as error:  # a file from elsewhere, with views in place of tables
-                    raise InputError(Fault("--ledger", f"{ledger.name} cannot be read as a ledger: {error}")) from error
+                    fault = Fault("--ledger", f"{ledger.name} cannot be read as a ledger: {error}")
+                    raise lost_connection(error) or InputError(fault) from error
                 yield Reader(engine, memory_mib, _variables(ledger))
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):

@@ -37,6 +37,11 @@ _NEW_FILES = """
 """
 _PATIENCE_S = 60.0
 _LONGEST_PAUSE_S = 0.2
+_LOST = (
+    "server closed the connection", "terminating connection", "no connection to the server", "could not receive data",
+    "could not send data", "connection to server", "SSL connection has been closed", "the database system is",
+)  # fmt: skip
+"""What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take."""
 _EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
 
 
@@ -107,11 +112,21 @@ def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
     if "explicitly disabled" in text:
         hint = f"workbench ledger create '{team}' --data FOLDER"
         return InputError(Fault("--ledger", f"there is no ledger at {team}", hint))
+    if (lost := lost_connection(error)) is not None and "Unable to connect" not in text:
+        return lost
     if "Unable to connect" in text:
         return UnreachableError(
             f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2])}"
         )
     return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {_first_line(error)}"))
+
+
+def lost_connection(error: duckdb.Error) -> UnreachableError | None:
+    """The same as an error of the ledger's server, where its connection ended; None where that is not why."""
+    text = str(error)
+    if not any(words in text for words in _LOST):
+        return None
+    return UnreachableError("the connection to the ledger's server was lost; the same command tries again")
 
 
 def _first_line(error: object) -> str:
