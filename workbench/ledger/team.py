@@ -40,8 +40,10 @@ _LONGEST_PAUSE_S = 0.2
 _LOST = (
     "server closed the connection", "terminating connection", "no connection to the server", "could not receive data",
     "could not send data", "connection to server", "SSL connection has been closed", "the database system is",
+    "Current transaction is aborted",
 )  # fmt: skip
-"""What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take."""
+"""What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take; and
+DuckDB of a query after that."""
 _EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
 
 

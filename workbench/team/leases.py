@@ -136,8 +136,7 @@ class Leases:
         with self._lock:
             self.forfeited, self._until = reason, 0.0
 
-    @property
-    def has_lapsed(self) -> bool:
+    def have_lapsed(self) -> bool:
         """Whether the leases are over, as the server did not answer in time."""
         with self._lock:
             return steady() >= self._until

@@ -28,7 +28,7 @@ class TeamSlots(Slots):
     @property
     def obstacle(self) -> str | None:
         """What keeps all calls from being sent."""
-        if not self._leases.has_lapsed:
+        if not self._leases.have_lapsed():
             return None
         return "the ledger's server does not answer, and what it leased is over: nothing is sent until it does"
 
