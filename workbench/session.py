@@ -27,6 +27,7 @@ from workbench.settings import FILE_NAME, Settings, load_settings, served_as
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
+    from workbench.team.claims import Claim
     from workbench.team.presence import Presence
 
 _TO_STOP_S = 10.0
@@ -245,6 +246,22 @@ def presence_of(ledger: Ledger) -> "Iterator[Presence | None]":
 
     with Presence(ledger) as presence:
         yield presence
+
+
+def team_claims(ledger: Ledger) -> "list[Claim]":
+    """The runs that the machines of a team carry out, or ended without handing in their answers; none of a file's.
+
+    Raises:
+        UnreachableError: The ledger's server does not answer.
+    """
+    if ledger.team is None:
+        return []
+    from workbench.team.claims import claims  # its packages are installed where there is a team
+    from workbench.team.server import Server
+
+    with Server(ledger.team) as server:
+        server.make_tables()
+        return claims(server)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import secrets
 import signal
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from unittest import mock
 import duckdb
 import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 import workbench as wb
 from tests.conftest import Workbench, job, sums
@@ -239,3 +242,33 @@ def test_a_server_that_is_gone_leaves_journals_where_they_are(machine: Machine, 
         assert len(os.listdir(journals_of(bench))) == 1
         other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     assert bench.json("ledger", "recover")["journals"] == 1
+
+
+def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: str) -> None:
+    writer = machine("one")
+    assert writer.json("runs") == []
+    write_run(journals_of(writer), "r1", 20)
+    writer.here("ledger", "recover")
+    conninfo = url.removeprefix(SCHEME)
+    role = f"reader_{secrets.token_hex(4)}"
+    with psycopg.connect(conninfo, autocommit=True) as db:
+        db.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+        for right in (
+            "USAGE ON SCHEMA workbench, workbench_live",
+            "SELECT ON ALL TABLES IN SCHEMA workbench, workbench_live",
+        ):
+            db.execute(sql.SQL("GRANT {} TO {}").format(sql.SQL(right), sql.Identifier(role)))
+    reader = machine("two")
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        reader.environment |= {"WORKBENCH_BASE_URL": server.base_url, "WORKBENCH_API_KEY": server.key}
+        reader.write("workbench.toml", f'[ledger]\nurl = """{SCHEME}{make_conninfo(conninfo, user=role)}"""\n')
+        assert [run["completed"] for run in reader.json("runs")] == [20]
+        assert reader.json("slots") == []
+        reader.write("sums.jsonl", sums(3))
+        reader.write("job.toml", job("m"))
+        assert "lacks a right that runs need: permission denied" in reader.here("run", "job.toml", code=2).stderr
+        checked = {check["check"]: check for check in reader.json("doctor", code=2)}
+        assert "may not write" in checked["team"]["text"]
+        assert server.platform.statistics.requests.total() == 0
+    with psycopg.connect(conninfo, autocommit=True) as db:
+        db.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))

@@ -84,6 +84,10 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
         running = first.start("run", "job.toml", "--no-report")
         until(lambda: server.platform.statistics.in_flight > 0)
         refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+        assert [run["status"] for run in second.json("runs")] in ([], ["running"]), "as far as it was ingested"
+        told = {check["check"]: check["text"] for check in second.json("doctor")}["team"]
+        assert re.fullmatch(r"job 'sums' runs on \S+ by \S+, since .* UTC", told)
+        assert {row["job"] for row in second.json("slots")} == {"sums"}
         assert re.search(r"job 'sums' is running already on this ledger, on \S+ by \S+, since .* UTC \(run 2", refused)
         assert "goes on, on" in second.here("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
         running.send_signal(signal.SIGINT)

@@ -19,7 +19,7 @@ from workbench.environment import DOTENV, found_upward
 from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.running.provenance import package_versions
-from workbench.session import Where, connected, ledger_to_write, settings_files
+from workbench.session import Where, connected, ledger_to_write, settings_files, team_claims
 from workbench.settings import FILE_NAME
 
 _LEAST_FREE_BYTES = 200 * 2**20
@@ -53,6 +53,7 @@ def doctor(as_json: bool, **given: Any) -> None:
         *anyio.run(_endpoint, where),
         *_key_file(where),
         _ledger(where),
+        *_team(where),
         *_disk(where),
     ]
     if as_json:
@@ -134,6 +135,32 @@ def _ledger(where: Where) -> CheckResult:
         return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", 1)
     fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""
     return CheckResult("ledger", True, text, fix)
+
+
+def _team(where: Where) -> list[CheckResult]:
+    """Whether this machine may run jobs on a team's ledger, and what its other machines do."""
+    try:
+        ledger = ledger_to_write(where)
+        if ledger.team is None:
+            return []
+        from workbench.team.server import Server  # its packages are installed where there is a team
+
+        with Server(ledger.team) as server:
+            may_write = server.may_write()
+        known = team_claims(ledger)
+    except WorkbenchError as error:
+        return [
+            CheckResult(
+                "team", False, str(error), "check the server, its network and the role's rights", error.exit_code
+            )
+        ]
+    if not may_write:
+        fix = "a role that runs jobs needs INSERT, UPDATE and DELETE in the schemas workbench and workbench_live"
+        return [CheckResult("team", False, "the server's role may not write: it reads, and runs no jobs", fix, 2)]
+    live = [f"job {one.job!r} runs {one.where}" for one in known if one.is_live]
+    over = [f"run {one.run_id} of {one.job!r} ended {one.where}" for one in known if not one.is_live]
+    fix = "`workbench ledger recover` on that machine hands its answers in" if over else ""
+    return [CheckResult("team", True, "; ".join(live + over) or "no job runs on any machine", fix)]
 
 
 def _disk(where: Where) -> list[CheckResult]:

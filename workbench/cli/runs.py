@@ -18,7 +18,7 @@ from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, running_now, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.queries import Row, reading
-from workbench.session import ledger_to_read, pages_folder
+from workbench.session import ledger_to_read, pages_folder, team_claims
 
 _ALL = 2**62
 _RUNNING, _NOT_ENDED = "running", "not ended"
@@ -38,7 +38,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first."""
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
-        running = running_now(reader, ledger)
+        running = running_now(reader, ledger) | {one.run_id for one in team_claims(ledger) if one.is_live}
         rows = [
             row | {"status": _RUNNING if row["run_id"] in running else row["status"]}
             for row in reader.rows("runs", most=most, run_ids=None)

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from workbench.errors import UnreachableError, WorkbenchError
+from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import TeamAddress
 
 Cursor = psycopg.Cursor[DictRow]
@@ -42,6 +42,11 @@ CREATE TABLE IF NOT EXISTS workbench_live.spending (
 """
 _NAMES = ["runs", "holders", "slots", "spending"]
 _MADE = "SELECT count(to_regclass('workbench_live.' || name)) AS made FROM unnest(%s::text[]) AS name"
+_MAY_WRITE = """
+    SELECT bool_and(has_table_privilege(schemaname || '.' || tablename, needed)) AS may_write
+    FROM pg_tables, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) AS needed
+    WHERE schemaname IN ('workbench', 'workbench_live')
+"""
 _MOST_WAITING = "SELECT set_config('lock_timeout', %(most)s, true), set_config('statement_timeout', %(most)s, true)"
 
 
@@ -71,7 +76,8 @@ class Server:
 
         Raises:
             UnreachableError: The server does not answer, or the connection was lost, perhaps after it was done.
-            WorkbenchError: The server refuses it.
+            InputError: The server's role may not do it.
+        WorkbenchError: The server refuses it for another reason.
         """
         with self._lock:
             try:
@@ -86,6 +92,9 @@ class Server:
             except psycopg.OperationalError as error:
                 self._drop()
                 raise UnreachableError(f"the ledger's server: {_first_line(error)}") from error
+            except psycopg.errors.InsufficientPrivilege as error:
+                problem = f"its server's role lacks a right that runs need: {_first_line(error)}"
+                raise InputError(Fault("--ledger", problem, "`workbench help ledger` lists them")) from error
             except psycopg.Error as error:
                 raise WorkbenchError(f"the ledger's server refuses: {_first_line(error)}") from error
 
@@ -94,7 +103,7 @@ class Server:
 
         Raises:
             UnreachableError: The server does not answer.
-            WorkbenchError: The server's role may not make tables.
+            InputError: The server's role may not make tables.
         """
         with self.transaction() as cursor:
             made = cursor.execute(_MADE, [_NAMES]).fetchone()
@@ -103,6 +112,17 @@ class Server:
                     "SELECT pg_advisory_xact_lock(hashtext('workbench_live'))"
                 )  # two that make them at once collide
                 cursor.execute(_TABLES)
+
+    def may_write(self) -> bool:
+        """Whether the server's role may write what runs do.
+
+        Raises:
+            UnreachableError: The server does not answer.
+        """
+        self.make_tables()
+        with self.transaction() as cursor:
+            found = cursor.execute(_MAY_WRITE).fetchone()
+            return bool(found and found["may_write"])
 
     def _drop(self) -> None:
         if self._db is not None:
