@@ -106,20 +106,22 @@ def script(name: str) -> Send:
 
 def workbench(url: str, calls: int, folder: Path) -> Measured:
     """As the peers do: answers are recorded, and none is scored."""
-    return _workbench(url, calls, folder, job("m", limit=IN_FLIGHT).split("[[scorers]]")[0])
+    return sent_by_workbench(url, calls, folder, job("m", limit=IN_FLIGHT).split("[[scorers]]")[0])
 
 
 def scoring_workbench(url: str, calls: int, folder: Path) -> Measured:
-    return _workbench(url, calls, folder, job("m", limit=IN_FLIGHT))
+    return sent_by_workbench(url, calls, folder, job("m", limit=IN_FLIGHT))
 
 
-def _workbench(url: str, calls: int, folder: Path, job_toml: str) -> Measured:
+def sent_by_workbench(url: str, calls: int, folder: Path, job_toml: str, settings: str = "") -> Measured:
+    """A run in a folder of its own."""
     folder = folder / f"{calls}-{time.monotonic_ns()}"
     folder.mkdir(parents=True)
     bench = Workbench(folder, None)
     bench.environment |= {"WORKBENCH_BASE_URL": url, "WORKBENCH_API_KEY": "sk-benchmark"}
     bench.write("sums.jsonl", sums(calls))
     bench.write("job.toml", job_toml)
+    bench.write("workbench.toml", settings)
     command = [str(Path(sys.executable).with_name("workbench")), "run", "job.toml", "--no-report", "--fixed"]
     return measured(command, url, folder, bench.environment)
 
