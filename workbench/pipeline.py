@@ -142,7 +142,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 presence.claim(job.name, run_id, options.leave_behind)
             generation = _generation(ledger, options, run_id, plan)
             among = None if generation == BASE_GENERATION else generation
-            _take_answers(session, plan, ledger, among, _again(ledger, job, options))
+            latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             simulated = _is_simulated(session, plan)
             started = run_started(plan, session.endpoint, run_id, generation, now=now, simulated=simulated)
             resumed = None if options.resume is None else _provenance(ledger, options.resume).run_id
@@ -160,7 +160,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 patience_s = job.run.patience_s or by_clock
                 if presence is not None:
                     presence.will_send(len(plan) - plan.reused)
-                rules = Rules(slots, options.fixed, patience_s, _newest_latencies(plan, ledger), tempo, caps)
+                rules = Rules(slots, options.fixed, patience_s, latencies, tempo, caps)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             end = _scored(ledger, job, end, options.reports, heeds)
             if where.local and where.rehearses and rehearsal(where) is not None:
@@ -240,20 +240,15 @@ def _take_answers(
     ledger: Ledger,
     generation: str | None,
     again: Again = Again(),  # noqa: B008 - frozen
-) -> None:
+) -> dict[str, list[float]]:
+    """Take over what is answered already; returns how long the newest answers of each route took, in ms."""
     simulated = _is_simulated(session, plan)
-    if ledger.exists:
-        with reading(ledger) as reader:
-            refuse_mixing(reader, ledger, simulated=simulated)
-            plan.take_answers(reader, generation, again)
-
-
-def _newest_latencies(plan: Plan, ledger: Ledger) -> dict[str, list[float]]:
     if not ledger.exists:
         return {}
-    with reading(ledger, frugal=True) as reader:
-        models = [model.id for model in plan.models]
-        newest = reader.all(NewestLatencies, models=models, most=1_000)
+    with reading(ledger) as reader:  # one for both: a team's ledger takes half a second to open
+        refuse_mixing(reader, ledger, simulated=simulated)
+        plan.take_answers(reader, generation, again)
+        newest = reader.all(NewestLatencies, models=[model.id for model in plan.models], most=1_000)
     return {of.model: of.latencies_ms for of in newest}
 
 

@@ -95,9 +95,9 @@ class Leases:
 
     @property
     def wants_now(self) -> bool:
-        """Whether a renewal would change something: calls wait for a slot, or others for one that is free here."""
+        """Whether a renewal might change something: calls wait for a slot, or others for one that is used here."""
         with self._lock:
-            return self._denied or self._share < len(self._numbers)
+            return (self._denied and len(self._numbers) < self._most) or self._share < len(self._numbers)
 
     def begin(self) -> bool:
         """Count a call that is about to be sent; False where no lease allows one now."""
@@ -141,8 +141,8 @@ class Leases:
         with self._lock:
             return steady() >= self._until
 
-    def renew(self) -> None:
-        """Lease what is wanted and is this run's share, and give the rest back.
+    def renew(self) -> bool:
+        """Lease what is wanted and is this run's share, and give the rest back; returns whether that changed anything.
 
         Raises:
             UnreachableError: The server does not answer; what is leased stays so for its time.
@@ -170,7 +170,9 @@ class Leases:
             cursor.execute(_END, self._named | {"numbers": given, "for_s": 0.0})
             cursor.execute(_RENEW, self._named | {"numbers": kept, "for_s": LEASE_S + state.hold_s})
         with self._lock:
+            before = self._numbers
             self._numbers, self._share, self._until = tuple(kept), share, began + LEASE_S - _MARGIN_S
+            return before != self._numbers
 
     def _state(self) -> _State:
         with self._lock:

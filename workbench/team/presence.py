@@ -18,6 +18,8 @@ from workbench.team.slots import TeamSlots
 _EVERY_S = 1.0
 _AT_ONCE_S = 0.05
 """Between two renewals where something waits for one."""
+_AGAIN_S = 0.25
+"""The same where the last one changed nothing."""
 
 
 class Presence:
@@ -97,13 +99,15 @@ class Presence:
 
     def _keep(self, leases: Leases, over: threading.Event) -> None:
         """Renew what the run has, each second, and at once where that would change something."""
-        due_at = time.monotonic() + _EVERY_S
+        due_at, early_at = time.monotonic() + _EVERY_S, 0.0
         while not over.wait(_AT_ONCE_S):
-            is_due = time.monotonic() >= due_at
-            if not is_due and not leases.wants_now:
+            now = time.monotonic()
+            is_due = now >= due_at
+            if not is_due and not (leases.wants_now and now >= early_at):
                 continue
             try:
-                leases.renew()
+                if not leases.renew():
+                    early_at = now + _AGAIN_S
                 if is_due:
                     self._renew_claim()
             except WorkbenchError:  # what is leased stays so for its time

@@ -77,18 +77,12 @@ class Server:
         Raises:
             UnreachableError: The server does not answer, or the connection was lost, perhaps after it was done.
             InputError: The server's role may not do it.
-        WorkbenchError: The server refuses it for another reason.
+            WorkbenchError: The server refuses it for another reason.
         """
         with self._lock:
             try:
-                if self._db is None or self._db.closed:
-                    # prepared statements belong to a session, which a pooler gives to others
-                    self._db = psycopg.connect(
-                        self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row
-                    )
-                with self._db.transaction(), self._db.cursor() as cursor:
-                    cursor.execute(_MOST_WAITING, {"most": f"{self._patience_s}s"})
-                    yield cursor
+                with contextlib.ExitStack() as stack:
+                    yield self._begun(stack)
             except psycopg.OperationalError as error:
                 self._drop()
                 raise UnreachableError(f"the ledger's server: {_first_line(error)}") from error
@@ -97,6 +91,28 @@ class Server:
                 raise InputError(Fault("--ledger", problem, "`workbench help ledger` lists them")) from error
             except psycopg.Error as error:
                 raise WorkbenchError(f"the ledger's server refuses: {_first_line(error)}") from error
+
+    def _begun(self, stack: contextlib.ExitStack) -> Cursor:
+        """Begin a transaction; where the connection of earlier ones was lost since, on a new one."""
+        was_there = self._db is not None
+        try:
+            return self._begun_once(stack)
+        except psycopg.OperationalError:
+            if not was_there:
+                raise
+            self._drop()
+            return self._begun_once(stack)
+
+    def _begun_once(self, stack: contextlib.ExitStack) -> Cursor:
+        if self._db is None or self._db.closed:
+            # prepared statements belong to a session, which a pooler gives to others
+            self._db = psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row)
+        with contextlib.ExitStack() as beginning:
+            beginning.enter_context(self._db.transaction())
+            cursor = beginning.enter_context(self._db.cursor())
+            cursor.execute(_MOST_WAITING, {"most": f"{self._patience_s}s"})
+            stack.push(beginning.pop_all())
+            return cursor
 
     def make_tables(self) -> None:
         """Make the tables of leases where they are not there yet.
