@@ -5,14 +5,14 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.team.shares import Demand, fair_shares
+from workbench.team.shares import SlotDemand, fair_shares
 
-demand = st.builds(Demand, most=st.integers(1, 63), wants=st.integers(0, 80))
+demand = st.builds(SlotDemand, most=st.integers(1, 63), wants=st.integers(0, 80))
 demands = st.dictionaries(st.sampled_from(string.ascii_lowercase), demand, min_size=1, max_size=12)
 taken = st.sets(st.integers(0, 62), max_size=20)
 
 
-def fits(shares: dict[str, int], wanted: dict[str, Demand], gone: set[int]) -> bool:
+def fits(shares: dict[str, int], wanted: dict[str, SlotDemand], gone: set[int]) -> bool:
     """Whether runs with a limit or a lower one have together no more slots than there are below it."""
     return all(
         sum(share for run, share in shares.items() if wanted[run].most <= limit)
@@ -22,7 +22,7 @@ def fits(shares: dict[str, int], wanted: dict[str, Demand], gone: set[int]) -> b
 
 
 @given(demands, taken)
-def test_shares_fit_and_nobody_has_more_than_it_wants(wanted: dict[str, Demand], gone: set[int]) -> None:
+def test_shares_fit_and_nobody_has_more_than_it_wants(wanted: dict[str, SlotDemand], gone: set[int]) -> None:
     shares = fair_shares(wanted, gone)
     assert fits(shares, wanted, gone)
     assert all(share <= min(wanted[run]) for run, share in shares.items())
@@ -30,7 +30,7 @@ def test_shares_fit_and_nobody_has_more_than_it_wants(wanted: dict[str, Demand],
 
 @given(demands, taken)
 def test_who_has_less_than_it_wants_could_only_gain_from_one_that_has_no_more(
-    wanted: dict[str, Demand], gone: set[int]
+    wanted: dict[str, SlotDemand], gone: set[int]
 ) -> None:
     shares = fair_shares(wanted, gone)
     for run, share in shares.items():
@@ -45,7 +45,7 @@ def test_who_has_less_than_it_wants_could_only_gain_from_one_that_has_no_more(
 
 @given(st.lists(st.integers(0, 80), min_size=1, max_size=10), st.integers(1, 63))
 def test_runs_with_one_limit_differ_by_one_at_most(wants: list[int], most: int) -> None:
-    wanted = {str(number): Demand(most, want) for number, want in enumerate(wants)}
+    wanted = {str(number): SlotDemand(most, want) for number, want in enumerate(wants)}
     shares = fair_shares(wanted)
     waiting = [share for run, share in shares.items() if share < min(wanted[run])]
     assert not waiting or max(shares.values()) - min(waiting) <= 1

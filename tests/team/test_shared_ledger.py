@@ -3,7 +3,9 @@
 import json
 import os
 import random
+import re
 import secrets
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 import workbench as wb
+from tests import postgres
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger_rows import write_run
@@ -272,3 +275,21 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
         assert server.platform.statistics.requests.total() == 0
     with psycopg.connect(conninfo, autocommit=True) as db:
         db.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))
+
+
+def test_the_readme_s_lines_make_a_team(server: str, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"^workbench (ledger create .*)$", text, re.MULTILINE)
+    with postgres.database(server) as conninfo, ThreadedServer(platform_of({"id": "m"})) as platform:
+        address = SCHEME + conninfo
+        command = command.replace("ducklake:postgres:host=db.lab.example dbname=workbench", address)
+        words = shlex.split(command.replace("/srv/workbench/data", str(tmp_path / "data")))
+        lines = Workbench(tmp_path, None).here(*words).stdout
+        assert len(lines.splitlines()) == 2
+        for name in ("first", "second"):
+            (folder := tmp_path / name).mkdir()
+            bench = Workbench(folder, platform)
+            bench.write("workbench.toml", lines)
+            bench.write("sums.jsonl", sums(3))
+            bench.write("job.toml", job("m"))
+            assert bench.json("run", "job.toml", "--no-report")["completed"] == (3 if name == "first" else 0)

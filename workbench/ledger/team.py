@@ -118,7 +118,7 @@ def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
         return lost
     if "Unable to connect" in text:
         return UnreachableError(
-            f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2])}"
+            f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2] or text)}"
         )
     return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {_first_line(error)}"))
 

@@ -77,7 +77,7 @@ def claim(server: Server, job: str, run_id: str, machine: str) -> None:
 
     Args:
         server: Of the team.
-        job: That nobody else of this machine runs.
+        job: That no other process of this machine runs.
         run_id: Of the run.
         machine: This one.
 
@@ -103,7 +103,7 @@ def _taken(other: Claim) -> str:
     return (
         f"job {other.job!r}: run {other.run_id} ended {other.where}, and {lost} of it may be on that machine alone. There, "
         "`workbench ledger recover` brings them here; of a copy of its journals, `workbench ledger recover --journals FOLDER`. "
-        f"`--leave-behind {other.run_id}` asks again what they may hold"
+        f"`--leave-behind {other.run_id}` sends what they may hold once more"
     )
 
 

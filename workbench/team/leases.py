@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.running.slot_files import steady
 from workbench.running.slots import Slot
 from workbench.team.server import Server, rows, who
-from workbench.team.shares import Demand, fair_shares
+from workbench.team.shares import SlotDemand, fair_shares
 
 LEASE_S = 30.0
 _MARGIN_S = 3.0
@@ -154,7 +154,7 @@ class Leases:
             cursor.execute(_LOCK, self._named)
             cursor.execute(_SAY, self._told | state._asdict() | {"lease_s": LEASE_S})
             demands = {
-                row["holder"]: Demand(row["most"], row["wants"]) for row in rows(cursor, _HOLDERS, **self._named)
+                row["holder"]: SlotDemand(row["most"], row["wants"]) for row in rows(cursor, _HOLDERS, **self._named)
             }
             leased = {row["number"]: row["holder"] for row in rows(cursor, _LEASED, **self._named)}
             holder = self._named["holder"]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 
-class Demand(NamedTuple):
+class SlotDemand(NamedTuple):
     """What a run can use."""
 
     most: int
@@ -12,15 +12,15 @@ class Demand(NamedTuple):
     wants: int
 
 
-def fair_shares(demands: Mapping[str, Demand], taken: Collection[int] = ()) -> dict[str, int]:
-    """Max-min fair shares: nobody can have more unless another who has as few would lose for it.
+def fair_shares(demands: Mapping[str, SlotDemand], taken: Collection[int] = ()) -> dict[str, int]:
+    """Max-min fair shares: none can have more unless another that has as few loses for it.
 
     A run with a lower limit takes from fewer slots, so what those of some limit or a lower one have together fits into that
     many slots; thus all of them together never exceed the largest limit.
 
     Args:
         demands: By run.
-        taken: Numbers of slots that nobody can have now.
+        taken: Numbers of slots that none can have now.
     """
     shares = dict.fromkeys(demands, 0)
     limits = sorted({demand.most for demand in demands.values()})
