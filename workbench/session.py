@@ -197,10 +197,14 @@ def account_ledger(where: Where) -> Ledger:
     shared = load_settings(where.folder).ledger
     if shared is None:
         return _ledger(where, where.folder / DEFAULT_LEDGER)
+    file = found_upward(where.folder, FILE_NAME)
+    data = None if shared.data is None else Path(shared.data).expanduser()
+    if data is not None and not data.is_absolute():  # it would be another folder for each command
+        raise InputError(Fault(f"{file}: ledger.data", f"{shared.data!r} is a relative path", "name the whole path"))
     try:
-        return _ledger(where, shared.url, None if shared.data is None else Path(shared.data).expanduser())
+        return _ledger(where, shared.url, data)
     except InputError as error:
-        place = f"{found_upward(where.folder, FILE_NAME)}: ledger.url"
+        place = f"{file}: ledger.url"
         raise InputError(*(replace(fault, where=place) for fault in error.faults)) from error
 
 

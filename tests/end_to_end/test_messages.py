@@ -212,6 +212,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("profile without a key", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_env = "LAB_KEY"\n')),
     ("profile without a key file", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_file = "key"\n')),
     ("URL of a file for another's key", "models", then(without("WORKBENCH_BASE_URL"), given(WORKBENCH_BASE_URL="http://ours"), files(workbench_toml='default_profile = "lab"\n[profiles.lab]\nbase_url = "http://theirs"\n'))),
+    ("team's folder by a relative path", "runs", files(workbench_toml='[ledger]\nurl = "ducklake:postgres:dbname=x"\ndata = "data"\n')),
     ("broken settings", "models", files(workbench_toml="[profiles\n")),
     ("unknown setting", "models", files(workbench_toml="defalt_profile = 1\n")),
     ("unreadable settings", "models", lambda bench: (bench.folder / "workbench.toml").write_bytes(b"\xff")),

@@ -7,7 +7,6 @@ import psycopg
 import pytest
 
 from workbench.ledger.address import SCHEME, TeamAddress, team_address
-from workbench.running.slots import Slot
 from workbench.team import leases as module
 from workbench.team.leased import leased_slots
 from workbench.team.leases import LEASE_S, Leases
@@ -26,8 +25,8 @@ def pair(team: TeamAddress) -> Iterator[tuple[Leases, Leases]]:
     """Two runs, whose connections are their own."""
     with Server(team) as one, Server(team) as other:
         yield (
-            Leases(one, "chat", MOST, "a", 5.0, "first"),
-            Leases(other, "chat", MOST, "b", 5.0, "second"),
+            Leases(one, "chat", MOST, "a", lambda: 5.0, "first"),
+            Leases(other, "chat", MOST, "b", lambda: 5.0, "second"),
         )
 
 
@@ -35,16 +34,13 @@ def begun(leases: Leases) -> int:
     """How many calls a run may begin now; they go on."""
     count = 0
     while leases.begin():
-        leases.use(Slot(count, -1, "job"))
         count += 1
     return count
 
 
 def ended(leases: Leases, slots: range, *, ghost: bool = False) -> None:
-    for number in slots:
-        slot = Slot(number, -1, "job")
-        slot.is_ghost, slot.kept_s = ghost, 60.0
-        leases.end(slot)
+    for _ in slots:
+        leases.end(60.0 if ghost else None)
 
 
 def test_two_runs_have_half_each_as_their_calls_end(pair: tuple[Leases, Leases]) -> None:
@@ -64,6 +60,21 @@ def test_two_runs_have_half_each_as_their_calls_end(pair: tuple[Leases, Leases])
     second.renew()
     assert (begun(first), begun(second)) == (0, 1)
     assert begun(first) == 0
+
+
+def test_no_lease_is_given_back_while_a_call_may_begin_under_it(pair: tuple[Leases, Leases]) -> None:
+    first, second = pair
+    first.renew()
+    assert first.begin()
+    assert first.begin()
+    second.renew()
+    first.renew()  # calls may begin while it is under way: what it learns of its share holds from now on
+    second.renew()
+    assert begun(second) == 0
+    first.renew()
+    second.renew()
+    assert begun(second) == MOST // 2
+    assert begun(first) == MOST // 2 - 2
 
 
 def test_who_wants_little_leaves_the_rest(pair: tuple[Leases, Leases]) -> None:
@@ -129,11 +140,12 @@ def test_what_a_dead_run_leased_is_free_when_its_calls_must_be_over(pair: tuple[
 
 def test_a_run_with_a_lower_limit_finds_low_numbers_free(team: TeamAddress) -> None:
     with Server(team) as one, Server(team) as other:
-        wide, narrow = Leases(one, "chat", MOST, "a", 5.0, "m"), Leases(other, "chat", 2, "b", 5.0, "m")
+        wide, narrow = Leases(one, "chat", MOST, "a", lambda: 5.0, "m"), Leases(other, "chat", 2, "b", lambda: 5.0, "m")
         wide.renew()
         assert begun(wide) == MOST
         narrow.renew()
         assert begun(narrow) == 0
+        wide.renew()
         ended(wide, range(2))
         wide.renew()
         narrow.renew()

@@ -22,6 +22,7 @@ import workbench as wb
 from tests import postgres
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.team.rows import rows
 from tests.unit.ledger_rows import write_run
 from workbench.ledger.address import SCHEME
 from workbench.ledger.engine import Engine
@@ -68,19 +69,6 @@ def test_ten_machines_ingest_at_once(machine: Machine, url: str) -> None:
     found = benches[0].json("ledger", "check")
     assert (found["runs"], found["attempts"], found["sound"]) == (10, 2_000, True)
     assert rows(url, "SELECT count(*), count(DISTINCT sample_key) FROM samples") == [(200, 200)]
-
-
-def rows(url: str, query: str) -> list[tuple[object, ...]]:
-    """What a team's ledger answers."""
-    engine = Engine()
-    try:
-        ledger = Ledger(url)
-        assert ledger.team is not None
-        attach(engine, ledger.team)
-        engine.started().execute("USE ledger")
-        return engine.started().execute(query).fetchall()
-    finally:
-        engine.stop()
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(25, marks=pytest.mark.long)])

@@ -15,10 +15,8 @@ from tests import postgres
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team.proxy import Proxy
+from tests.team.rows import rows
 from workbench.ledger.address import SCHEME
-from workbench.ledger.engine import Engine
-from workbench.ledger.store import Ledger
-from workbench.ledger.team import attach
 from workbench.local_platform.server import ThreadedServer
 
 LIMIT = 8
@@ -48,21 +46,10 @@ def team(folder: Path) -> Iterator[tuple[str, Proxy]]:
         yield address, proxy
 
 
-def rows(url: str, query: str) -> list[tuple[int, ...]]:
-    ledger = Ledger(url)
-    assert ledger.team is not None
-    engine = Engine(256, threads=1)
-    try:
-        attach(engine, ledger.team)
-        return engine.started().execute(query).fetchall()
-    finally:
-        engine.stop()
-
-
 @pytest.mark.parametrize(
     "trouble",
     [
-        Trouble(machines=2, jobs=2, samples=40, kills=0, restarts=1, cuts=2),
+        pytest.param(Trouble(machines=2, jobs=2, samples=40, kills=0, restarts=1, cuts=2), marks=pytest.mark.long),
         pytest.param(Trouble(machines=4, jobs=6, samples=200, kills=12, restarts=2, cuts=20), marks=pytest.mark.long),
     ],
     ids=["short", "long"],

@@ -1,6 +1,7 @@
 """Runs of several machines: one limit, each job once, nothing paid twice."""
 
 import json
+import random
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ from psycopg import sql
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team.proxy import Proxy
+from tests.team.rows import rows
 from workbench.ledger.address import SCHEME
 from workbench.local_platform.server import ThreadedServer
 
@@ -79,7 +81,7 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 300, "sigma": 0}})) as server:
         first, second = joined(machine("first"), server), joined(machine("second"), server)
         for bench in (first, second):
-            bench.write("sums.jsonl", sums(40))
+            bench.write("sums.jsonl", sums(90))
             bench.write("job.toml", job("m", limit=2))
         running = first.start("run", "job.toml", "--no-report")
         until(lambda: server.platform.statistics.in_flight > 0)
@@ -90,10 +92,16 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
         assert {row["job"] for row in second.json("slots")} == {"sums"}
         assert re.search(r"job 'sums' is running already on this ledger, on \S+ by \S+, since .* UTC \(run 2", refused)
         assert "goes on, on" in second.here("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
+        for bench in (first, second):  # another job of the machine whose first one goes on
+            bench.write("other.toml", job("m", name="other", dataset="other.jsonl", limit=2))
+            bench.write("other.jsonl", sums(2).replace("What is", "And what is"))
+        assert first.json("run", "other.toml", "--no-report")["completed"] == 2
+        assert second.json("run", "other.toml", "--no-report")["reused"] == 2, "it was handed in"
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=30)
-        done = second.json("run", "job.toml", "--no-report")
-        assert done["completed"] + done["reused"] == 40
+        second.write("job.toml", job("m", limit=30))
+        done = second.json("run", "job.toml", "--no-report", "--fixed")
+        assert done["completed"] + done["reused"] == 90
         assert done["reused"] > 0, "what the first machine had handed in"
 
 
@@ -133,8 +141,13 @@ def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str
     forget_leases(url)
     (run_id,) = live(url, RUNS)[0]
     refused = second.here("run", "job.toml", "--no-report", code=5).stderr
-    assert f"run {run_id} ended on" in refused
-    assert "up to 60 answers of it may be on that machine alone" in refused
+    told = {check["check"]: check for check in second.json("doctor")}["team"]
+    for text in (refused, told["text"]):
+        assert re.search(
+            rf"job 'sums': run {run_id}, begun on \S+ by \S+ at .* UTC, ended without handing in its answers", text
+        )
+    assert "workbench ledger recover" in told["fix"]
+    assert "up to 60 answers may be on that machine alone" in refused
     assert f"--leave-behind {run_id}" in refused
     first.here("ledger", "recover")
     done = second.json("run", "job.toml", "--no-report")
@@ -225,3 +238,31 @@ def test_a_cap_is_one_for_all_machines(machine: Machine, url: str) -> None:
         third.write("sums.jsonl", sums(3).replace("What is", "For 2, what is"))
         third.write("job.toml", job("m", name="j2"))
         assert third.json("run", "job.toml", "--no-report", code=7)["completed"] == 0, "what was used is in the ledger"
+
+
+@pytest.mark.parametrize("nights", [pytest.param(10, marks=pytest.mark.long)])
+def test_a_timer_on_two_machines_asks_each_occasion_once(machine: Machine, url: str, nights: int) -> None:
+    chosen, samples = random.Random(nights), 12
+    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60, "sigma": 0.3}})) as server:
+        benches = [joined(machine(name), server) for name in ("first", "second")]
+        for bench in benches:
+            bench.write("sums.jsonl", sums(samples))
+            bench.write("job.toml", job("m", limit=2).replace("[run]", '[run]\nreuse = "occasion"'))
+        for night in range(1, nights + 1):
+            command = ("run", "job.toml", "--no-report", "--occasion", f"2026-11-{night:02}")
+            begun = [bench.start(*command) for bench in benches]
+            if night % 3 == 2:
+                sent = server.platform.statistics.requests.total()
+                until(lambda sent=sent: server.platform.statistics.requests.total() > sent + 3)  # type: ignore[misc]
+                chosen.choice(begun).kill()
+            codes = [(process.communicate(timeout=60), process.returncode)[1] for process in begun]
+            assert set(codes) <= {0, 5, -9}, codes
+            forget_leases(url)
+            for bench in benches:  # as the timers do at their next time; what was killed is gone on with where it was
+                bench(*command, code=None)
+                bench(*command, code=None)
+            for bench in benches:
+                again = bench.json(*command)
+                assert (again["reused"], again["completed"]) == (samples, 0)
+    accepted = "SELECT count(*), count(DISTINCT (generation, request_key)) FROM ledger.attempts WHERE accepted"
+    assert rows(url, accepted) == [(nights * samples, nights * samples)]

@@ -158,7 +158,7 @@ def _team(where: Where) -> list[CheckResult]:
         fix = "a role that runs jobs needs INSERT, UPDATE and DELETE in the schemas workbench and workbench_live"
         return [CheckResult("team", False, "the server's role may not write: it reads, and runs no jobs", fix, 2)]
     live = [f"job {one.job!r} runs {one.where}" for one in known if one.is_live]
-    over = [f"run {one.run_id} of {one.job!r} ended {one.where}" for one in known if not one.is_live]
+    over = [f"job {one.job!r}: {one.unfinished}" for one in known if not one.is_live]
     fix = "`workbench ledger recover` on that machine hands its answers in" if over else ""
     return [CheckResult("team", True, "; ".join(live + over) or "no job runs on any machine", fix)]
 

@@ -56,6 +56,10 @@ class Ghosts:
             return self._worst_s[model]
         return min(max(_LEAST_S, 2 * self._longest[model] / 1000), self._worst_s[model])
 
+    def longest_s(self) -> float:
+        """The longest `killed_s` of all routes."""
+        return max(map(self.killed_s, range(len(self._worst_s))), default=0.0)
+
     def kept_s(self, model: int, record: CallRecord) -> float:
         """For how much longer a call may go on that ended without the gateway's word: the gateway's worst case, from now
         where we waited for longer than that, and else from when it was sent.

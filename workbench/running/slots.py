@@ -19,6 +19,7 @@ import os
 import secrets
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -53,12 +54,12 @@ class Slot:
         self._fd, self._job, self._model = fd, job, ""
         self.is_ghost = False
         """Whether the last call ended without an answer, so that the platform may still be working on it."""
-        self.hold_s = self.kept_s = 0.0
-        """For how long at most from when the last call was sent; and from when it ended without an answer."""
+        self.kept_s = 0.0
+        """For how long, should that be so."""
 
     def begin(self, model: str, hold_s: float) -> None:
         """Say, before a request is sent, for how long the platform may be at work on it should we die."""
-        self.is_ghost, self.hold_s = False, hold_s
+        self.is_ghost = False
         self._model = model
         self._say_busy(hold_s)
 
@@ -131,6 +132,9 @@ class Slots:
             self._own_path.unlink()
         for fd in (self._own, *self._files):
             os.close(fd)
+
+    def calls_may_last(self, longest_s: Callable[[], float]) -> None:
+        """Learn how to ask for how long any call may go on at most; each slot of this machine is told with its call."""
 
     @property
     def obstacle(self) -> str | None:

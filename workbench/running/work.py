@@ -55,6 +55,7 @@ class Work:
         ghost_s = plan.job.run.ghost_s
         latencies = [rules.latencies_ms.get(model.id, ()) for model in plan.models]
         self._ghosts = Ghosts(plan.models, latencies, rules.tempo.ghost_s if ghost_s is None else ghost_s)
+        self._slots.calls_may_last(self._ghosts.longest_s)
         self._packing = anyio.CapacityLimiter(1)  # a long answer takes many times its size while it is packed
         self._flying = anyio.CancelScope()
         self._in_flight = 0

@@ -4,10 +4,11 @@ import contextlib
 import os
 import secrets
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.display import plural
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.team.server import Cursor, Server, rows, who
 
@@ -46,7 +47,13 @@ class Claim(NamedTuple):
     @property
     def where(self) -> str:
         """Its machine and user, for people."""
-        return f"on {self.host} by {self.username}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
+        return f"on {self.host} by {self.username}, since {self.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    @property
+    def unfinished(self) -> str:
+        """That it is over, for people."""
+        begun = f"begun on {self.host} by {self.username} at {self.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"run {self.run_id}, {begun}, ended without handing in its answers"
 
 
 def machine_of(journals: Path) -> str:
@@ -99,10 +106,10 @@ def claim(server: Server, job: str, run_id: str, machine: str) -> None:
 def _taken(other: Claim) -> str:
     if other.is_live:
         return f"job {other.job!r} is running already on this ledger, {other.where} (run {other.run_id})"
-    lost = "some answers" if other.to_send is None else f"up to {other.to_send:,} answers".replace(",", " ")
+    lost = "answers" if other.to_send is None else f"up to {plural(other.to_send, 'answer')}"
     return (
-        f"job {other.job!r}: run {other.run_id} ended {other.where}, and {lost} of it may be on that machine alone. There, "
-        "`workbench ledger recover` brings them here; of a copy of its journals, `workbench ledger recover --journals FOLDER`. "
+        f"job {other.job!r}: {other.unfinished}, and {lost} may be on that machine alone. `workbench ledger recover` there "
+        "brings them here, and here `workbench ledger recover --journals FOLDER` those of a copy of its journals. "
         f"`--leave-behind {other.run_id}` sends what they may hold once more"
     )
 

@@ -8,11 +8,11 @@ import contextlib
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from typing import NamedTuple
 
 from workbench.errors import WorkbenchError
 from workbench.running.slot_files import steady
-from workbench.running.slots import Slot
 from workbench.team.server import Server, rows, who
 from workbench.team.shares import SlotDemand, fair_shares
 
@@ -39,9 +39,9 @@ _RENEW = """
     FROM unnest(%(numbers)s::int[]) AS number
     ON CONFLICT (endpoint, number) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
 """
-_END = """
-    UPDATE workbench_live.slots SET expires_at = clock_timestamp() + make_interval(secs => %(for_s)s)
-    WHERE endpoint = %(endpoint)s AND holder = %(holder)s AND number = ANY(%(numbers)s::int[])
+_GIVE_BACK = """
+    UPDATE workbench_live.slots SET expires_at = clock_timestamp()
+    WHERE endpoint = %(endpoint)s AND holder = %(holder)s AND expires_at > clock_timestamp() AND NOT number = ANY(%(kept)s::int[])
 """
 _FORGET = (
     "DELETE FROM workbench_live.holders WHERE holder = %(holder)s OR expires_at < clock_timestamp() - INTERVAL '1 hour'"
@@ -54,8 +54,8 @@ class _State(NamedTuple):
     wants: int
     in_flight: int
     """Ghosts included: calls that were given up, and may go on at the platform."""
-    hold_s: float
-    """For how long a call may go on."""
+    bound: int
+    """More than these cannot be in flight before the renewal's result is known here: calls begin while it is under way."""
 
 
 class Leases:
@@ -66,12 +66,15 @@ class Leases:
         endpoint: Of the platform, in short.
         most: How many slots the run may have.
         job: Named to others.
-        hold_s: For how long a call may go on at most from when it is sent, until the calls themselves say.
+        hold_s: For how long any call may go on at most from when it is sent; asked at each renewal.
         machine: Of the run.
     """
 
-    def __init__(self, server: Server, endpoint: str, most: int, job: str, hold_s: float, machine: str) -> None:
-        self._server, self._most, self._hold_s = server, most, hold_s
+    def __init__(
+        self, server: Server, endpoint: str, most: int, job: str, hold_s: Callable[[], float], machine: str
+    ) -> None:
+        self._server, self._most = server, most
+        self.hold_s = hold_s
         host, username = who()
         self._named = {"endpoint": endpoint, "holder": secrets.token_hex(8)}
         self._told = self._named | {
@@ -87,7 +90,6 @@ class Leases:
         self._share = 0
         self._until = 0.0
         self._in_flight = self._peak = 0
-        self._used: dict[int, Slot] = {}
         self._ghosts: list[float] = []
         self._denied = True
         self.forfeited: str | None = None
@@ -112,24 +114,12 @@ class Leases:
             self._peak = max(self._peak, self._in_flight)
             return True
 
-    def use(self, slot: Slot) -> None:
-        """Say on which of this machine's slots the call that was begun is sent."""
-        with self._lock:
-            self._used[slot.number] = slot
-
-    def end(self, slot: Slot | None) -> None:
-        """Count a call as over; one that may go on at the platform keeps its place for as long.
-
-        Args:
-            slot: It was sent on; None: it was not sent.
-        """
+    def end(self, ghost_s: float | None = None) -> None:
+        """Count a call as over; one that may go on for so long at the platform keeps its place."""
         with self._lock:
             self._in_flight -= 1
-            if slot is None:
-                return
-            del self._used[slot.number]
-            if slot.is_ghost:
-                self._ghosts.append(steady() + slot.kept_s)
+            if ghost_s is not None:
+                self._ghosts.append(steady() + ghost_s)
 
     def forfeit(self, reason: str) -> None:
         """Allow no call from now on."""
@@ -160,15 +150,14 @@ class Leases:
             holder = self._named["holder"]
             left = [number for number, of in leased.items() if of not in demands]  # of runs that are over, or died
             share = fair_shares(demands, left)[holder]
-            mine = sorted((number for number, of in leased.items() if of == holder), reverse=True)
-            kept = mine[
-                : max(share, state.in_flight)
-            ]  # low numbers go first: a run with a lower limit can take those alone
+            # what is above a lower share is given back by the next renewal, once no call can begin there any more; low
+            # numbers go first, as a run with a lower limit can take those alone
+            needed = max(share, state.bound)
+            kept = sorted((number for number, of in leased.items() if of == holder), reverse=True)[:needed]
             free = [number for number in range(self._most - 1, -1, -1) if number not in leased]
             kept += free[: max(0, share - len(kept))]
-            given = [number for number in mine if number not in kept]
-            cursor.execute(_END, self._named | {"numbers": given, "for_s": 0.0})
-            cursor.execute(_RENEW, self._named | {"numbers": kept, "for_s": LEASE_S + state.hold_s})
+            cursor.execute(_GIVE_BACK, self._named | {"kept": kept})
+            cursor.execute(_RENEW, self._named | {"numbers": kept, "for_s": LEASE_S + self.hold_s()})
         with self._lock:
             before = self._numbers
             self._numbers, self._share, self._until = tuple(kept), share, began + LEASE_S - _MARGIN_S
@@ -181,18 +170,17 @@ class Leases:
             in_flight = self._in_flight + len(self._ghosts)
             wants = self._most if self._denied else min(self._most, self._peak + len(self._ghosts) + 1)
             self._denied, self._peak = False, self._in_flight
-            self._hold_s = max((slot.hold_s or self._hold_s for slot in self._used.values()), default=self._hold_s)
-            return _State(wants, in_flight, self._hold_s)
+            return _State(wants, in_flight, max(in_flight, min(len(self._numbers), self._share)))
 
     def close(self) -> None:
         """Give back what is leased; what calls may still use at the platform stays taken for as long."""
         now = steady()
         with self._lock:
-            ghosts = sorted(until - now for until in self._ghosts if until > now)
-            busy = [*ghosts, *[self._hold_s] * self._in_flight]
+            busy = [until - now for until in self._ghosts if until > now] + [self.hold_s()] * self._in_flight
+            kept = dict(zip(self._numbers, busy, strict=False))
         with contextlib.suppress(WorkbenchError), self._server.transaction() as cursor:  # else they end by themselves
             cursor.execute(_LOCK, self._named)
-            ends = [*busy, *[0.0] * (len(self._numbers) - len(busy))]
-            for number, for_s in zip(self._numbers, ends, strict=False):
-                cursor.execute(_END, self._named | {"numbers": [number], "for_s": for_s})
+            cursor.execute(_GIVE_BACK, self._named | {"kept": list(kept)})
+            for number, for_s in kept.items():
+                cursor.execute(_RENEW, self._named | {"numbers": [number], "for_s": for_s})
             cursor.execute(_FORGET, self._named)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from workbench.errors import WorkbenchError
-from workbench.ledger.store import Ledger
+from workbench.ledger.store import Ledger, is_being_written
 from workbench.running.slots import Slots
 from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed
 from workbench.team.leases import Leases
@@ -48,7 +48,7 @@ class Presence:
 
     def __exit__(self, *_: object) -> None:
         with self._server, contextlib.suppress(WorkbenchError):  # else the job stays claimed until they are handed in
-            if not self._ledger.journals():
+            if _all_ingested(self._ledger):
                 hand_in(self._server, self._machine, self._goes_on, self._run_id)
 
     def claim(self, job: str, run_id: str, leaves: str | None) -> None:
@@ -82,9 +82,9 @@ class Presence:
             limit: How many it may take.
             job: Named to others.
             shared: Whether other users of this machine may use the folder too.
-            hold_s: For how long a call may go on at most from when it is sent.
+            hold_s: For how long a call may go on at most from when it is sent, until the slots are told otherwise.
         """
-        leases = Leases(self._server, folder.name, limit, job, hold_s, self._machine)
+        leases = Leases(self._server, folder.name, limit, job, lambda: hold_s, self._machine)
         leases.renew()
         over = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(leases, over), name="leases", daemon=True)
@@ -127,6 +127,15 @@ class Presence:
             self.was_left_behind = True
 
 
+def _all_ingested(ledger: Ledger) -> bool:
+    """Whether no journal is left of a run that is over; those of runs that go on are theirs to hand in."""
+    for journal in ledger.journals():
+        with contextlib.suppress(FileNotFoundError):  # another process ingests it just now
+            if not is_being_written(journal):
+                return False
+    return True
+
+
 def handed_in(ledger: Ledger) -> None:
     """Release the jobs of the machine whose journals a team's ledger was given, now that it has all that they held.
 
@@ -134,7 +143,7 @@ def handed_in(ledger: Ledger) -> None:
         UnreachableError: The server does not answer.
     """
     assert ledger.team is not None
-    if ledger.journals():
+    if not _all_ingested(ledger):
         return
     is_own = ledger.journal_folder == Ledger(ledger.name).journal_folder
     with Server(ledger.team) as server:

@@ -1,6 +1,7 @@
 """The slots of a run whose machine is one of several: one of this machine's and a lease beside it."""
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 
 from workbench.running.slots import Slot, Slots
@@ -25,6 +26,10 @@ class TeamSlots(Slots):
         super().__init__(folder, limit, job, shared=shared)
         self._leases = leases
 
+    def calls_may_last(self, longest_s: Callable[[], float]) -> None:
+        """Learn how to ask for how long any call may go on at most."""
+        self._leases.hold_s = longest_s
+
     @property
     def obstacle(self) -> str | None:
         """What keeps all calls from being sent."""
@@ -44,12 +49,10 @@ class TeamSlots(Slots):
             return None
         slot = super().take()
         if slot is None:
-            self._leases.end(None)
-        else:
-            self._leases.use(slot)
+            self._leases.end()
         return slot
 
     def give_back(self, slot: Slot) -> None:
         """End the use of a slot."""
-        self._leases.end(slot)
+        self._leases.end(slot.kept_s if slot.is_ghost else None)
         super().give_back(slot)
