@@ -139,7 +139,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             now = datetime.now(UTC)
             run_id = new_run_id(now)
             if presence is not None:
-                presence.claim(job.name, run_id, options.leave_behind)
+                presence.claim(job.name, run_id, options)
             generation = _generation(ledger, options, run_id, plan)
             among = None if generation == BASE_GENERATION else generation
             latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))

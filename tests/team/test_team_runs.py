@@ -148,6 +148,9 @@ def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str
         )
     assert "workbench ledger recover" in told["fix"]
     assert "up to 60 answers may be on that machine alone" in refused
+    fresh = second.json("run", "job.toml", "--no-report", "--fresh", "--limit", "2")
+    assert fresh["completed"] == 2, "answers of its own generation are in no run's way"
+    assert live(url, RUNS) == [(run_id,)]
     assert f"--leave-behind {run_id}" in refused
     first.here("ledger", "recover")
     done = second.json("run", "job.toml", "--no-report")

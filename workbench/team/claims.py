@@ -19,8 +19,8 @@ _FIND = """
     FROM workbench_live.runs
 """
 _CLAIM = """
-    INSERT INTO workbench_live.runs (run_id, job, machine, host, username, pid, expires_at)
-    VALUES (%(run_id)s, %(job)s, %(machine)s, %(host)s, %(username)s, %(pid)s,
+    INSERT INTO workbench_live.runs (run_id, job, apart, machine, host, username, pid, expires_at)
+    VALUES (%(run_id)s, %(job)s, %(apart)s, %(machine)s, %(host)s, %(username)s, %(pid)s,
         clock_timestamp() + make_interval(secs => %(for_s)s))
 """
 _RENEW = """
@@ -77,16 +77,21 @@ def machine_of(journals: Path) -> str:
         raise InputError(Fault("--ledger", f"{journals} cannot be written: {error.strerror}")) from error
 
 
-def claim(server: Server, job: str, run_id: str, machine: str) -> None:
+def claim(
+    server: Server, job: str, run_id: str, machine: str, *, is_fresh: bool = False, resumes: bool = False
+) -> None:
     """Claim a job for a run, before it looks up what is answered already.
 
-    A run of the same machine that is over without its answers in the ledger gives way: its journals are here.
+    A run of the same machine that is over without its answers in the ledger gives way: its journals are here. A fresh run is in
+    no other's way, and none in its: its answers are a generation of their own.
 
     Args:
         server: Of the team.
         job: That no other process of this machine runs.
         run_id: Of the run.
         machine: This one.
+        is_fresh: Whether it asks everything again.
+        resumes: Whether it goes on with an earlier run, which may have been a fresh one.
 
     Raises:
         LockHeldError: The job runs on another machine, or ran there and its answers are not in the ledger.
@@ -95,12 +100,14 @@ def claim(server: Server, job: str, run_id: str, machine: str) -> None:
     host, username = who()
     with server.transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", [job])
-        there = _found(cursor, "job = %(of)s", job)
-        if there and there[0].machine != machine:
-            raise LockHeldError(_taken(there[0]))
-        cursor.execute("DELETE FROM workbench_live.runs WHERE job = %s", [job])
-        cursor.execute(_CLAIM, {"run_id": run_id, "job": job, "machine": machine, "host": host, "username": username,
-                                "pid": os.getpid(), "for_s": CLAIM_S})  # fmt: skip
+        if not is_fresh:
+            in_way = _found(cursor, "job = %(of)s" if resumes else "job = %(of)s AND apart = ''", job)
+            for other in in_way:
+                if other.machine != machine:
+                    raise LockHeldError(_taken(other))
+            cursor.execute("DELETE FROM workbench_live.runs WHERE job = %s AND apart = ''", [job])
+        told = {"host": host, "username": username, "pid": os.getpid(), "machine": machine, "for_s": CLAIM_S}
+        cursor.execute(_CLAIM, told | {"run_id": run_id, "job": job, "apart": run_id if is_fresh else ""})
 
 
 def _taken(other: Claim) -> str:

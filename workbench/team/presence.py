@@ -9,6 +9,7 @@ from typing import Self
 
 from workbench.errors import WorkbenchError
 from workbench.ledger.store import Ledger, is_being_written
+from workbench.running.options import RunOptions
 from workbench.running.slots import Slots
 from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed
 from workbench.team.leases import Leases
@@ -37,6 +38,7 @@ class Presence:
         self._ledger = ledger
         self._server = Server(ledger.team)
         self._machine = machine_of(ledger.journal_folder)
+        self._job = ""
         self._run_id: str | None = None
         self._to_send: int | None = None
         self.was_left_behind = False
@@ -51,22 +53,23 @@ class Presence:
             if _all_ingested(self._ledger):
                 hand_in(self._server, self._machine, self._goes_on, self._run_id)
 
-    def claim(self, job: str, run_id: str, leaves: str | None) -> None:
+    def claim(self, job: str, run_id: str, options: RunOptions) -> None:
         """Claim a job for a run.
 
         Args:
             job: Which.
             run_id: Of the run.
-            leaves: A run without whose answers it goes on.
+            options: Of the run.
 
         Raises:
             LockHeldError: It is another's.
             InputError: The run that is to be left behind is not there, or goes on.
         """
-        if leaves is not None:
-            leave_behind(self._server, leaves)
-        claim(self._server, job, run_id, self._machine)
-        self._run_id = run_id
+        if options.leave_behind is not None:
+            leave_behind(self._server, options.leave_behind)
+        resumes = options.resume is not None
+        claim(self._server, job, run_id, self._machine, is_fresh=options.fresh, resumes=resumes)
+        self._job, self._run_id = job, run_id
 
     def will_send(self, requests: int) -> None:
         """Say, before the first one, how many requests the run is to send."""
@@ -119,8 +122,8 @@ class Presence:
                 return
 
     def _goes_on(self, other: Claim) -> bool:
-        """Whether a run of this machine does: the server may not have heard of it for long."""
-        return self._ledger.is_running(other.job)
+        """Whether a run of this machine does: the server may not have heard of it for long. Of a job there is one here."""
+        return other.job != self._job and self._ledger.is_running(other.job)
 
     def _renew_claim(self) -> None:
         if self._run_id is not None and not renewed(self._server, self._run_id, self._to_send):

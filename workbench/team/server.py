@@ -22,9 +22,9 @@ Cursor = psycopg.Cursor[DictRow]
 _TABLES = """
 CREATE SCHEMA IF NOT EXISTS workbench_live;
 CREATE TABLE IF NOT EXISTS workbench_live.runs (
-    run_id text PRIMARY KEY, job text NOT NULL UNIQUE, machine text NOT NULL, host text NOT NULL, username text NOT NULL,
-    pid integer NOT NULL, to_send bigint, since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    expires_at timestamptz NOT NULL
+    run_id text PRIMARY KEY, job text NOT NULL, apart text NOT NULL, machine text NOT NULL, host text NOT NULL,
+    username text NOT NULL, pid integer NOT NULL, to_send bigint, since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz NOT NULL, UNIQUE (job, apart)
 );
 CREATE TABLE IF NOT EXISTS workbench_live.holders (
     holder text PRIMARY KEY, endpoint text NOT NULL, machine text NOT NULL, host text NOT NULL,
