@@ -91,7 +91,7 @@ def claim(
         run_id: Of the run.
         machine: This one.
         is_fresh: Whether it asks everything again.
-        resumes: Whether it goes on with an earlier run, which may have been a fresh one.
+        resumes: Whether it resumes an earlier run, which may have been a fresh one.
 
     Raises:
         LockHeldError: The job runs on another machine, or ran there and its answers are not in the ledger.
