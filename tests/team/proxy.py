@@ -73,7 +73,11 @@ class Proxy:
         if not host.startswith("/"):
             return socket.create_connection((host, port))
         there = socket.socket(socket.AF_UNIX)
-        there.connect(f"{host}/.s.PGSQL.{port}")
+        try:
+            there.connect(f"{host}/.s.PGSQL.{port}")
+        except OSError:  # it is being restarted
+            there.close()
+            raise
         return there
 
     def _pump(self, one: socket.socket, other: socket.socket) -> None:
