@@ -77,5 +77,5 @@ def _is_dead(pid: int) -> bool:
     except ProcessLookupError:
         return True
     except PermissionError:  # another user's
-        return False
+        pass
     return False

@@ -21,10 +21,10 @@ _MARGIN_S = 3.0
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%(endpoint)s, 0))"
 _SAY = """
     INSERT INTO workbench_live.holders AS own
-        (holder, endpoint, machine, host, username, pid, job, most, wants, in_flight, expires_at)
-    VALUES (%(holder)s, %(endpoint)s, %(machine)s, %(host)s, %(username)s, %(pid)s, %(job)s, %(most)s, %(wants)s, %(in_flight)s,
+        (holder, endpoint, machine, host, username, pid, job, most, wants, expires_at)
+    VALUES (%(holder)s, %(endpoint)s, %(machine)s, %(host)s, %(username)s, %(pid)s, %(job)s, %(most)s, %(wants)s,
         clock_timestamp() + make_interval(secs => %(lease_s)s))
-    ON CONFLICT (holder) DO UPDATE SET wants = excluded.wants, in_flight = excluded.in_flight, expires_at = excluded.expires_at
+    ON CONFLICT (holder) DO UPDATE SET wants = excluded.wants, expires_at = excluded.expires_at
 """
 _HOLDERS = """
     SELECT holder, most, wants FROM workbench_live.holders
@@ -52,8 +52,6 @@ class _State(NamedTuple):
     """What a renewal says of the run."""
 
     wants: int
-    in_flight: int
-    """Ghosts included: calls that were given up, and may go on at the platform."""
     bound: int
     """More than these cannot be in flight before the renewal's result is known here: calls begin while it is under way."""
 
@@ -142,7 +140,7 @@ class Leases:
         state = self._state()
         with self._server.transaction() as cursor:
             cursor.execute(_LOCK, self._named)
-            cursor.execute(_SAY, self._told | state._asdict() | {"lease_s": LEASE_S})
+            cursor.execute(_SAY, self._told | {"wants": state.wants, "lease_s": LEASE_S})
             demands = {
                 row["holder"]: SlotDemand(row["most"], row["wants"]) for row in rows(cursor, _HOLDERS, **self._named)
             }
@@ -170,7 +168,7 @@ class Leases:
             in_flight = self._in_flight + len(self._ghosts)
             wants = self._most if self._denied else min(self._most, self._peak + len(self._ghosts) + 1)
             self._denied, self._peak = False, self._in_flight
-            return _State(wants, in_flight, max(in_flight, min(len(self._numbers), self._share)))
+            return _State(wants, max(in_flight, min(len(self._numbers), self._share)))
 
     def close(self) -> None:
         """Give back what is leased; what calls may still use at the platform stays taken for as long."""

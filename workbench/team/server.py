@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS workbench_live.runs (
 CREATE TABLE IF NOT EXISTS workbench_live.holders (
     holder text PRIMARY KEY, endpoint text NOT NULL, machine text NOT NULL, host text NOT NULL,
     username text NOT NULL, pid integer NOT NULL, job text NOT NULL, most integer NOT NULL, wants integer NOT NULL,
-    in_flight integer NOT NULL, expires_at timestamptz NOT NULL
+    expires_at timestamptz NOT NULL
 );
 CREATE TABLE IF NOT EXISTS workbench_live.slots (
     endpoint text NOT NULL, number integer NOT NULL, holder text NOT NULL, expires_at timestamptz NOT NULL,
