@@ -4,14 +4,18 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from tests.contract.asking import Caller, platform_of
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
+from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.state import State
 from workbench.settings import AllowanceSettings
 
 BEGIN = datetime(2026, 8, 24, tzinfo=UTC)
@@ -42,17 +46,6 @@ class History(msgspec.Struct, frozen=True):
         """What the chat UI shows, rounded to a percent."""
         return f"{100 * self.used(at) / self.total:.0f}%"
 
-    @property
-    def used_up_at(self) -> datetime:
-        """When the allowance is used up if no new window begins before."""
-        used = 0
-        for at, tokens in sorted((*self.own, *self.others)):
-            if at >= WINDOW_START:
-                used += tokens
-            if used >= self.total:
-                return at
-        raise AssertionError("it is never used up")
-
 
 def history(seed: int) -> History:
     """Days vary by a gamma distribution (a quarter of their weekday's mean), hours by the time of day; one day in thirty is a burst
@@ -68,6 +61,43 @@ def history(seed: int) -> History:
     while (at := at + timedelta(days=chosen.uniform(1.5, 4.5))) < NOW:
         read_at.append(at)
     return History(own, others, total, read_at)
+
+
+class Charged(NamedTuple):
+    """What a platform made of a history."""
+
+    said: list[str]
+    """The share that was used, at each reading, rounded to a percent."""
+    used_up_at: datetime
+    """The draw after which it refuses the account."""
+
+
+def charged(made: History) -> Charged:
+    """A history on the local platform, draw by draw (`platform draws add --at`), until the platform refuses the account."""
+    state, said, unread = State(), [], [*made.read_at]
+    all_time = {"units": made.total, "window_s": 1e9}  # the server counts by the clock of today, not of the history
+    config = platform_of({"id": "m"}, allowance=all_time)
+    name = config.accounts[0].name
+    draws = sorted(draw for draw in (*made.own, *made.others) if draw[0] >= WINDOW_START)
+    with ThreadedServer(config, state) as server, Caller(server) as caller:
+        for at, tokens in draws:
+            used = state.drawn_units(name, WINDOW_START.timestamp())
+            while unread and unread[0] <= at:
+                said.append(f"{100 * used / made.total:.0f}%")
+                del unread[0]
+            if used + tokens >= made.total:
+                assert caller.ask("m", max_tokens=1).status_code == 200
+            state.add_draw(name, tokens, "", at.timestamp())
+            if used + tokens >= made.total:
+                assert _refused(caller)
+                return Charged(said, at)
+    raise AssertionError("it is never used up")
+
+
+def _refused(caller: Caller) -> bool:
+    """Whether the platform refuses the account; it adds up a long history again only after a few milliseconds."""
+    replies = (caller.ask("m", max_tokens=1).json() for _ in range(1000))
+    return any(reply.get("detail") == "Your allowance is used up." for reply in replies)
 
 
 def _draws(chosen: random.Random, a_day: float, most: int) -> Iterator[Draw]:

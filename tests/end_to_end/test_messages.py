@@ -359,6 +359,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("platform twice", "platform init", after("platform init")),
     ("no configuration", "platform serve --config no.toml --ephemeral", nothing),
     ("unknown account", "platform draws add labb 5", nothing),
+    ("usage still to come", "platform draws add lab 5 --at 2999-01-01T12:00", nothing),
+    ("usage at no time", "platform draws add lab 5 --at yesterday", nothing),
     ("unknown draw", "platform draws remove 1", after("platform keys create lab")),
     ("no unsettled draw", "platform draws settle 1 5 --reason log", after("platform keys create lab")),
     ("no reason", "platform draws release 1 --reason ' '", after("platform keys create lab")),

@@ -67,6 +67,8 @@ def test_from_nothing_to_an_answer(desk: Workbench) -> None:
         ("added", 500, "in the chat UI"),
         ("api", used, None),
     ]
+    desk("platform", "draws", "add", "ada", "7", "--at", "2001-02-03T04:05+01:00")
+    assert desk.json("platform", "draws", "--most", "1")[0]["at"] == "2001-02-03T03:05:00Z"
     (ada, ben) = desk.json("platform", "accounts")
     assert (ada["keys"], ada["drawn_units"], ada["allowance_units"]) == (1, 500 + used, 1_000_000)
     assert (ben["keys"], ben["drawn_units"], ben["allowance_units"]) == (0, 0, 200_000)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from tests.account_histories import NOW, WINDOW_START, History, history, recorded
+from tests.account_histories import NOW, WINDOW_START, History, charged, history, recorded
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.draws import Drawn
@@ -49,7 +49,11 @@ def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: P
     widths, stretch_widths, forecast_widths = [], [], []
     for seed in range(histories):
         (folder := tmp_path / str(seed)).mkdir()
-        truth, found = worked_out(folder, seed)
+        truth = history(seed)
+        ledger, platform = recorded(folder, truth), charged(truth)
+        for read_at, said in zip(truth.read_at, platform.said, strict=True):
+            take_reading(ledger, "used", said, read_at, None)
+        found = stood(ledger)
         assert found.unseen is not None
         assert found.forecast is not None
         within += found.unseen[0] <= truth.others_between(WINDOW_START, NOW) <= found.unseen[1]
@@ -64,8 +68,8 @@ def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: P
         earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
         assert earliest is not None
         assert latest is not None
-        dated += earliest <= truth.used_up_at <= latest
-        forecast_widths.append((latest - earliest) / (truth.used_up_at - NOW))
+        dated += earliest <= platform.used_up_at <= latest
+        forecast_widths.append((latest - earliest) / (platform.used_up_at - NOW))
     print(f"unseen now {within}/{histories}, width {statistics.median(widths):.1%} of the total; "
           f"between readings {held}/{counted}, width {statistics.median(stretch_widths):.2f} of their rounding; "
           f"used up {dated}/{histories}, width {statistics.median(forecast_widths):.2f} of the time left")  # fmt: skip

@@ -4,7 +4,6 @@ import math
 import sys
 from datetime import UTC, datetime
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
 import click
 import msgspec
@@ -83,7 +82,7 @@ def reading(
         _withdraw(ledger, withdrawn)
         return
     of_what: Literal["used", "left"] = "left" if used is None else "used"
-    number, done = take_reading(ledger, of_what, used or left or "", _moment(at, ledger.zone), total)
+    number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
     say(f"recorded as reading {number}; `workbench allowance reading --withdraw {number}` takes it back")
@@ -225,14 +224,5 @@ def _withdraw(ledger: Ledger, name: str) -> None:
     say(f"reading {name} is taken back")
 
 
-def _moment(text: str | None, zone: str) -> datetime:
-    if text is None:
-        return datetime.now(UTC)
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(Fault("--at", f"{text!r} is not a time such as 2026-11-18T09:30")) from error
-    try:
-        return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
-    except OverflowError as error:
-        raise InputError(Fault("--at", f"{text!r} is not a time that a calendar has")) from error
+def _read_at(text: str | None, zone: str) -> datetime:
+    return datetime.now(UTC) if text is None else options.moment("--at", text, zone)

@@ -1,11 +1,14 @@
 """Options that several commands share, and the values they become."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
 
 import click
 
+from workbench.errors import Fault, InputError
 from workbench.job import Job
 from workbench.narrowing import narrowed
 from workbench.session import Where
@@ -126,3 +129,24 @@ def words(where: Where) -> list[str]:
     for option, value in (("--base-url", where.base_url), ("--profile", where.profile), ("--ledger", where.ledger)):
         given += [option, value] if value else []
     return given
+
+
+def moment(option: str, text: str, zone: str) -> datetime:
+    """The time that an option names, in UTC.
+
+    Args:
+        option: Its name, for the error.
+        text: In ISO 8601, to the day or finer.
+        zone: That of a time without an offset.
+
+    Raises:
+        InputError: It is not a time.
+    """
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(Fault(option, f"{text!r} is not a time such as 2026-11-18T09:30")) from error
+    try:
+        return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(Fault(option, f"{text!r} is not a time that a calendar has")) from error

@@ -10,6 +10,7 @@ from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
 from workbench.display import plural
+from workbench.errors import Fault, InputError
 
 _MOST_TOKENS = 10**15
 _DRAW_COLUMNS = ("id", "at", "account", "route", "settled", "total_tokens", "estimated_tokens", "note")
@@ -76,7 +77,9 @@ def revoke(ctx: click.Context, /, key_id: str, **_: Any) -> None:
 @with_files
 @click.option("--account", "whose", help="Only usage of this account.")
 @click.option("--unsettled", is_flag=True, help="Only entries whose usage was not reported.")
-@click.option("--most", default=20, show_default=True, type=click.IntRange(1, 10**9), help="How many, newest first.")
+@click.option(
+    "--most", default=20, show_default=True, type=click.IntRange(1, 10**9), help="How many, the last recorded first."
+)
 @options.as_json
 @click.pass_context
 def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bool, most: int, **_: Any) -> None:
@@ -97,16 +100,20 @@ def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bo
 @click.argument("account")
 @click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
 @click.option("--note", default="", help="Where it was used, such as in the chat UI.")
+@click.option(
+    "--at", metavar="TIME", help="When, in UTC unless it has an offset, such as 2026-11-18T09:30 [default: now]."
+)
 @with_files
 @options.as_json
 @click.pass_context
-def add(ctx: click.Context, /, account: str, tokens: int, note: str, **_: Any) -> None:
+def add(ctx: click.Context, /, account: str, tokens: int, note: str, at: str | None, **_: Any) -> None:
     """Record that ACCOUNT used TOKENS elsewhere."""
     files = given_files(ctx)
     known_account(files, account)
+    used_at = None if at is None else _past("--at", at)
     state = open_state(files, make=True)
     with explained():
-        number = state.add_draw(account, tokens, note)
+        number = state.add_draw(account, tokens, note, used_at)
     if _as_json(ctx):
         print_json({"id": number})
     else:
@@ -172,6 +179,13 @@ def _show_key(ctx: click.Context, key: str) -> None:
     else:
         click.echo(key)
     say("the key will not be shown again")
+
+
+def _past(option: str, text: str) -> float:
+    moment = options.moment(option, text, "UTC")
+    if moment > datetime.now(UTC):
+        raise InputError(Fault(option, f"{text!r} is still to come; expected a time up to now"))
+    return moment.timestamp()
 
 
 def _as_json(ctx: click.Context) -> bool:

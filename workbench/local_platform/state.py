@@ -221,12 +221,19 @@ class State:
         """Take a draw back that certainly drew nothing."""
         self._execute("DELETE FROM draws WHERE id = ?", (draw,))
 
-    def add_draw(self, account: str, tokens: int, note: str) -> int:
-        """Record tokens used elsewhere, such as in the chat UI."""
+    def add_draw(self, account: str, tokens: int, note: str, at: float | None = None) -> int:
+        """Record tokens used elsewhere, such as in the chat UI.
+
+        Args:
+            account: Whose allowance they count to.
+            tokens: How many, prompt and answer together.
+            note: Where they were used.
+            at: When, in Unix seconds; None is now.
+        """
         cursor = self._execute(
             "INSERT INTO draws (at, account, source, weight, settled, total_tokens, note) "
             "VALUES (?, ?, 'added', 1, 1, ?, ?)",
-            (time.time(), account, tokens, note),
+            (time.time() if at is None else at, account, tokens, note),
         )
         self._changes += 1
         return cursor.lastrowid or 0
@@ -258,7 +265,7 @@ class State:
         self._changes += 1
 
     def draws(self, account: str | None = None, *, unsettled_only: bool = False, most: int = -1) -> list[Draw]:
-        """Draws, newest first.
+        """Draws, the last recorded first.
 
         Args:
             account: Only this one's.
