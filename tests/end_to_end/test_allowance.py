@@ -157,6 +157,17 @@ def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
     assert "cannot be told" in bench.here("allowance", "status").stderr
 
 
+def test_the_first_reading_may_precede_every_run_and_is_of_the_account(account: Account) -> None:
+    bench = account.bench
+    bench.here("demo", "--no-report")
+    said = bench.here("allowance", "reading", "--used", "12%").stdout
+    assert "seen 0 credits" in said
+    assert [one["said"] for one in bench.json("allowance", "readings")] == ["12%"]
+    assert bench.json("allowance", "readings", "--local") == []
+    missing = bench.here("allowance", "reading", "--used", "12%", "--ledger", "ledgr.duckdb", code=2)
+    assert "there is no ledger at" in missing.stderr
+
+
 def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))

@@ -19,7 +19,7 @@ from workbench.display import percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
-from workbench.session import ledger_to_read
+from workbench.session import ledger_to_read, ledger_to_write
 
 _MOST_PARTS = 8
 
@@ -77,10 +77,11 @@ def reading(
     """
     if sum(option is not None for option in (used, left, withdrawn)) != 1:
         raise click.UsageError("give one of --used, --left and --withdraw")
-    ledger = ledger_to_read(options.where(given))
+    where = options.where(given)
     if withdrawn is not None:
-        _withdraw(ledger, withdrawn)
+        _withdraw(ledger_to_read(where), withdrawn)
         return
+    ledger = ledger_to_write(where) if where.ledger is None else ledger_to_read(where)  # the first may precede any run
     of_what: Literal["used", "left"] = "left" if used is None else "used"
     number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
     if done.deferred:
