@@ -176,8 +176,15 @@ def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, serve
     def told(address: str, code: int = 2) -> str:
         return bench.here("runs", "--ledger", address, code=code).stderr
 
-    assert "the address holds a password, which others would see" in told(f"{SCHEME}dbname=x password=secret")
-    assert "secret" not in told(f"{SCHEME}postgresql://me:secret@h/x")
+    for malformed in (
+        "postgresql://me:secret@h/x",
+        "postgresql://me:se/secret@h/x",
+        "dbname=x password=se secret",
+        "Password = 'secret",
+    ):
+        assert "the address holds a password" in (said := told(SCHEME + malformed))
+        assert "secret" not in said
+    assert "did not accept the connection: " in told(f"{SCHEME}postgresql://127.0.0.1:9/x?passfile=/my/password", 6)
     assert "not an address of PostgreSQL" in told(f"{SCHEME}nonsense")
     assert "workbench ledger create" in told(SCHEME + server), "a server without a ledger"
     assert "the ledger's server did not accept the connection: " in told(f"{SCHEME}host=127.0.0.1 port=9 dbname=x", 6)

@@ -1,6 +1,7 @@
 """How a team's ledger is named, and what it needs on this machine."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,18 @@ def team_address(text: str, data: Path | None) -> TeamAddress:
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
     except ImportError as error:
         raise InputError(Fault("--ledger", "a team's ledger needs packages that are not installed", INSTALL)) from error
+    if _holds_password(conninfo):  # before anything reads it: an error of PostgreSQL's client would show parts of it
+        hint = "put it into ~/.pgpass or PGPASSWORD, where PostgreSQL's own clients look for it"
+        raise InputError(Fault("--ledger", "the address holds a password, which others would see", hint))
     try:
         given: dict[str, Any] = conninfo_to_dict(conninfo)
     except ProgrammingError as error:
         hint = f'"{SCHEME}host=db.lab.example dbname=workbench"'
         raise InputError(Fault("--ledger", f"not an address of PostgreSQL: {str(error).strip()}", hint)) from error
-    if "password" in given:
-        hint = "put it into ~/.pgpass or PGPASSWORD, where PostgreSQL's own clients look for it"
-        raise InputError(Fault("--ledger", "the address holds a password, which others would see", hint))
     return TeamAddress(conninfo, make_conninfo(**(_WAITING | given)), data)
+
+
+def _holds_password(conninfo: str) -> bool:
+    """Whether keywords and values, or a URI, seem to give a password, however malformed they are."""
+    before_host = conninfo.partition("://")[2].rpartition("@")[0]
+    return bool(re.search(":.", before_host) or re.search(r"password\s*=", conninfo, re.IGNORECASE))
