@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -76,6 +76,12 @@ class How(What, total=False):
 
     resume: str | None
     """Continue within the generation of this run."""
+    again: Literal["truncated", "invalidated"] | None
+    """Ask once more: answers that were cut off, with a higher `max_tokens`, or samples taken out of the newest run."""
+    max_tokens: int | None
+    """The higher cap for `again="truncated"`."""
+    leave_behind: str | None
+    """Go on without the answers that this run of another machine of the team has not handed in."""
     occasion: str | None
     """The scheduled time to run, for a job with `run.reuse = "occasion"`."""
     fixed: bool
@@ -91,9 +97,11 @@ class Run:
 
     Args:
         end: Its result.
+        frames: The tables of its ledger.
     """
 
-    def __init__(self, end: RunEnd) -> None:
+    def __init__(self, end: RunEnd, frames: Frames) -> None:
+        self._frames = frames
         self.summary: RunSummary = end.summary
         self.notes: tuple[str, ...] = end.notes
         """Messages for people: a deferred ingest, scores or a page that could not be created."""
@@ -117,18 +125,15 @@ class Run:
 
     def scores(self) -> "pandas.DataFrame":
         """One row per request and scorer; `value` is missing where an answer is unscored."""
-        return self._frames().scores(self.id)
+        return self._frames.scores(self.id)
 
     def answers(self) -> "pandas.DataFrame":
         """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
-        return self._frames().answers(self.id)
+        return self._frames.answers(self.id)
 
     def calls(self) -> "pandas.DataFrame":
         """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
-        return self._frames().calls(self.id)
-
-    def _frames(self) -> Frames:
-        return Frames(self.summary.ledger)
+        return self._frames.calls(self.id)
 
     def __repr__(self) -> str:
         said = self.summary
@@ -278,6 +283,9 @@ async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
     options = RunOptions(
         fresh=how.get("fresh", False),
         resume=how.get("resume"),
+        again=how.get("again"),
+        max_tokens=how.get("max_tokens"),
+        leave_behind=how.get("leave_behind"),
         occasion=how.get("occasion"),
         reports=pages_folder(where, ledger_to_write(where)) if how.get("report", True) else None,
         show_progress=_is_watched() if progress is None else progress,
@@ -286,7 +294,8 @@ async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
     )
     before = handlers()
     try:
-        return Run(await run_job(where, asked, options))
+        end = await run_job(where, asked, options)
+        return Run(end, Frames(end.summary.ledger, folder=where.folder))
     finally:
         restore(before)
 
@@ -304,7 +313,7 @@ def _where(place: Place) -> Where:
         raise InputError(Fault("local, base_url, profile", "give only one of them"))
     folder, ledger = place.get("folder"), place.get("ledger")
     working = Path.cwd() if folder is None else Path(folder).absolute()
-    return Where(working, local, base_url, profile, None if ledger is None else str(working / ledger))
+    return Where(working, local, base_url, profile, None if ledger is None else str(ledger))
 
 
 def _in_part(job: Job, part: Part) -> Job:

@@ -52,7 +52,7 @@ class Frames:
     Token counts and latencies are as recorded, missing where unknown; times are UTC; names end with their unit.
 
     Args:
-        ledger: Path of the DuckDB file; by default the one in the folder.
+        ledger: Path of the DuckDB file, or the address of a team's ledger; by default the one of the folder.
         folder: Where to look for it; by default the working folder.
 
     Raises:

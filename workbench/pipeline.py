@@ -32,7 +32,7 @@ from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import Conductor
 from workbench.running.ghosts import longest_s
-from workbench.running.options import RunOptions, check_folder, check_occasion
+from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.running.signals import SkippedError, heeded, skippable
@@ -82,6 +82,7 @@ async def plan_job(
     Raises:
         InputError: The job, its dataset or a prompt has a fault, or a model is not visible.
     """
+    check_options(options)
     ledger, caps = ledger_to_write(where), _caps(where)
     async with connected(where, job.ids) as session:
         with _expanded(session, job, options.max_tokens) as plan:
@@ -120,6 +121,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         InputError: Before anything is sent, if anything about the job is wrong.
         LockHeldError: The job is running already on this ledger.
     """
+    check_options(options)
     check_occasion(job, options)
     if options.reports is not None:
         check_folder(options.reports, "--reports")

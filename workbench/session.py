@@ -17,7 +17,7 @@ from workbench.environment import DOTENV, environment_without, found_upward, rea
 from workbench.errors import Fault, InputError, UnreachableError
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
-from workbench.ledger.store import Ledger
+from workbench.ledger.store import Ledger, is_path
 from workbench.local_platform.config import ConfigError, load_config
 from workbench.local_platform.contradictions import contradictions
 from workbench.records import LOCAL, Model
@@ -27,7 +27,6 @@ from workbench.settings import FILE_NAME, Settings, load_settings, served_as
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
-    from workbench.team.claims import Claim
     from workbench.team.presence import Presence
 
 _TO_STOP_S = 10.0
@@ -184,7 +183,7 @@ def settings_files(where: Where) -> tuple[str, ...]:
 def ledger_to_write(where: Where) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
     if where.ledger is not None:
-        return _ledger(where, where.ledger)
+        return _named(where, where.ledger)
     return _ledger(where, where.folder / LOCAL_LEDGER) if where.local else account_ledger(where)
 
 
@@ -215,7 +214,7 @@ def ledger_to_read(where: Where) -> Ledger:
         InputError: There is none.
     """
     if where.ledger is not None:
-        ledger = _ledger(where, where.ledger)
+        ledger = _named(where, where.ledger)
         if not ledger.exists:
             raise InputError(Fault("--ledger", f"there is no ledger at {ledger.name}"))
         return ledger
@@ -228,6 +227,15 @@ def ledger_to_read(where: Where) -> Ledger:
     if len(found) > 1:
         _note(f"reading {found[0].label}; --local reads {LOCAL_LEDGER}")
     return found[0]
+
+
+def _named(where: Where, text: str) -> Ledger:
+    """The ledger that a user names; a path is relative to the working folder."""
+    named = _ledger(where, where.folder / text if is_path(text) else text)
+    if named.team is None:
+        return named
+    own = account_ledger(where)  # where it is the same, the settings may say where its rows are on this machine
+    return own if own.team is not None and own.team.conninfo == named.team.conninfo else named
 
 
 def _ledger(where: Where, address: str | Path, data: Path | None = None) -> Ledger:
@@ -250,22 +258,6 @@ def presence_of(ledger: Ledger) -> "Iterator[Presence | None]":
 
     with Presence(ledger) as presence:
         yield presence
-
-
-def team_claims(ledger: Ledger) -> "list[Claim]":
-    """The runs that the machines of a team carry out, or ended without handing in their answers; none of a file's.
-
-    Raises:
-        UnreachableError: The ledger's server does not answer.
-    """
-    if ledger.team is None:
-        return []
-    from workbench.team.claims import claims  # its packages are installed where there is a team
-    from workbench.team.server import Server
-
-    with Server(ledger.team) as server:
-        server.make_tables()
-        return claims(server)
 
 
 @contextmanager

@@ -128,6 +128,7 @@ def test_a_question_is_asked_anew_each_time(folder: Path, platform: ThreadedServ
     assert list(wb.open(folder=folder).runs()["job"]) == ["ask", "ask"]
     assert wb.ask(MODELS[0], "What is 6 * 7?", folder=folder, ledger="other.duckdb")
     assert (folder / "other.duckdb").exists()
+    assert len(wb.open("other.duckdb", folder=folder).runs()) == 1
 
 
 def test_both_kinds_of_function_work_where_a_loop_is_running(folder: Path) -> None:

@@ -308,7 +308,7 @@ def test_wrong_input(home: Workbench) -> None:
     assert "needs --systemd or --cron" in home("schedule", "night ly.toml", "--install", code=2).stderr
     assert "name the job" in home("schedule", "list", "--cron", code=2).stderr
     both = home("run", "night ly.toml", "--occasion", "due", "--fresh", code=2).stderr
-    assert "cannot be combined with --fresh or --resume" in both
+    assert "cannot be combined with --fresh, --resume or --again" in both
     home.write(".env", "")
     home.environment["SSL_CERT_FILE"] = "authority.pem"
     warned = home("schedule", "night ly.toml", "--cron").stderr

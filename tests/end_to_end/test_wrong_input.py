@@ -160,7 +160,7 @@ def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedSer
         (("rnu", "job.toml"), "did you mean 'run'?"),
         (("probe", "no such route"), "is not visible to this account"),
         (("run",), "name a job file"),
-        (("run", "job.toml", "--fresh", "--resume", "x"), "not both"),
+        (("run", "job.toml", "--fresh", "--resume", "x"), "cannot be combined with --fresh"),
         (("run", "job.toml", "--local", "--base-url", "http://h"), "give only one of"),
         (("run", "job.toml", "--ledger", "postgres://h"), "is neither a file nor a team's ledger"),
         (("run", "job.toml", "--ledger", "no/such/folder/l.duckdb"), "there is no folder"),

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+import workbench as wb
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team.proxy import Proxy
@@ -185,6 +186,28 @@ def test_a_run_is_left_behind_when_that_is_said(killed: Killed, url: str) -> Non
     (run_id,) = live(url, RUNS)[0]
     done = second.json("run", "job.toml", "--no-report", "--leave-behind", str(run_id))
     assert (done["reused"], done["completed"]) == (0, 60)
+
+
+def test_python_runs_on_a_team_s_ledger_too(
+    killed: Killed, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, second, _ = killed
+    forget_leases(url)
+    (run_id,) = live(url, RUNS)[0]
+    for name, value in second.environment.items():
+        monkeypatch.setenv(name, value)
+    shutil.copytree(tmp_path / "data", tmp_path / "mounted")  # as this machine sees it
+    second.write("workbench.toml", f'[ledger]\nurl = """{url}"""\ndata = "{tmp_path / "mounted"}"\n')
+    sums_job = wb.load_job(second.folder / "job.toml")
+    with pytest.raises(wb.WorkbenchError, match="ended without handing in its answers"):
+        wb.run(sums_job, folder=second.folder)
+    with pytest.raises(wb.WorkbenchError, match="no run 'r9' waits"):
+        wb.run(sums_job, folder=second.folder, leave_behind="r9")
+    done = wb.run(sums_job, folder=second.folder, ledger=url, leave_behind=run_id, report=False)
+    assert done.summary.completed == 60
+    assert len(done.scores()) == 60
+    kept, mounted = (len(list(tmp_path.joinpath(name).rglob("*.parquet"))) for name in ("data", "mounted"))
+    assert mounted > kept, "rows go where the settings say, also where Python names the ledger"
 
 
 def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ from workbench.cli.output import print_json
 from workbench.display import plural, visible
 from workbench.environment import DOTENV, found_upward
 from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
+from workbench.evaluation.ongoing import team_claims
 from workbench.ledger.check import check_ledger
 from workbench.running.provenance import package_versions
-from workbench.session import Where, connected, ledger_to_write, settings_files, team_claims
+from workbench.session import Where, connected, ledger_to_write, settings_files
 from workbench.settings import FILE_NAME
 
 _LEAST_FREE_BYTES = 200 * 2**20

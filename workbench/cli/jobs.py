@@ -26,7 +26,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.narrowing import pilot_of
 from workbench.pipeline import plan_job, recorded_job_path, run_job
-from workbench.planning.again import CUT_OFF, KINDS
+from workbench.planning.again import KINDS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
@@ -148,19 +148,13 @@ def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None
     Ctrl-C once stops sending and waits for requests in flight; twice cancels them.
     """
     where = options.where(given)
-    if fresh and resume:
-        raise click.UsageError("give either --fresh or --resume, not both")
-    if (given["again"] == CUT_OFF) != (given["max_tokens"] is not None):
-        raise click.UsageError("--again truncated and --max-tokens N go together")
-    if given["again"] and (fresh or resume or given["occasion"] == DUE):
-        raise click.UsageError("--again cannot be combined with --fresh, --resume or --occasion due")
     if job is None:
         if resume is None:
             raise click.UsageError("name a job file, or a run with --resume")
         job = recorded_job_path(where, resume)
     if given["occasion"] == DUE:
-        if fresh or resume:
-            raise click.UsageError("--occasion due cannot be combined with --fresh or --resume")
+        if fresh or resume or given["again"]:
+            raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
         if any(given[name] for name in ("limit", "model", "max_in_flight")):
             raise click.UsageError("--occasion due runs the whole job, without --limit, --model or --max-in-flight")
         sys.exit(_run_due(where, job, given))

@@ -15,13 +15,13 @@ from workbench.cli.run_screen import print_findings
 from workbench.display import duration, visible
 from workbench.endings import RunStatus
 from workbench.evaluation.continuation import recorded_continuation
-from workbench.evaluation.run_figures import find_run, run_figures, run_summary, running_now, score_objects
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, ongoing, team_claims, with_status_now
+from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.queries import Row, reading
-from workbench.session import ledger_to_read, pages_folder, team_claims
+from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
-_RUNNING, _NOT_ENDED = "running", "not ended"
 _SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start
 _CALL_FIELDS = (
     "request_key sample_id epoch requested_model variant served_model identity identity_evidence outcome http_status attempts "
@@ -37,12 +37,9 @@ _CALL_FIELDS = (
 def runs(most: int, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first."""
     ledger = ledger_to_read(options.where(given))
+    claims = team_claims(ledger)
     with reading(ledger) as reader:
-        running = running_now(reader, ledger) | {one.run_id for one in team_claims(ledger) if one.is_live}
-        rows = [
-            row | {"status": _RUNNING if row["run_id"] in running else row["status"]}
-            for row in reader.rows("runs", most=most, run_ids=None)
-        ]
+        rows = with_status_now(reader.rows("runs", most=most, run_ids=None), ongoing(reader, ledger, claims))
         means = {row["run_id"]: row["mean"] for row in reader.rows("newest_run_means", most=most)}
     if as_json:
         print_json([row | {"mean_score": means.get(row["run_id"])} for row in rows])
@@ -52,7 +49,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         "answered": "answered", "failed": "failed", "total_tokens": "tokens", "score": "score",
     }  # fmt: skip
     print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
-    open_ones = [row for row in rows if row["status"] not in (None, _RUNNING, RunStatus.COMPLETE)]
+    open_ones = [row for row in rows if row["status"] not in (None, RUNNING, RunStatus.COMPLETE)]
     if open_ones:
         say(f"`workbench show {open_ones[0]['run_id']}` shows what is missing; rerun its job to send only that")
 
@@ -60,10 +57,10 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
 def _in_short(row: Row, mean: float | None) -> Row:
     """A run as a line of a table."""
     taken_s = row["duration_s"]
-    if row["status"] == _RUNNING:
+    if row["status"] == RUNNING:
         taken_s = (datetime.now(UTC) - row["started_at"].replace(tzinfo=UTC)).total_seconds()
     return row | {
-        "status": row["status"] or _NOT_ENDED,
+        "status": row["status"] or NOT_ENDED,
         "time": "–" if taken_s is None else duration(taken_s),
         "score": mean,
     }
@@ -83,10 +80,12 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     RUN is a run's id, the beginning of an id, or `last` (the default).
     """
     ledger = ledger_to_read(options.where(given))
+    claims = team_claims(ledger)
     with reading(ledger) as reader:
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.rows("run_gates", run_id=run)
-        status = _RUNNING if run in running_now(reader, ledger) else figures.provenance.status
+        recorded: Row = {"run_id": run, "status": figures.provenance.status}
+        status = with_status_now([recorded], ongoing(reader, ledger, claims))[0]["status"]
         if suspects:
             _print_suspects(reader.rows("run_suspects", run_id=run, scorer=figures.standing.scorer or ""), run, as_json)
             return
@@ -111,7 +110,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         print_json(summary.as_object() | {"status": status, "scores": score_objects(figures), "gates": gates})
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
-    echo(f"{summary.run_id}  {summary.job}  {status or _NOT_ENDED}{because}")
+    echo(f"{summary.run_id}  {summary.job}  {status or NOT_ENDED}{because}")
     echo(
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
@@ -126,7 +125,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         "total_tokens": "tokens", "calls_without_usage": "no usage",
     }  # fmt: skip
     print_table(figures.tables["run_tokens"], tokens)
-    if status not in (_RUNNING, RunStatus.COMPLETE):
+    if status not in (RUNNING, RunStatus.COMPLETE):
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: workbench report {run}")
 

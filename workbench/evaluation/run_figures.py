@@ -9,7 +9,6 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.standing import Standing, standing
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance, RunId, RunNumbers, SampleMean
-from workbench.ledger.store import Ledger
 from workbench.stats.intervals import Interval, mean_interval
 
 LAST = "last"
@@ -61,12 +60,6 @@ def find_run(reader: Reader, named: str | None) -> str:
         raise InputError(Fault("", f"{len(begins)} runs begin with {named!r}", ", ".join(begins[:5])))
     hint = nearest(named, known) or "`workbench runs` lists them"
     raise InputError(Fault("", f"there is no run {named!r} in this ledger", hint))
-
-
-def running_now(reader: Reader, ledger: Ledger) -> frozenset[str]:
-    """The ids of the runs that processes of this machine carry out now."""
-    newest = [row for row in reader.rows("jobs") if row["last_status"] is None]
-    return frozenset(str(row["last_run_id"]) for row in newest if ledger.is_running(row["job"]))
 
 
 def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FIGURES) -> RunFindings:

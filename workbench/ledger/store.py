@@ -181,10 +181,15 @@ class Ledger:
         return self.journal_folder / f"{hashlib.sha256(job.encode()).hexdigest()[:16]}.running"
 
 
+def is_path(text: str) -> bool:
+    """Whether what a user names is a file, and not an address."""
+    return bool(text) and "://" not in text and not text.startswith(("md:", "ducklake:", "postgres:"))
+
+
 def _file_path(text: str) -> Path:
     if not text:
         raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))
-    if "://" in text or text.startswith(("md:", "ducklake:", "postgres:")):
+    if not is_path(text):
         problem = f"{text!r} is neither a file nor a team's ledger"
         raise InputError(Fault("--ledger", problem, f'a path, or "{SCHEME}dbname=workbench host=db.lab.example"'))
     return Path(text).absolute()

@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError
 from workbench.job import Job
+from workbench.planning.again import CUT_OFF, KINDS
 from workbench.running.signals import Interrupts
 
 
@@ -50,6 +51,27 @@ def check_folder(folder: Path, named: str) -> None:
             pass
     except OSError as error:
         raise InputError(Fault(named, f"{folder} cannot be written: {error.strerror or error}")) from error
+
+
+def check_options(options: RunOptions) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        InputError: They do not.
+    """
+    own = options.fresh or options.resume is not None
+    if options.fresh and options.resume is not None:
+        raise InputError(Fault("--resume", "cannot be combined with --fresh"))
+    if options.again is not None and options.again not in KINDS:
+        raise InputError(Fault("--again", f"{options.again!r} is not one of {' and '.join(KINDS)}"))
+    if options.again is not None and own:
+        raise InputError(Fault("--again", "cannot be combined with --fresh or --resume"))
+    if options.again == CUT_OFF and options.max_tokens is None:
+        raise InputError(Fault("--again", f"{CUT_OFF} needs the higher cap", "--max-tokens N"))
+    if options.again != CUT_OFF and options.max_tokens is not None:
+        raise InputError(
+            Fault("--max-tokens", f"goes with --again {CUT_OFF} only", "a job's cap is request.max_tokens")
+        )
 
 
 def check_occasion(job: Job, options: RunOptions) -> None:

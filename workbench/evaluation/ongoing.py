@@ -1,0 +1,64 @@
+"""Runs that go on while their ledger is read: those of this machine, and of a team's others."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from workbench.ledger.queries import Reader, Row
+from workbench.ledger.store import Ledger
+
+if TYPE_CHECKING:
+    from workbench.team.claims import Claim
+
+
+RUNNING = "running"
+"""The status, where it is shown, of a run that goes on."""
+NOT_ENDED = "not ended"
+"""The same of one without a recorded end that does not go on: it was killed, or its machine cannot be seen."""
+
+
+class Ongoing(msgspec.Struct, frozen=True):
+    """A run that goes on."""
+
+    run_id: str
+    job: str
+    where: str
+    """Its machine, its user and since when; empty for this machine."""
+
+
+def team_claims(ledger: Ledger) -> "list[Claim]":
+    """The runs that the machines of a team carry out, or ended without handing in their answers; none of a file's.
+
+    Raises:
+        UnreachableError: The ledger's server does not answer.
+    """
+    if ledger.team is None:
+        return []
+    from workbench.team.claims import claims  # its packages are installed where there is a team
+    from workbench.team.server import Server
+
+    with Server(ledger.team) as server:
+        server.make_tables()
+        return claims(server)
+
+
+def ongoing(reader: Reader, ledger: Ledger, claims: "Sequence[Claim]") -> list[Ongoing]:
+    """The runs that go on, the oldest first.
+
+    Args:
+        reader: The ledger.
+        ledger: The same.
+        claims: Of its team, asked before it was read: a run that ends in between is then recorded as ended.
+    """
+    found = {one.run_id: Ongoing(one.run_id, one.job, one.where) for one in claims if one.is_live}
+    for row in reversed(reader.rows("jobs")):  # a team's server may not have heard of this machine's for a while
+        if row["last_status"] is None and ledger.is_running(row["job"]):
+            found.setdefault(row["last_run_id"], Ongoing(row["last_run_id"], row["job"], ""))
+    return list(found.values())
+
+
+def with_status_now(rows: Sequence[Row], going_on: Sequence[Ongoing]) -> list[Row]:
+    """Rows with a `run_id` and a recorded `status`, the status `running` in those of runs that go on."""
+    running = {one.run_id for one in going_on}
+    return [row | {"status": row["status"] or (RUNNING if row["run_id"] in running else None)} for row in rows]
