@@ -53,12 +53,17 @@ class Engine:
         self._db: duckdb.DuckDBPyConnection | None = None
         self._scratch: ScratchFolder | None = None
 
-    def started(self) -> duckdb.DuckDBPyConnection:
-        """The connection to an empty database in memory, to which files are attached."""
+    def started(self, *, trusts_extensions: bool = False) -> duckdb.DuckDBPyConnection:
+        """The connection to an empty database in memory, to which files are attached.
+
+        Args:
+            trusts_extensions: When it is started by this call: load extensions without checking their signatures.
+        """
         if self._db is None:
             self._scratch = ScratchFolder()
             spill = {"temp_directory": str(self._scratch.path / "spill"), "memory_limit": f"{self.memory_mib}MiB"}
-            self._db = duckdb.connect(":memory:", config=self._settings | spill)
+            trust = {"allow_unsigned_extensions": trusts_extensions}
+            self._db = duckdb.connect(":memory:", config=self._settings | spill | trust)
         return self._db
 
     def stop(self) -> None:

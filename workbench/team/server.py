@@ -105,14 +105,21 @@ class Server:
 
     def _begun_once(self, stack: contextlib.ExitStack) -> Cursor:
         if self._db is None or self._db.closed:
-            # prepared statements belong to a session, which a pooler gives to others
-            self._db = psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row)
+            self._db = self._connected()
         with contextlib.ExitStack() as beginning:
             beginning.enter_context(self._db.transaction())
             cursor = beginning.enter_context(self._db.cursor())
             cursor.execute(_MOST_WAITING, {"most": f"{self._patience_s}s"})
             stack.push(beginning.pop_all())
             return cursor
+
+    def _connected(self) -> psycopg.Connection[DictRow]:
+        try:
+            # prepared statements belong to a session, which a pooler gives to others
+            return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row)
+        except psycopg.OperationalError as error:
+            why = str(error).partition("failed: ")[2] or error
+            raise UnreachableError(f"the ledger's server did not accept the connection: {_first_line(why)}") from error
 
     def make_tables(self) -> None:
         """Make the tables of leases where they are not there yet.
@@ -160,5 +167,5 @@ def who() -> tuple[str, str]:
         return socket.gethostname(), "unknown"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: object) -> str:
     return str(error).strip().partition("\n")[0]
