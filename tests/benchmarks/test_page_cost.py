@@ -14,8 +14,9 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.big_ledger import LARGE_RUN, LARGE_RUN_CALLS, make_big_ledger
 from tests.browser.conftest import installed_chromium
-from workbench.report.ledger_pages import PAGES, write_ledger_page
-from workbench.report.run_page import write_run_page
+from workbench.report.build import Asked, Draft, asked_of, ledger_page
+from workbench.report.ledger_pages import PAGES
+from workbench.report.run_page import run_page
 
 pytestmark = pytest.mark.benchmark
 CALLS = 1_000_000
@@ -37,15 +38,17 @@ def test_pages_over_a_million_calls(tmp_path: Path) -> None:
     print(f"\na ledger of {CALLS:,} calls made in {time.perf_counter() - began:.1f} s")
     folder = tmp_path / "reports"
 
-    pages: dict[str, Callable[[], Path]] = {
-        f"run of {LARGE_RUN_CALLS:,} calls": lambda: write_run_page(ledger, LARGE_RUN, folder, PAGES)[0],
-        **{page.name: partial(write_ledger_page, ledger, page, folder) for page in PAGES},
+    pages: dict[str, Callable[[Asked], Draft]] = {
+        f"run of {LARGE_RUN_CALLS:,} calls": lambda asked: run_page(asked, LARGE_RUN, PAGES)[1],
+        **{page.name: partial(ledger_page, page=page, pages=PAGES) for page in PAGES},
     }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=installed_chromium(), args=["--no-sandbox"])
-        for name, render in pages.items():
+        for name, draft in pages.items():
             began = time.perf_counter()
-            path = render()
+            with asked_of(ledger, folder) as asked:
+                write = draft(asked)
+            path = write()
             took_s = time.perf_counter() - began
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             began = time.perf_counter()
@@ -56,7 +59,7 @@ def test_pages_over_a_million_calls(tmp_path: Path) -> None:
             if page.locator("#browser").count():
                 timed(
                     page,
-                    "filters by what has no full answer",
+                    "filters by what is unanswered or cut off",
                     lambda shown: shown.locator("[value=failed]").check(force=True),
                 )
                 timed(page, "shows all again", lambda shown: shown.locator("[name=show][value='']").check(force=True))

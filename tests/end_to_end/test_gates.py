@@ -12,7 +12,6 @@ from tests.conftest import Workbench, job, sums
 from workbench.evaluation.deciding import decide
 from workbench.job import parse_job
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
 
@@ -82,7 +81,7 @@ def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: Pl
         bench = Workbench(tmp_path, server)
         gated(bench, "max_failed_share = 0.1", "sim/instant", "sim/locked", count=4)
         result = bench.json("run", "job.toml", "--no-report", code=100)
-    assert result["reason"] == "4 of 8 requests are not answered (50 %); at most 10 % may be"
+    assert result["reason"] == "4 of 8 requests are unanswered (50 %); at most 10 % may be"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ name = "exact"
 
 def decided(bench: Workbench, run_id: str, gates: str) -> list[tuple[str, str | None, str]]:
     parsed = parse_job(GATED + gates, bench.folder / "j.toml")
-    results, _, _ = decide(Ledger(bench.folder / "ledger.duckdb"), run_id, parsed)
+    results, _, _ = decide(bench.ledger, run_id, parsed)
     return [(one.gate, one.model, one.result) for one in results]
 
 
@@ -152,7 +151,7 @@ def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(ben
     failed = [night for night, found in enumerate(said, 1) if ("steady", "m", "not met") in found]
     assert failed in ([8], [9])
     assert not any(model == "n" for found in said for _, model, _ in found)
-    with reading(Ledger(bench.folder / "ledger.duckdb")) as reader:
+    with reading(bench.ledger) as reader:
         (gone,) = reader.rows("run_gates", run_id=f"r{failed[0]}")
     assert f"less by “exact” since 2026-11-{failed[0]:02}" in gone["reason"] or "since 2026-11-08" in gone["reason"]
 

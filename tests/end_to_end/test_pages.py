@@ -41,7 +41,7 @@ def run(desk: Workbench) -> dict[str, Any]:
     return result
 
 
-def test_every_figure_of_a_run_equals_its_query(run: dict[str, Any]) -> None:
+def test_every_figure_of_a_run_equals_its_query(desk: Workbench, run: dict[str, Any]) -> None:
     page = Page(run["report"])
     assert not page.loads
     assert page.queries - {"run_latency_course", "run_pace"} == {  # which a run that is over at once does not have
@@ -49,7 +49,7 @@ def test_every_figure_of_a_run_equals_its_query(run: dict[str, Any]) -> None:
         "run_latency", "run_item_outcomes", "side_figures",
     }  # fmt: skip
     assert len(page.figures) > 100
-    page.check(run["ledger"])
+    page.check(desk.ledger)
 
 
 def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dic
         page = Page(Path(run["report"]).with_name(f"{name}.html"))
         assert not page.loads
         assert queries <= page.queries | {"newest_run_means", "unknown_draw"}, (name, page.queries)
-        page.check(run["ledger"])
+        page.check(desk.ledger)
 
 
 def test_the_object_and_the_page_agree(desk: Workbench, run: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
     result = bench.json("run", "job.toml")
     page = Page(result["report"])
     assert "of them reused" in page.text
-    page.check(result["ledger"])
+    page.check(bench.ledger)
     assert set(result["usage"].values()) == {0}
     assert bench.json("show", result["run_id"])["usage"] == result["usage"]
     assert "<span>nothing was sent</span>" in page.text
@@ -136,7 +136,7 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     result = bench.json("run", "job.toml", code=3)
     page = Page(result["report"])
     assert "sim/locked left all 3 unanswered" in page.text
-    page.check(result["ledger"])
+    page.check(bench.ledger)
     routes = Path(result["report"]).with_name("routes.html").read_text("utf-8")
     assert "3 of its newest 3 calls failed" in routes
     index = Path(result["report"]).with_name("index.html").read_text("utf-8")
@@ -156,7 +156,7 @@ def test_a_run_whose_requests_were_all_refused_is_not_fine(tmp_path: Path) -> No
     assert '<span class="failed">complete</span>' in Page(result["report"]).text
     index = Path(result["report"]).with_name("index.html").read_text("utf-8")
     assert "1 job: 1 needs action." in index
-    assert '<span class="failed">complete</span>, 3 failed of 3.' in index
+    assert '<span class="failed">complete</span>, 3 of 3 requests unanswered (3 failed, 0 pending).' in index
     assert 'class="ok">complete' not in index
 
 
@@ -167,10 +167,10 @@ def test_one_model_alone_is_not_the_best(bench: Workbench) -> None:
     assert "<td>best</td>" not in page.text
 
 
-def test_answers_that_were_cut_off_have_no_full_answer_everywhere(bench: Workbench) -> None:
+def test_answers_that_were_cut_off_are_answers_of_no_use_everywhere(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant").replace("max_tokens = 64", "max_tokens = 3"))
     page = Page(bench.json("run", "job.toml", code=None)["report"])
     assert re.search(r"<b>\s*<data[^>]*>3</data></b> of <data[^>]*>3</data> answered", page.text)
     assert '<span class="wasted">3 of them cut off</span>' in page.text
-    assert re.search(r'<span class="failed">3</span> of 3<br><small class="soft">3 cut off by its limit', page.text)
+    assert '<td class="n">0 of 3</td>\n<td class="n"><span class="wasted">3</span> of 3</td>' in page.text

@@ -103,10 +103,10 @@ def _print_sides(found: Comparison) -> None:
     rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
     columns = {
         "side": "model", "score": f"{found.scorer} (95 %)", "asked": "of all asked", "difference": "difference", "test": "shown",
-        "wins": "won:lost:same", "scored": "scored", "tokens": "tokens an answer", "p50": "median", "failed": "failed",
-        "fallbacks": "fallback",
+        "wins": "won:lost:same", "scored": "scored", "tokens": "tokens an answer", "p50": "median",
+        "unanswered": "unanswered", "fallbacks": "fallback",
     }  # fmt: skip
-    print_table(rows, columns, whole="side", spare=("fallbacks", "failed", "asked", "p50", "tokens"))
+    print_table(rows, columns, whole="side", spare=("fallbacks", "unanswered", "asked", "p50", "tokens"))
 
 
 def _print_slices(found: Comparison) -> None:
@@ -150,7 +150,7 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
         "scored": f"{side.scored} of {side.samples}",
         "tokens": significant(side.completion_tokens),
         "p50": milliseconds(side.p50_ms),
-        "failed": side.asked - side.answered,
+        "unanswered": found.unanswered(side),
         "fallbacks": side.fallbacks,
     }
 

@@ -10,7 +10,7 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import Difference, Samples, Side, differences, lost_samples, sides_of
 from workbench.evaluation.slices import Slice, sliced_by, slices_of
-from workbench.evaluation.trouble import sides_asked
+from workbench.evaluation.trouble import planned_by_side, sides_asked
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance
 from workbench.stats.paired import FEW_CLUSTERS
@@ -38,6 +38,12 @@ class Comparison(msgspec.Struct, frozen=True):
     """The model, or of several runs the run, that the others are compared with."""
     slices: list[Slice]
     """The same within the values of the dataset's further columns."""
+    planned: dict[tuple[str, str], int]
+    """(run id, model) -> the requests that the run planned for it."""
+
+    def unanswered(self, side: Side) -> int:
+        """How many requests of a side have no answer: they failed, were interrupted, or never sent."""
+        return self.planned[side.run_id, side.model] - side.answered
 
 
 class Material(msgspec.Struct, frozen=True):
@@ -52,6 +58,7 @@ class Material(msgspec.Struct, frozen=True):
     notes: list[str]
     are_shares: bool
     on_fallback: str
+    planned: dict[tuple[str, str], int]
 
     @property
     def baselines(self) -> list[str]:
@@ -110,7 +117,14 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
         row["sample_key"]: msgspec.json.decode(row["metadata"] or "{}")
         for row in reader.rows("sample_metadata", keys=sorted(keys))
     }
-    return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback)
+    planned = {
+        (run.run_id, model): number
+        for run in runs
+        for model, number in planned_by_side(
+            run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
+        ).items()
+    }
+    return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned)
 
 
 def compared(material: Material, wanted: Wanted) -> Comparison:
@@ -147,7 +161,8 @@ def against(material: Material, baseline: str, *, by: str | None = None) -> Comp
     shares = material.are_shares
     slices = slices_of(*told, are_shares=shares) if by is None else sliced_by(by, *told, are_shares=shares)
     return Comparison(
-        material.scorer, material.runs, material.sides, found, material.notes, shares, material.on_fallback, baseline, slices
+        material.scorer, material.runs, material.sides, found, material.notes, shares, material.on_fallback, baseline, slices,
+        material.planned,
     )  # fmt: skip
 
 

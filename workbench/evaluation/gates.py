@@ -79,7 +79,7 @@ def _shares(found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
     planned, answered = found.provenance.planned, sum(row["answered"] for row in rows)
     fallbacks = sum(row["fallbacks"] for row in rows)
     for gate, most, part, whole, what in (
-        ("max_failed_share", gates.max_failed_share, planned - answered, planned, "requests are not answered"),
+        ("max_failed_share", gates.max_failed_share, planned - answered, planned, "requests are unanswered"),
         ("max_fallback_share", gates.max_fallback_share, fallbacks, answered, "answers are of another model"),
     ):
         if most is not None and whole:

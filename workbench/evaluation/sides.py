@@ -21,6 +21,8 @@ class Side(msgspec.Struct, frozen=True):
     asked: int
     """Requests: samples times epochs."""
     answered: int
+    cut_off: int
+    """Answers of no use to a scorer: their token limit ended them."""
     samples: int
     scored: int
     """Samples with a score that counts."""
@@ -137,6 +139,7 @@ def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
         model=figures["model"],
         asked=figures["asked"],
         answered=figures["answered"],
+        cut_off=figures["cut_off"],
         samples=len(samples),
         scored=len(values),
         left_out=sum(row["value"] is None and row["left_out"] > 0 for row in samples),
@@ -206,7 +209,7 @@ def why_unscored(row: Row | None) -> str:
     if row["left_out"]:
         return "answered by a fallback"
     if not row["answered"]:
-        return "not answered"
+        return "unanswered"
     if row["unread"]:
         return "unread by the scorer"
     return "too few epochs are scored" if row["scored"] else "not scored"

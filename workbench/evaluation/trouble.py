@@ -1,5 +1,7 @@
 """How the requests ended that a run planned, by model and by whose fault it most likely is."""
 
+from collections.abc import Mapping
+
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.rows import Provenance
 from workbench.policy import POLICIES
@@ -25,14 +27,24 @@ def sides_asked(run: Provenance) -> list[str]:
     return [" · ".join(filter(None, (model, variant))) for model in run.limits for variant in run.variants or [""]]
 
 
-def planned_by_model(figures: RunFigures) -> dict[str, int]:
-    """Every model that the run was to ask -> how many requests; each model is asked the same."""
-    items = {row["model"]: row["items"] for row in figures.tables["run_items_by_model"]}
-    models = list(dict.fromkeys([*sides_asked(figures.provenance), *items]))
-    each, rest = divmod(figures.numbers.planned, len(models)) if models else (0, 0)
+def planned_by_side(run: Provenance, items: Mapping[str, int]) -> dict[str, int]:
+    """Everything that a run was to ask and compare -> how many requests; each is asked the same.
+
+    Args:
+        run: How it began.
+        items: Of how many requests of each anything is recorded.
+    """
+    sides = list(dict.fromkeys([*sides_asked(run), *items]))
+    each, rest = divmod(run.planned, len(sides)) if sides else (0, 0)
     if rest or any(count > each for count in items.values()):
-        return items  # two models of the plan became one, or it is not known what was planned
-    return dict.fromkeys(models, each)
+        return dict(items)  # two models of the plan became one, or it is not known what was planned
+    return dict.fromkeys(sides, each)
+
+
+def planned_by_model(figures: RunFigures) -> dict[str, int]:
+    """The same of the run of a page."""
+    items = {row["model"]: row["items"] for row in figures.tables["run_items_by_model"]}
+    return planned_by_side(figures.provenance, items)
 
 
 def troubles_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:

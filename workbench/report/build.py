@@ -1,7 +1,8 @@
 """Pages as files: templates filled, the script and the charts' program put in, whole or not at all."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -13,7 +14,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import workbench.display as people
-from workbench.ledger.queries import Reader, Row
+from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
+from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.store import Ledger
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
@@ -23,6 +26,14 @@ _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
 _SCRIPTS = ("page.js", "tables.js", "charts.js")
 _SCRIPTS_OF = {"run": ("exchange.js", "samples.js"), "compare": ("compare.js",)}
+
+
+class AsOf(NamedTuple):
+    """The state of a ledger that a page shows."""
+
+    at: datetime
+    ongoing: list[Ongoing]
+    """Runs of which more is to come."""
 
 
 class PageHead(msgspec.Struct, frozen=True):
@@ -36,31 +47,47 @@ class PageHead(msgspec.Struct, frozen=True):
     simulated: bool
     first_at: datetime | None
     last_at: datetime | None
-    """The newest event in the ledger, or of the run: what the page shows is as of then."""
+    """The newest event in the ledger, or of the run."""
+    as_of: AsOf
 
 
-def ledger_frame(page: str, title: str, period: Row) -> PageHead:
+def _ledger_frame(page: str, title: str, period: Row, as_of: AsOf) -> PageHead:
     """The frame of a page over a whole ledger, from its `ledger_period`."""
     others = max(period["endpoints"], 1) - 1
     endpoint = (period["endpoint"] or "no endpoint yet") + (f" and {others} more" if others else "")
     more_keys = max(period["keys"], 1) - 1
     key = (period["key_fingerprint"] or "not available") + (f" and {more_keys} more" if more_keys else "")
-    return PageHead(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"])
+    return PageHead(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"], as_of)
 
 
 class Asked(NamedTuple):
-    """What a page over a whole ledger is built from."""
+    """What pages are built from: one state of a ledger."""
 
     reader: Reader
     ledger: str
     folder: Path
-    """Where the runs' pages are: only those that are there are linked."""
+    """Where the pages go, and those of runs are: only what is there is linked."""
     period: tables.Result
     """The only row of `ledger_period`."""
     colours: Colours
     zone: str
     """Whose days these are."""
     allowance: AllowanceSettings
+    as_of: AsOf
+
+
+@contextmanager
+def asked_of(ledger: Ledger, folder: Path) -> Iterator[Asked]:
+    """Read a ledger for pages that go into a folder.
+
+    Raises:
+        UnreachableError: The server of a team's ledger does not answer.
+    """
+    claims = team_claims(ledger)
+    with reading(ledger) as reader:
+        as_of = AsOf(datetime.now(UTC), ongoing(reader, ledger, claims))
+        period, colours = result(reader, "ledger_period"), colours_of(reader)
+        yield Asked(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of)
 
 
 class Page(NamedTuple):
@@ -71,6 +98,22 @@ class Page(NamedTuple):
     title: str
     build: Callable[[Asked], Callable[[], dict[str, Any]]]
     """Asks what the page shows; returns what computes the content of its template, once the ledger is let go."""
+
+
+Draft = Callable[[], Path]
+"""Renders a page of which everything was asked, puts it into its folder, and returns its absolute path."""
+
+
+def ledger_page(asked: Asked, page: Page, pages: Sequence[Page]) -> Draft:
+    """Ask what a page over a whole ledger shows.
+
+    Args:
+        asked: The ledger.
+        page: Which.
+        pages: Those that its head links.
+    """
+    content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period.rows[0], asked.as_of)
+    return lambda: write_page(asked.folder, f"{page.name}.html", render(frame, pages, content()))
 
 
 def result(reader: Reader, query: str, **parameters: Any) -> tables.Result:
@@ -100,7 +143,6 @@ def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> s
             scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
             vega=vega_bundle() if content["charts"] else "",
             nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
-            rendered_at=datetime.now(UTC),
             pages=pages,
             **content,
         )

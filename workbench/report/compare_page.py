@@ -13,10 +13,10 @@ from workbench.evaluation.comparison_words import side_name, warnings
 from workbench.evaluation.difference_words import outcome
 from workbench.evaluation.sides import why_unscored
 from workbench.evaluation.slices import Slice
-from workbench.ledger.queries import Row, reading
+from workbench.ledger.queries import Row
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Page, PageHead, colours_of, packed_json, render, write_page
+from workbench.report.build import Page, PageHead, asked_of, packed_json, render, write_page
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
@@ -43,18 +43,17 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
     Raises:
         InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
-    with reading(ledger) as reader:
-        material = gathered(reader, wanted)
+    with asked_of(ledger, folder) as asked:
+        material = gathered(asked.reader, wanted)
         found = compared(material, wanted)
         every = _every_baseline(material, found, wanted.by)
-        samples = compared_samples(reader, material, every)
-        colours = colours_of(reader)
+        samples = compared_samples(asked.reader, material, every)
     runs = found.runs
     keys = dict.fromkeys(run.key_fingerprint for run in runs)
     frame = PageHead(
         "compare", " against ".join(dict.fromkeys(run.job for run in reversed(runs))) + ": comparison", runs[0].endpoint,
         ", ".join(keys), any(run.simulated for run in runs), min(run.started_at for run in runs),
-        max(run.ended_at or run.started_at for run in runs),
+        max(run.ended_at or run.started_at for run in runs), asked.as_of,
     )  # fmt: skip
     texts = [texts_by_place(one) for one in every]
     chosen = every.index(found)
@@ -66,7 +65,8 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         "names": [side_name(side, found) for side in found.sides],
         "runs": runs,
         "linked": {run.run_id for run in runs if (folder / f"{run.run_id}.html").is_file()},
-        "charts": _charts(every, chosen, colours),
+        "charts": _charts(every, chosen, asked.colours),
+        "cut_off": any(side.cut_off for side in found.sides),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
         "most_across": _MOST_ACROSS,

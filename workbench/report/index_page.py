@@ -3,9 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 import workbench.display as people
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
+from workbench.evaluation.ongoing import with_status_now
 from workbench.ledger.queries import Row
 from workbench.ledger.rows import Provenance
 from workbench.report import time_charts
@@ -20,11 +23,12 @@ MOST_RUNS = 200
 def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period
-    runs = result(reader, "runs", most=MOST_RUNS, run_ids=None)
+    runs = _as_now(result(reader, "runs", most=MOST_RUNS, run_ids=None), asked)
     jobs = result(reader, "jobs")
     newest = reader.rows("job_newest_runs", most=NEWEST_RUNS)
     run_ids = [row["run_id"] for row in newest]
-    ends = {row["run_id"]: row for row in reader.rows("runs", most=len(run_ids), run_ids=run_ids)}
+    found = with_status_now(reader.rows("runs", most=len(run_ids), run_ids=run_ids), asked.as_of.ongoing)
+    ends = {row["run_id"]: row for row in found}
     needs = [row for job in jobs.rows if needs_action(row := ends[job["last_run_id"]])]
     began = {row["run_id"]: reader.only(Provenance, run_id=row["run_id"]) for row in needs}
     scores = result(reader, "newest_run_scores", most=MOST_RUNS)
@@ -33,7 +37,7 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-        rows = job_rows([ends[row["run_id"]] | row for row in newest], scores.rows, changes, asked.colours)
+        rows = job_rows([row | ends[row["run_id"]] for row in newest], scores.rows, changes, asked.colours)
         return {
             "period": period,
             "verdict": summary(rows),
@@ -50,6 +54,10 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     return content
 
 
+def _as_now(runs: Result, asked: Asked) -> Result:
+    return msgspec.structs.replace(runs, rows=with_status_now(runs.rows, asked.as_of.ongoing))
+
+
 def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: frozenset[str]) -> Table:
     shown = Result(runs.query, runs.parameters, [row | {"scores": sparks.get(row["run_id"])} for row in runs.rows])
     return Table(
@@ -64,12 +72,12 @@ def _runs_table(runs: Result, sparks: dict[str, list[dict[str, Any]]], there: fr
 
 
 def _jobs_table(jobs: Result, ends: dict[str, Row]) -> Table:
-    rows = [ends[row["last_run_id"]] | {"reason": None} | row for row in jobs.rows]
+    rows = [row | ends[row["last_run_id"]] | {"reason": None} for row in jobs.rows]
     return Table(
         "jobs", Result(jobs.query, jobs.parameters, rows), ("job",),
         (Column("job", "job", "text"), Column("runs", "runs"), Column("complete", "of which complete"),
          Column("first_at", "first", "moment"), Column("last_at", "newest", "moment"),
-         Column("last_status", "ended", "status")),
+         Column("status", "ended", "status")),
     )  # fmt: skip
 
 

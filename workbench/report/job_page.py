@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import workbench.display as people
 from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
-from workbench.ledger.queries import Row, reading
-from workbench.ledger.store import Ledger
+from workbench.evaluation.ongoing import NOT_ENDED, with_status_now
+from workbench.ledger.queries import Row
 from workbench.report import time_charts
-from workbench.report.build import Page, PageHead, colours_of, render, result, write_page
+from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
@@ -21,35 +23,45 @@ _MEASURES = (
     ("mean", "mean score", "Does it score as before?"),
     ("completion_tokens", "completion tokens an answer", "Do answers take as many tokens?"),
     ("seconds", "median seconds to the answer", "Are answers as fast?"),
-    ("failed_share", "share of requests without an answer", "Does it fail as rarely?"),
+    ("failed_share", "share of requests that are unanswered", "Does it fail as rarely?"),
     ("fallback_share", "share of answers by a fallback", "Do others answer for it?"),
 )
 
 
-def write_job_page(ledger: Ledger, job: str, folder: Path, pages: Sequence[Page]) -> Path:
-    """Render a job's page and put it into a folder, whole or not at all; returns its absolute path."""
-    with reading(ledger) as reader:
-        runs = result(reader, "job_runs", job=job, most=MOST_RUNS)
-        run_ids = [row["run_id"] for row in runs.rows]
-        ends = {row["run_id"]: row for row in reader.rows("runs", most=MOST_RUNS, run_ids=run_ids)}
-        course = result(reader, "job_course", job=job, most=MOST_RUNS)
-        changes = job_changes(reader, job).get(job, [])
-        period = reader.row("ledger_period")
-        colours = colours_of(reader)
-    newest, oldest = runs.rows[0], runs.rows[-1]
+def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
+    """Ask what a job's page shows.
+
+    Args:
+        asked: The ledger.
+        job: Which.
+        pages: Those that its head links.
+    """
+    reader, as_of = asked.reader, asked.as_of
+    found = result(reader, "job_runs", job=job, most=MOST_RUNS)
+    runs = msgspec.structs.replace(found, rows=with_status_now(found.rows, as_of.ongoing))
+    run_ids = [row["run_id"] for row in runs.rows]
+    ends = {row["run_id"]: row for row in reader.rows("runs", most=MOST_RUNS, run_ids=run_ids)}
+    course = result(reader, "job_course", job=job, most=MOST_RUNS)
+    changes = job_changes(reader, job).get(job, [])
+    period, newest, oldest = asked.period.rows[0], runs.rows[0], runs.rows[-1]
     frame = PageHead(
         "job", job, period["endpoint"] or "no endpoint yet", period["key_fingerprint"] or "not available",
-        period["simulated"], oldest["started_at"], newest["started_at"],
+        period["simulated"], oldest["started_at"], newest["started_at"], as_of,
     )  # fmt: skip
-    content = {
-        "job": job,
-        "verdict": verdict(runs.rows, changes),
-        "changes": changes,
-        "charts": _charts(course, _marks(runs, course), colours),
-        "runs": _runs_table(runs, course, ends, frozenset(path.stem for path in folder.glob("*.html"))),
-        "most": MOST_RUNS,
-    }
-    return write_page(folder, f"{page_name(job)}.html", render(frame, pages, content))
+
+    def write() -> Path:
+        there = frozenset(path.stem for path in asked.folder.glob("*.html"))
+        content = {
+            "job": job,
+            "verdict": verdict(runs.rows, changes),
+            "changes": changes,
+            "charts": _charts(course, _marks(runs, course), asked.colours),
+            "runs": _runs_table(runs, course, ends, there),
+            "most": MOST_RUNS,
+        }
+        return write_page(asked.folder, f"{page_name(job)}.html", render(frame, pages, content))
+
+    return write
 
 
 def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
@@ -57,9 +69,7 @@ def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
     newest = runs[0]
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
-    said = (
-        f"{people.plural(len(runs), 'run')}; the newest is {(newest['status'] or 'without an end').replace('_', ' ')}. "
-    )
+    said = f"{people.plural(len(runs), 'run')}; the newest is {(newest['status'] or NOT_ENDED).replace('_', ' ')}. "
     shown = [change for change in changes if change.verdict != "none shown"]
     if not changes:
         return said + "It asked nothing again that the run before was scored on."
@@ -126,7 +136,7 @@ def _course_table(course: Result) -> Table:
         (Column("started_at", "started", "moment"), Column("model", "model", "text"), Column("requests", "requests"),
          Column("mean", "mean score", "number"), Column("scored", "scored"),
          Column("completion_tokens", "tokens an answer", "number"), Column("p50_ms", "median", "ms"),
-         Column("failed_share", "not answered", "share"), Column("fallback_share", "by a fallback", "share")),
+         Column("failed_share", "unanswered", "share"), Column("fallback_share", "by a fallback", "share")),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 import workbench.display as people
 from workbench.evaluation.job_changes import JobChange
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Row
 from workbench.occasions import following
@@ -92,7 +93,7 @@ def _row(job: str, runs: list[Row], scores: Sequence[Row], changes: list[JobChan
 def _dot(run: Row) -> tuple[str, str, str]:
     kind = status_kind(run["status"], failed=run["failed"], answered=run["answered"])
     failed = f", {people.count(run['failed'])} failed" if run["failed"] else ""
-    return run["run_id"], kind, f"{run['status'] or 'no end'}{failed}, {people.moment(run['started_at'])}"
+    return run["run_id"], kind, f"{run['status'] or NOT_ENDED}{failed}, {people.moment(run['started_at'])}"
 
 
 def needs_action(run: Row) -> bool:
@@ -101,7 +102,7 @@ def needs_action(run: Row) -> bool:
     Args:
         run: Of `runs`.
     """
-    return bool(run["status"] != "complete" or run["failed"] > _FAILING * run["planned"])
+    return bool(run["status"] not in ("complete", RUNNING) or run["failed"] > _FAILING * run["planned"])
 
 
 def _line(runs: list[Row], scores: list[Row], colours: Colours) -> Markup:

@@ -7,11 +7,11 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.store import Ledger
 from workbench.report.allowance_page import allowance_page
-from workbench.report.build import Asked, Page, colours_of, ledger_frame, render, result, write_page
+from workbench.report.build import Page, asked_of, ledger_page
 from workbench.report.index_page import index_page
-from workbench.report.job_page import write_job_page
+from workbench.report.job_page import job_page
 from workbench.report.routes_page import routes_page
-from workbench.report.run_page import write_run_page
+from workbench.report.run_page import run_page
 
 PAGES = (
     Page("index", "Runs", index_page),
@@ -37,27 +37,23 @@ def write_pages(
     Raises:
         InputError: A run is not there.
     """
-    paths = []
-    jobs: dict[str, None] = {}
-    for run_id in run_ids:
-        path, job = write_run_page(ledger, run_id, folder, PAGES)
-        paths.append(path)
-        jobs[job] = None
+    written, jobs = dict[str, Path](), dict[str, None]()
+    for run_id in run_ids[1:]:  # one at a time: the texts of all of them need not fit into memory
+        with asked_of(ledger, folder) as asked:
+            job, write = run_page(asked, run_id, PAGES)
+        written[run_id], jobs[job] = write(), None
         each(run_id)
-    for job in jobs:
-        write_job_page(ledger, job, folder, PAGES)
-    return paths + [write_ledger_page(ledger, page, folder) for page in PAGES]
-
-
-def write_ledger_page(ledger: Ledger, page: Page, folder: Path) -> Path:
-    """Render one page over a whole ledger; returns its absolute path."""
-    with reading(ledger) as reader:
-        period = result(reader, "ledger_period")
-        content = page.build(
-            Asked(reader, ledger.name, folder, period, colours_of(reader), ledger.zone, ledger.allowance)
-        )
-    frame = ledger_frame(page.name, page.title, period.rows[0])
-    return write_page(folder, f"{page.name}.html", render(frame, PAGES, content()))
+    with asked_of(ledger, folder) as asked:
+        first = [run_page(asked, run_id, PAGES) for run_id in run_ids[:1]]
+        jobs |= {job: None for job, _ in first}
+        of_jobs = [job_page(asked, job, PAGES) for job in jobs]
+        over_all = [ledger_page(asked, page, PAGES) for page in PAGES]
+    for run_id, (_, write) in zip(run_ids[:1], first, strict=True):
+        written[run_id] = write()
+        each(run_id)
+    for write in of_jobs:
+        write()
+    return [written[run_id] for run_id in run_ids] + [write() for write in over_all]
 
 
 def every_run(ledger: Ledger) -> list[str]:

@@ -98,7 +98,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
     if troubles:
         drawing = charts.trouble_chart(troubles, list(planned_by_model(figures)))
         found.append(
-            drawn("trouble", "What has no full answer, and whose fault is it?", drawing, tables["item_outcomes"])
+            drawn("trouble", "What is unanswered or cut off, and whose fault is it?", drawing, tables["item_outcomes"])
         )
     tokens = sorted(figures.tables["run_tokens"], key=place)
     if len(tokens) > 1 and any(row["prompt_tokens"] or row["completion_tokens"] for row in tokens):

@@ -10,14 +10,15 @@ import workbench.display as people
 from workbench.evaluation.attention import fallbacks, unconfirmed
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
+from workbench.evaluation.ongoing import with_status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
 from workbench.evaluation.sides import Side
-from workbench.evaluation.trouble import planned_by_model, troubles_by_model
-from workbench.ledger.queries import Reader, reading
-from workbench.ledger.store import Ledger
-from workbench.report.build import Page, PageHead, colours_of, render, result, write_page
+from workbench.evaluation.trouble import CUT_OFF, planned_by_model, troubles_by_model
+from workbench.ledger.queries import Reader
+from workbench.ledger.rows import Provenance
+from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
 from workbench.report.run_charts import course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
@@ -26,66 +27,80 @@ _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _NAMED = 5  # served names that the page asks to confirm
 
 
-def write_run_page(ledger: Ledger, run_id: str, folder: Path, pages: Sequence[Page]) -> tuple[Path, str]:
-    """Render a run's page and put it into a folder, whole or not at all.
+def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Draft]:
+    """Ask what a run's page shows; texts that are too large for it are put beside it at once.
 
     Args:
-        ledger: Where the run is.
+        asked: The ledger.
         run_id: Which.
-        folder: For pages; made if it is not there.
         pages: Those that its head links.
 
     Returns:
-        The page's absolute path, and the name of the run's job.
+        The name of the run's job, and the page.
 
     Raises:
         InputError: There is no such run.
     """
-    with reading(ledger) as reader:
-        figures = run_figures(reader, run_id)
-        rows = model_rows(figures)
-        samples = sample_browser(
-            run_samples(reader, run_id, MOST_SAMPLES),
-            sum(row["items"] for row in figures.tables["run_items_by_model"]),
-            folder / f"{run_id}.samples",
-            models=[row["model"] for row in rows],
-            scorer=figures.standing.scorer,
-            unsent=reader.rows("run_unsent", run_id=run_id, most=MOST_SAMPLES),
-        )
-        course, flights = _course(reader, figures)
-        suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")
-        told = {name: reader.rows(f"run_{name}", run_id=run_id) for name in ("invalid", "gates")}
-        sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
-        colours = colours_of(reader)
-    run = figures.provenance
-    frame = PageHead(
-        "run", f"{run.job} · run {run_id}", run.endpoint, run.key_fingerprint, run.simulated, run.started_at,
-        run.ended_at or run.started_at,
-    )  # fmt: skip
-    content = {
-        "run": msgspec.structs.asdict(run),
+    reader, folder = asked.reader, asked.folder
+    figures = run_figures(reader, run_id)
+    rows = model_rows(figures)
+    samples = sample_browser(
+        run_samples(reader, run_id, MOST_SAMPLES),
+        sum(row["items"] for row in figures.tables["run_items_by_model"]),
+        folder / f"{run_id}.samples",
+        models=[row["model"] for row in rows],
+        scorer=figures.standing.scorer,
+        unsent=reader.rows("run_unsent", run_id=run_id, most=MOST_SAMPLES),
+    )
+    course, flights = _course(reader, figures)
+    suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")
+    told = {name: reader.rows(f"run_{name}", run_id=run_id) for name in ("invalid", "gates")}
+    sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
+
+    def write() -> Path:
+        content = _content(figures, asked) | {
+            "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
+            "rows": rows,
+            "sides": sides,
+            **told,
+            "suspects": suspects,
+            "by_model": {row["model"]: row for row in sides.rows},
+            "samples": samples,
+        }
+        path = write_page(folder, f"{run_id}.html", render(_frame(figures.provenance, asked), pages, content))
+        remove_earlier_parts(folder / f"{run_id}.samples", samples)
+        return path
+
+    return figures.provenance.job, write
+
+
+def _frame(run: Provenance, asked: Asked) -> PageHead:
+    ended_at = run.ended_at or run.started_at
+    title = f"{run.job} · run {run.run_id}"
+    return PageHead(
+        "run", title, run.endpoint, run.key_fingerprint, run.simulated, run.started_at, ended_at, asked.as_of
+    )
+
+
+def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
+    """What the page shows of the run's figures."""
+    run, by_model = figures.provenance, figures.tables["run_items_by_model"]
+    plain = msgspec.structs.asdict(run)
+    return {
+        "run": plain,
         "summary": of_run(figures, "run_summary", [msgspec.structs.asdict(figures.numbers)]),
-        "provenance": of_run(figures, "run_provenance", [msgspec.structs.asdict(run)]),
+        "provenance": of_run(figures, "run_provenance", [plain]),
         "tables": run_tables(figures),
-        "charts": [*run_charts(figures, colours), *course_charts(figures, course, flights, colours)],
-        **{name: sum(row[name] for row in figures.tables["run_items_by_model"]) for name in ("fallbacks", "cut_off")},
+        **{name: sum(row[name] for row in by_model) for name in ("fallbacks", "cut_off")},
         "standing": figures.standing,
         "others": list(dict.fromkeys(row["scorer"] for row, _ in figures.scores if row["scored"]))[1:],
-        "rows": rows,
-        "sides": sides,
-        **told,
-        "suspects": suspects,
-        "by_model": {row["model"]: row for row in sides.rows},
-        "asked": {row["model"]: row for row in figures.tables["run_items_by_model"]},
+        "asked": {row["model"]: row for row in by_model},
+        "status_now": with_status_now([plain], asked.as_of.ongoing)[0]["status"],
         "verdict": verdict(figures),
-        "continuation": recorded_continuation(run, ledger.name),
+        "continuation": recorded_continuation(run, asked.ledger),
         "unknown": not_known(figures),
-        "samples": samples,
-        "ledger": ledger.name,
+        "ledger": asked.ledger,
     }
-    path = write_page(folder, f"{run_id}.html", render(frame, pages, content))
-    remove_earlier_parts(folder / f"{run_id}.samples", samples)
-    return path, run.job
 
 
 def _course(reader: Reader, figures: RunFigures) -> tuple[Result, tuple[Result, Result]]:
@@ -106,15 +121,15 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
     planned = planned_by_model(figures)
     rows = []
     for model in [*sides, *(model for model in planned if model not in sides)]:
-        failed = {group: number for group, number in troubles.get(model, {}).items() if number}
+        failed = {group: number for group, number in troubles.get(model, {}).items() if number and group != CUT_OFF}
         row = asked.get(model, {})
         rows.append(
             {
                 "model": model, "side": sides.get(model), "planned": planned[model],
                 "behind": _behind(figures, model), "shown": _shown(figures, model),
-                "failed": sum(failed.values()),
+                "unanswered": sum(failed.values()),
                 "why": ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
-                "answered": row.get("answered", 0), "fallbacks": row.get("fallbacks", 0),
+                "answered": row.get("answered", 0), "cut_off": row.get("cut_off", 0), "fallbacks": row.get("fallbacks", 0),
                 "bounds": _bounds(sides.get(model)),
                 "others": {scorer: means[model, scorer] for of, scorer in means if of == model},
             }

@@ -10,6 +10,7 @@ import msgspec
 from markupsafe import Markup, escape
 
 import workbench.display as people
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.queries import Row
 
 _SHOW = {
@@ -149,7 +150,7 @@ def outcome(name: str | None, *, accepted: bool | None) -> Markup:
 
 def status_kind(name: str | None, *, failed: int, answered: int) -> str:
     """Which of the four marks a run has: one that sent everything and was refused is not ok."""
-    if name is None:
+    if name in (None, RUNNING):
         return "unknown"
     if name == "gate_failed" or (failed and not answered):
         return "failed"
@@ -160,14 +161,14 @@ def status(name: str | None, reason: str | None = None, *, failed: int = 0, answ
     """A run's status as a mark and a word, with the reason of its end.
 
     Args:
-        name: None of a run that is running, or was killed.
+        name: None of a run without a recorded end.
         reason: In words.
         failed: How many requests ended without an answer.
         answered: How many have one.
     """
     kind = status_kind(name, failed=failed, answered=answered)
     why = Markup(' <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
-    return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or "still running, or killed"), why)
+    return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or NOT_ENDED), why)
 
 
 def served(row: Row) -> Markup:
