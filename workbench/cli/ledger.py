@@ -1,5 +1,6 @@
 """`workbench ledger path | check | recover | compact | create | copy`: find, check and maintain the ledger."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,9 @@ def compact(as_json: bool, **given: Any) -> None:
 )
 def create(url: str, data: Path) -> None:
     """Make a ledger for several machines at URL, such as ducklake:postgres:"host=db.lab.example dbname=workbench"."""
+    if re.match(r"\w+:/", str(data)):  # as a path it would name a folder of that name here
+        hint = "a folder that all machines see, such as a network share"
+        raise InputError(Fault("--data", "object stores are not supported", hint))
     made = Ledger(url, data=data.absolute())
     if made.team is None:
         raise InputError(

@@ -51,8 +51,14 @@ def ongoing(reader: Reader, ledger: Ledger, claims: "Sequence[Claim]") -> list[O
         ledger: The same.
         claims: Of its team, asked before it was read: a run that ends in between is then recorded as ended.
     """
-    found = {one.run_id: Ongoing(one.run_id, one.job, one.where) for one in claims if one.is_live}
-    for row in reversed(reader.rows("jobs")):  # a team's server may not have heard of this machine's for a while
+    jobs = reader.rows("jobs")
+    ended = {row["last_run_id"] for row in jobs if row["last_status"] is not None}
+    found = {
+        one.run_id: Ongoing(one.run_id, one.job, one.where)
+        for one in claims
+        if one.is_live and one.run_id not in ended and not one.was_killed_here(ledger)
+    }
+    for row in reversed(jobs):  # a team's server may not have heard of this machine's for a while
         if row["last_status"] is None and ledger.is_running(row["job"]):
             found.setdefault(row["last_run_id"], Ongoing(row["last_run_id"], row["job"], ""))
     return list(found.values())

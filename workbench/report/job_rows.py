@@ -147,11 +147,13 @@ def summary(rows: Sequence[JobRow]) -> str:
         return "No runs yet."
     action = sum(row.needs_action for row in rows)
     worse = sum(not row.needs_action and is_worse(row) for row in rows)
-    fine = len(rows) - action - worse
+    running = sum(row.status == RUNNING and not row.needs_action and not is_worse(row) for row in rows)
+    fine = len(rows) - action - worse - running
     needs = "needs" if action == 1 else "need"
     told = [
         f"{action} {needs} action" if action else "",
         f"{worse} regressed" if worse else "",
+        f"{running} running" if running else "",
         f"{fine} fine" if fine else "",
     ]
     return f"{people.plural(len(rows), 'job')}: {' · '.join(filter(None, told))}."

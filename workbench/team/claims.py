@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from workbench.display import plural
 from workbench.errors import Fault, InputError, LockHeldError
+from workbench.ledger.store import Ledger
 from workbench.team.server import Cursor, Server, rows, who
 
 CLAIM_S = 90.0
@@ -48,6 +49,13 @@ class Claim(NamedTuple):
     def where(self) -> str:
         """Its machine and user, for people."""
         return f"on {self.host} by {self.username}, since {self.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    def was_killed_here(self, ledger: Ledger) -> bool:
+        """Whether it is a run of this machine that is over, which the server is not told by a process that was killed."""
+        with contextlib.suppress(OSError):
+            own = ledger.journal_folder.joinpath(_MACHINE).read_text("ascii").strip()
+            return self.machine == own and not ledger.is_running(self.job)
+        return False
 
     @property
     def unfinished(self) -> str:
