@@ -10,7 +10,6 @@ from tests.conftest import Workbench
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entry
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.store import Ledger
 from workbench.records import Score
 
 Values = Sequence[float | None]
@@ -37,7 +36,7 @@ def record(
     extracted: Callable[[str, int], str | None] = more.pop("extracted", lambda _model, _sample: None)
     status: str = more.pop("status", "complete")
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
-    writer = JournalWriter(Ledger(bench.folder / "ledger.duckdb").journal_folder)
+    writer = JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
     for model in {**values, **(listed or {})}:

@@ -10,17 +10,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 import hypothesis
 import msgspec
 import pytest
+import tomli_w
 
+from tests.postgres import SharedLedgers
 from workbench.cli.main import main
+from workbench.ledger.database import attached
+from workbench.ledger.store import Ledger
 from workbench.local_platform.config import Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.running.signals import handlers, restore
+from workbench.session import Where, account_ledger
+from workbench.settings import FILE_NAME as SETTINGS
 
 for _number in (signal.SIGINT, signal.SIGHUP):  # `nohup pytest &` ignores them, and what a test starts would as well
     if signal.getsignal(_number) == signal.SIG_IGN:
@@ -67,8 +73,13 @@ def one_route(**fields: Any) -> PlatformConfig:
 class Workbench:
     """The command line, run in a folder against a platform."""
 
+    shared: ClassVar[SharedLedgers | None] = None
+    """Where the ledgers of new folders are made; None: they are files, made by the first run."""
+
     def __init__(self, folder: Path, server: ThreadedServer | None) -> None:
         self.folder = folder
+        if self.shared is not None and not (folder / SETTINGS).exists():
+            self.write(SETTINGS, "")
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("WORKBENCH", "OPENAI"))
         } | {"XDG_STATE_HOME": str(folder / "state")}
@@ -122,8 +133,22 @@ class Workbench:
             [str(COMMAND), *arguments], cwd=self.folder, env=self.environment, text=True, **(pipes | kwargs)
         )
 
+    @property
+    def ledger(self) -> Ledger:
+        """The account's ledger of the folder."""
+        with mock.patch.dict(os.environ, self.environment, clear=True):
+            return account_ledger(Where(self.folder))
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """What a query finds in the account's ledger."""
+        with attached(self.ledger) as engine:
+            engine.started().execute("USE ledger")
+            return engine.started().execute(statement).fetchall()
+
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
+        if name == SETTINGS and self.shared is not None:
+            text += tomli_w.dumps({"ledger": {"url": self.shared.address(self.folder)}})
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         return path

@@ -53,10 +53,10 @@ class Page(HTMLParser):
     def queries(self) -> set[str]:
         return {figure["query"] for figure in self.figures}
 
-    def check(self, ledger: str) -> None:
+    def check(self, ledger: Ledger) -> None:
         """Every figure is what its query says now."""
         answers: dict[str, list[dict[str, Any]]] = {}
-        with reading(Ledger(ledger)) as reader:
+        with reading(ledger) as reader:
             for figure in self.figures:
                 asked = figure["query"] + json.dumps(figure["parameters"])
                 if asked not in answers:

@@ -36,7 +36,7 @@ def test_a_run_on_a_team_s_ledger_beside_one_on_a_file(tmp_path: Path) -> None:
                 url, calls, folder, job("m", limit=IN_FLIGHT), f'[ledger]\nurl = """{address}"""\n'
             )
 
-    with postgres.server(tmp_path) as conninfo_of_server, server(0.5) as url:
+    with postgres.server() as conninfo_of_server, server(0.5) as url:
         costs = {}
         for name, send in {"a file": scoring_workbench, "a team's ledger": on_a_team_s}.items():
             rounds = [(send(url, 6000, tmp_path), send(url, 500, tmp_path)) for _ in range(ROUNDS)]

@@ -1,12 +1,51 @@
-"""A server of odd replies, and a workbench that asks it."""
+"""Every test twice: on a file's ledger and, marked `team`, on a team's. A server of odd replies, and a workbench that asks it."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import postgres
 from tests.conftest import Workbench
 from tests.end_to_end.odd_server import KEY, OddServer
+
+FILE, TEAM = pytest.param("file", id=pytest.HIDDEN_PARAM), pytest.param("team", marks=pytest.mark.team)
+
+
+@pytest.fixture(scope="session")
+def conninfo() -> Iterator[str]:
+    with postgres.server() as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="module", autouse=True, params=[FILE, TEAM])
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where the ledgers of a module's folders are."""
+    if request.param == "file":
+        yield
+        return
+    server = request.getfixturevalue("conninfo")
+    with (
+        postgres.SharedLedgers(server, tmp_path_factory.mktemp("template")) as shared,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(Workbench, "shared", shared)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a team's ledger keeps its journals on this machine, also where a test reads it itself."""
+    if Workbench.shared is not None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out on a team's ledger what is about a file's."""
+    about_files = [item for item in items if item.get_closest_marker("file_ledger") and item.get_closest_marker("team")]
+    if about_files:
+        config.hook.pytest_deselected(items=about_files)
+        items[:] = [item for item in items if item not in about_files]
 
 
 @pytest.fixture

@@ -66,6 +66,7 @@ def test_a_job_file_and_the_same_job_made_in_python_share_answers(folder: Path) 
         assert wb.plan(same, folder=folder).to_send == 0
 
 
+@pytest.mark.file_ledger
 def test_a_run_of_a_part_says_so_and_is_no_occasion(folder: Path) -> None:
     part = wb.run(made(), folder=folder, progress=False, limit=2, models=MODELS[:1], max_in_flight=1)
     assert part.summary.planned == 2

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.conftest import Workbench, job, sums
@@ -58,9 +57,7 @@ def test_the_run_that_is_resumed_is_recorded_by_its_id(bench: Workbench) -> None
     bench.write("job.toml", job(MODEL))
     first = bench.json("run", "job.toml", "--no-report", "--fresh")["run_id"]
     assert bench.json("run", "job.toml", "--no-report", "--resume", "last")["reused"] == 2
-    with duckdb.connect(bench.folder / "ledger.duckdb", read_only=True) as db:
-        resumed = db.execute("SELECT resumed_run FROM runs WHERE resumed_run IS NOT NULL").fetchall()
-    assert resumed == [(first,)]
+    assert bench.rows("SELECT resumed_run FROM runs WHERE resumed_run IS NOT NULL") == [(first,)]
 
 
 def test_a_page_is_opened(bench: Workbench) -> None:

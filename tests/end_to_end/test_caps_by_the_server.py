@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pytest
 from aiohttp import web
 
@@ -118,7 +117,7 @@ class History(NamedTuple):
     def bounds(self) -> dict[str, Used]:
         """The most that each request may use whose route keeps to its cap, by prompt."""
         found = {}
-        for (body,) in self._rows("SELECT body FROM request_bodies"):
+        for (body,) in self.bench.rows("SELECT body FROM request_bodies"):
             fields = json.loads(body)
             found[fields["messages"][-1]["content"]] = Used.of(len(body.encode()), fields["max_tokens"])
         return found
@@ -126,7 +125,7 @@ class History(NamedTuple):
     def counted(self) -> float:
         """What the runs know to have been used at least: as reported, else up to the bound of each try."""
         bounds, total = self.bounds(), 0.0
-        rows = self._rows(
+        rows = self.bench.rows(
             "SELECT b.body, a.drew, a.prompt_tokens, a.completion_tokens FROM attempts AS a "
             "JOIN requests AS r USING (run_id, call_no) JOIN request_bodies AS b USING (body_key)"
         )
@@ -136,10 +135,6 @@ class History(NamedTuple):
             of = Used(bound.tokens * TRIES[drew], bound.units * TRIES[drew]) if known is None else known
             total += 1 if self.kind == "requests" else getattr(of, self.kind)
         return total
-
-    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
-        with duckdb.connect(str(self.bench.folder / "ledger.duckdb"), read_only=True) as connection:
-            return connection.execute(statement).fetchall()
 
 
 def one_after_the_other(history: History, names: list[str]) -> None:
@@ -163,7 +158,7 @@ def at_once(history: History, names: list[str], server: ThreadedServer, *, kill_
             break
         time.sleep(0.001)
     for run in runs:
-        run.communicate(timeout=60)
+        run.communicate(timeout=120)  # on a team what a killed one reserved is waited for until its claim ends
     one_after_the_other(history, [last])  # takes what a killed one left into the ledger
 
 

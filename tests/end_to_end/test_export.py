@@ -105,7 +105,7 @@ def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
     done = answered("invalidate", "last", "--sample", "s0", "--sample", "s1", "--reason", "the key is wrong")
     assert "2 samples taken out of the scores" in done.stderr
     assert scored(answered) == (4, 1.0)
-    frame = Frames(answered.folder / "ledger.duckdb").scores()
+    frame = Frames(folder=answered.folder).scores()
     assert sorted(frame.loc[~frame["counts"], "sample_id"].unique()) == ["s0", "s1"]
     page = Path(answered.json("report", "last")["report"]).read_text("utf-8")
     assert "Taken out of the scores: 2 samples" in page

@@ -10,9 +10,11 @@ import pytest
 
 from tests.conftest import COMMAND, Workbench, job, sums
 from tests.pages import Page
+from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 
 
+@pytest.mark.file_ledger
 def test_from_an_empty_folder_to_a_report(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     made = bench("init")
@@ -27,7 +29,7 @@ def test_from_an_empty_folder_to_a_report(tmp_path: Path) -> None:
     result = bench.json("run", "jobs/first.toml", "--local")
     assert result["completed"] == 8
     assert bench("report").stdout.strip() == result["report"]
-    Page(result["report"]).check(result["ledger"])
+    Page(result["report"]).check(Ledger(result["ledger"]))
     schema = (tmp_path / "jobs" / "job.schema.json").read_text()
     assert schema == (Path(__file__).parents[2] / "jobs" / "job.schema.json").read_text()
     tomllib.loads((tmp_path / "workbench.toml").read_text())
@@ -60,6 +62,7 @@ def test_init_names_the_platform_that_is_configured_and_two_of_its_models(bench:
     assert "--local" in bench("init", "yours").stderr, "nothing answers there"
 
 
+@pytest.mark.file_ledger
 def test_init_replaces_nothing(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("workbench.toml", "# mine\n")
@@ -69,6 +72,7 @@ def test_init_replaces_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "workbench.toml").read_text() == "# mine\n"
 
 
+@pytest.mark.file_ledger
 def test_doctor_says_how_to_fix(bench: Workbench, platform: ThreadedServer) -> None:
     well = {finding["check"]: finding for finding in bench.json("doctor")}
     assert all(finding["ok"] and not finding["fix"] for finding in well.values())
@@ -145,5 +149,5 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
         assert command != ["runs"] or run in said.decode()
         tables = [line for line in lines if "  " in line and name not in line]
         assert max(map(len, tables)) <= 80, tables
-    assert "its page: workbench report" in bench("show", run).stderr
-    assert "continue with: workbench run" in bench("show", run).stderr
+    assert "its page: workbench report" in bench.here("show", run).stderr
+    assert "continue with: workbench run" in bench.here("show", run).stderr

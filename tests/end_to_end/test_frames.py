@@ -14,7 +14,6 @@ from tests.conftest import Workbench, job, quick, sums
 from workbench.errors import InputError
 from workbench.frames import Frames
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -35,7 +34,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig
 def test_frames_say_what_the_queries_say(recorded: Workbench) -> None:
     frames = Frames(folder=recorded.folder)
     newest = frames.runs()["run_id"].iloc[0]
-    with reading(Ledger(recorded.folder / "ledger.duckdb")) as reader:
+    with reading(recorded.ledger) as reader:
         summary = reader.row("run_summary", run_id=newest)
         scores = {row["model"]: row for row in reader.rows("run_scores", run_id=newest)}
         spend = reader.row("spend")
@@ -50,7 +49,7 @@ def test_frames_say_what_the_queries_say(recorded: Workbench) -> None:
 
 
 def test_units_zones_and_missing_values(recorded: Workbench) -> None:
-    frames = Frames(recorded.folder / "ledger.duckdb")
+    frames = Frames(folder=recorded.folder)
     calls = frames.arrow("calls")
     assert {field.name: str(field.type) for field in calls.schema if field.name.endswith("_at")} == {
         "sent_at": "timestamp[us, tz=UTC]",
@@ -84,6 +83,7 @@ def test_a_notebook_runs_a_job_where_nothing_is_recorded(
     assert len(Frames(folder=folder).answers()) == answers
 
 
+@pytest.mark.file_ledger
 def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)
@@ -92,7 +92,7 @@ def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
         with bench.start("run", "job.toml", "--no-report") as process:
             while server.platform.statistics.requests["sim/prose"] < 10:
                 time.sleep(0.01)
-            bench("score", bench.json("runs")[0]["run_id"])
+            bench.here("score", bench.json("runs")[0]["run_id"])
             notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
             client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}})
             shown = len(Frames(folder=tmp_path).answers())

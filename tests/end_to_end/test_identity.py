@@ -57,7 +57,7 @@ def test_only_a_fallback_is_left_out_and_the_page_says_within_which_bounds(recor
     assert "only a fallback answered" in page.text
     assert "base and tutor tie for best" in page.text
     assert "confirm it: workbench routes confirm odd odd-70b" in page.text
-    page.check(str(recorded.folder / "ledger.duckdb"))
+    page.check(recorded.ledger)
 
 
 def test_bounds_hold_what_all_left_out_could_change(bench: Workbench) -> None:

@@ -9,7 +9,6 @@ from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import reading
-from workbench.ledger.store import Ledger
 from workbench.report.job_rows import page_name
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
@@ -20,7 +19,7 @@ def pages(bench: Workbench, name: str = "j") -> tuple[Page, Page]:
     """The page of all runs, and that of a job."""
     report = Path(bench.json("report", "last")["report"])
     job_page = Page(report.with_name(f"{page_name(name)}.html"))
-    job_page.check(str(bench.folder / "ledger.duckdb"))
+    job_page.check(bench.ledger)
     return Page(report.with_name("index.html")), job_page
 
 
@@ -87,7 +86,7 @@ def test_changes_of_scores_that_are_no_shares_are_tested_too(bench: Workbench) -
     values = [float(n % 7) for n in range(40)]
     record(bench, "r1", {"m": values, "n": values}, scorers=["exact"])
     record(bench, "r2", {"m": [value + 1 + n % 2 for n, value in enumerate(values)], "n": values}, scorers=["exact"])
-    with reading(Ledger(bench.folder / "ledger.duckdb")) as reader:
+    with reading(bench.ledger) as reader:
         found = {change.model: change for change in job_changes(reader)["j"]}
     assert (found["m"].verdict, found["n"].verdict) == ("better", "none shown")
     assert found["m"].found.difference == pytest.approx(1.5)

@@ -74,8 +74,7 @@ def test_a_rerun_sends_nothing_fresh_sends_all_and_keeps_the_old(bench: Workbenc
     assert (fresh["reused"], fresh["completed"]) == (0, 60)
     assert sum(platform.platform.statistics.requests.values()) == 120
     assert len(bench.lines("show", first["run_id"], "--calls")) == 60
-    with duckdb.connect(first["ledger"], read_only=True) as db:
-        generations = db.execute("SELECT generation, count(*) FROM attempts WHERE accepted GROUP BY ALL").fetchall()
+    generations = bench.rows("SELECT generation, count(*) FROM attempts WHERE accepted GROUP BY ALL")
     assert sorted(count for _, count in generations) == [60, 60]
     resumed = bench.json("run", "--resume", fresh["run_id"], "--no-report")
     assert (resumed["reused"], resumed["completed"]) == (60, 0)
@@ -174,12 +173,11 @@ def test_models_are_interleaved_and_limits_hold(tmp_path: Path) -> None:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(24))
         bench.write("job.toml", job("slow", "fast", limit=6))
-        run = bench.json("run", "job.toml", "--no-report")
+        bench.json("run", "job.toml", "--no-report")
         assert server.platform.statistics.most_in_flight == 6
-        with duckdb.connect(run["ledger"], read_only=True) as db:
-            last_fast, half_of_slow = db.execute(
-                "SELECT max(ended_at) FILTER (model = 'fast'), quantile_disc(ended_at, 0.5) FILTER (model = 'slow') FROM attempts"
-            ).fetchall()[0]
+        last_fast, half_of_slow = bench.rows(
+            "SELECT max(ended_at) FILTER (model = 'fast'), quantile_disc(ended_at, 0.5) FILTER (model = 'slow') FROM attempts"
+        )[0]
     assert last_fast < half_of_slow
 
 
@@ -202,6 +200,7 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
         assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.file_ledger
 def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 250)) as server:
         bench = Workbench(tmp_path, server)
@@ -220,7 +219,8 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
             (live,) = [row for row in listed if row["status"] == "running" and row["job"] == "two"]
             assert live["completed"] > 0  # from its journal
             page = Path(bench("report", live["run_id"]).stdout.strip()).read_text()
-            assert "still running" in page
+            assert '<span class="unknown">running</span>' in page
+            assert f"<b>two</b>, run {live['run_id']}" in page
             outs = [process.communicate(timeout=60) for process in runs]
             assert [process.returncode for process in runs] == [0, 0]
             assert all("not ingested yet" in err for _, err in outs)
@@ -234,6 +234,7 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
         assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.file_ledger
 def test_a_new_ledger_can_be_opened_while_its_first_answer_is_on_its_way(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 3000)) as server:
         bench = Workbench(tmp_path, server)
@@ -276,14 +277,19 @@ def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["models", "doctor"])
 def test_reading_commands(bench: Workbench, command: str) -> None:
-    assert "Abacus" in bench("models").stdout
+    assert "Abacus" in bench.here("models").stdout
     assert bench.json(command)
 
 
 def test_the_key_is_nowhere(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant", "sim/flaky", "sim/locked"))
-    outputs = [bench("run", "job.toml", "--no-report", code=3), bench("models"), bench("doctor"), bench("runs")]
+    outputs = [
+        bench("run", "job.toml", "--no-report", code=3),
+        bench.here("models"),
+        bench("doctor"),
+        bench.here("runs"),
+    ]
     bench.environment["WORKBENCH_API_KEY"] = platform.key[:-1] + "x"
     outputs.append(bench("run", "job.toml", "--no-report", code=4))
     secret = platform.key[3:-1].encode()
@@ -304,7 +310,7 @@ def test_the_standalone_platform_serves_until_told(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
     process.communicate()
-    assert "no endpoint" not in bench("models", code=6).stderr
+    assert "no endpoint" not in bench.here("models", code=6).stderr
 
 
 def test_the_embedded_platform_dies_with_its_command(tmp_path: Path) -> None:

@@ -243,6 +243,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("gate beside another run", "run job.toml", then(scored, job_with("[run]", '[gates]\nbaseline = "r9"\n[run]'))),
     ("format without a file", "export r1 --format parquet", scored),
     ("samples that are not there", "invalidate r1 --sample x --reason y", scored),
+    ("team's rows in an object store", "ledger create ducklake:postgres:dbname=x --data s3://bucket/rows", nothing),
     ("nothing to leave behind", "run job.toml --leave-behind r1", nothing),
     ("again without a cap", "run job.toml --again truncated", job_with("[run]", "[run]")),
     ("cap without again", "run job.toml --max-tokens 9", nothing),
@@ -489,7 +490,20 @@ def taken_port() -> Iterator[str]:
         yield str(taken.getsockname()[1])
 
 
-@pytest.mark.parametrize(("case", "command", "change"), CASES, ids=[case[0] for case in CASES])
+ABOUT_FILES = {
+    "team's folder by a relative path", "nothing to leave behind", "no ledger", "journal in the way", "newer ledger, read",
+    "newer ledger, written", "mixed ledger", "no runs", "resumed in an empty ledger", "slots in a file", "history without a call",
+}  # fmt: skip
+"""Cases that change the ledger's file, or need that there is none."""
+
+
+def _marks(case: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.file_ledger] if case in ABOUT_FILES else []
+
+
+@pytest.mark.parametrize(
+    ("case", "command", "change"), [pytest.param(*case, id=case[0], marks=_marks(case[0])) for case in CASES]
+)
 def test_a_command_says_what_the_table_has(
     bench: Workbench, request: pytest.FixtureRequest, taken_port: str, case: str, command: str, change: Change
 ) -> None:
@@ -502,6 +516,7 @@ def test_a_command_says_what_the_table_has(
     messages.check(case, bench, done, writing=request.config.getoption("--write-messages"))
 
 
+@pytest.mark.file_ledger
 def test_a_job_runs_once_at_a_time(bench: Workbench, request: pytest.FixtureRequest) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())

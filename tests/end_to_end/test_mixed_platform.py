@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.conftest import Workbench, job, sums
@@ -25,11 +24,8 @@ def test_only_runs_of_simulated_models_are_simulated(tmp_path: Path) -> None:
                 assert bench.json("run", "real.toml")["completed"] == 3
                 page = next((tmp_path / "reports").glob("2*.html")).read_text()
                 assert "Simulated: these answers" not in page
-                with duckdb.connect(str(tmp_path / "ledger.duckdb"), read_only=True) as db:
-                    ((simulated, identity),) = db.execute(
-                        "SELECT simulated, identity FROM runs WHERE event = 'started'"
-                    ).fetchall()
-                assert (simulated, identity) == (False, server.base_url)
+                started = bench.rows("SELECT simulated, identity FROM runs WHERE event = 'started'")
+                assert started == [(False, server.base_url)]
                 assert "an account's data" in bench("run", "rehearsal.toml", code=2).stderr
                 assert bench.json("run", "rehearsal.toml", "--ledger", "r.duckdb", "--no-report")["completed"] == 3
                 told = bench("run", "both.toml", "--ledger", "b.duckdb", code=2).stderr

@@ -191,7 +191,7 @@ def test_a_signal_while_scores_are_made_ends_with_the_last_line(
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     bench.here("run", "job.toml", "--no-report")
-    with (bench.folder / "ledger.duckdb.lock").open() as lock:
+    with bench.ledger.lock_path.open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = bench.start("run", "job.toml", "--no-report", "--fresh", "--json")
         while platform.platform.statistics.requests.total() < 6:
@@ -227,6 +227,7 @@ def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, od
     assert oddly.json("ledger", "check")["sound"]
 
 
+@pytest.mark.file_ledger
 def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: Path, platform: ThreadedServer) -> None:
     bench = Workbench(tmp_path, platform)
     bench.write("sums.jsonl", sums(5))

@@ -111,6 +111,7 @@ def test_the_pages_of_every_run(desk: Workbench, run: dict[str, Any]) -> None:
     assert Path(told["report"]).name == "index.html"
 
 
+@pytest.mark.file_ledger
 def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench) -> None:
     assert "workbench" in bench.here("report", code=2).stderr
 

@@ -11,7 +11,6 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance
-from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 
 M = {"id": "m", "skill": "arithmetic"}
@@ -34,7 +33,7 @@ def test_a_pilot_measures_estimates_again_and_stops_where_nobody_can_be_asked(
     assert server.platform.statistics.requests.total() == 8
     assert "from 8 earlier answers of this model in this job" in done.stdout
     assert "32 requests not sent: --yes sends them" in done.stderr
-    with reading(Ledger(bench.folder / "ledger.duckdb")) as reader:
+    with reading(bench.ledger) as reader:
         assert reader.only(Provenance, run_id=bench.json("runs")[0]["run_id"]).narrowed == "a pilot of 8 samples"
     samples = {row["sample_id"] for row in bench.lines("show", "last", "--calls")}
     assert samples != {f"s{number}" for number in range(8)}, "drawn at random"

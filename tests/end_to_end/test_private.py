@@ -84,6 +84,7 @@ def test_what_a_model_is_called_does_not_act_on_the_terminal(tmp_path: Path, com
     assert "evil␛" in done.stdout + done.stderr or command == "lint"
 
 
+@pytest.mark.file_ledger
 def test_journals_and_ledgers_are_their_owners_own(tmp_path: Path) -> None:
     with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as server:
         bench = Workbench(tmp_path, server)

@@ -144,6 +144,7 @@ def day_of(number: int) -> str:
     return f"{STARTED_AT + timedelta(days=number):%Y-%m-%d}"
 
 
+@pytest.mark.file_ledger
 def test_a_name_is_confirmed_in_the_settings_as_they_are(bench: Workbench) -> None:
     record(bench, "r1", {"odd [fast]": [1.0] * 3}, served={"odd [fast]": "odd-70b"})
     before = '# ours\n[account]\ntime_zone = "Europe/Berlin"  # as in the chat UI\n\n[routes."odd [fast]"]\nserved_as = "odd-7b"\n'
@@ -187,6 +188,7 @@ def test_frames_of_no_calls_are_empty(bench: Workbench) -> None:
     assert [len(frame) for frame in (frames.routes(), frames.substitutions(), frames.probes())] == [0, 0, 0]
 
 
+@pytest.mark.file_ledger
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -271,4 +273,4 @@ def test_every_route_has_its_health_over_time(tmp_path: Path) -> None:
     page = Page(tmp_path / "reports" / "routes.html")
     assert [page.cells(f"course{number}", 1) for number in range(14)] == [["2", "2"]] * 14
     assert "The numbers by hour" in page.text, "of those that are not drawn"
-    page.check(str(tmp_path / "ledger.duckdb"))
+    page.check(bench.ledger)

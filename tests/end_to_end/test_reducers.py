@@ -33,7 +33,7 @@ def reduced(ledger: Ledger, reducer: str | None) -> float | None:
      ("pass^1", 0.4), ("pass^2", 0.1), ("pass^3", 0.0), ("pass@9", None)],
 )  # fmt: skip
 def test_what_each_reducer_makes_of_a_sample(bench: Workbench, reducer: str | None, expected: float | None) -> None:
-    ledger = Ledger(bench.folder / "ledger.duckdb")
+    ledger = bench.ledger
     writer = JournalWriter(ledger.journal_folder)
     writer.append(started(f"r{reducer}", 5, reduce=reducer, scorers=["exact"]))
     for number, value in enumerate(EPOCHS, 1):
@@ -63,7 +63,7 @@ def test_a_job_says_how(bench: Workbench) -> None:
     result = bench.json("run", "job.toml", "--no-report")
     (row,) = bench.json("show", result["run_id"])["scores"]
     assert (row["samples"], row["scored"], row["mean"]) == (3, 9, 1.0)
-    assert "pass^3" in bench("show", result["run_id"]).stdout
+    assert "pass^3" in bench.here("show", result["run_id"]).stdout
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_a_job_says_how(bench: Workbench) -> None:
 def test_reducers_that_cannot_be_are_named(bench: Workbench, more: str, said: str) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job().replace("passes = 1", f"passes = 1\n{more}"))
-    assert said in bench("lint", "job.toml", code=2).stderr
+    assert said in bench.here("lint", "job.toml", code=2).stderr

@@ -12,7 +12,6 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.store import Ledger
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -91,7 +90,7 @@ def test_models_that_answered_for_each_other_and_for_none_that_was_asked(tmp_pat
 def test_every_share_of_failures_is_served(tmp_path: Path) -> None:
     """Shares that add up to all, a limit that one early failure would make too short, and answers of no token."""
     bench = Workbench(tmp_path, None)
-    writer = JournalWriter(Ledger(tmp_path / "ledger.duckdb").journal_folder)
+    writer = JournalWriter(bench.ledger.journal_folder)
     writer.append(started("r1", 46))
     failures = ["route_down", "rate_limited", *["gateway_timeout"] * 4]
     for number in range(46):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import COMMAND, Workbench, job, quick, sums
-from workbench.local_platform.config import load_config
+from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
 
 
@@ -28,6 +28,9 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         assert "running" in bench.here("runs").stdout
         assert "continue with" not in bench.here("show").stderr
         assert "0 journals not ingested yet, 1 being written" in bench.here("doctor").stdout
+        index = Path(bench.json("report")["pages"][1]).read_text("utf-8")
+        assert "1 job: 1 running." in index
+        assert f"<b>sums</b>, run {run['run_id']}" in index, "and needs no action"
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert bench.json("runs")[0]["status"] is bench.json("show")["status"] is None
@@ -52,13 +55,20 @@ def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
     return printed.decode().splitlines()
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -> Workbench:
+    with ThreadedServer(catalogue) as server:
+        bench = Workbench(tmp_path_factory.mktemp("recorded"), server)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
+        bench.here("run", "job.toml", "--no-report")
+    return bench
+
+
 @pytest.mark.parametrize("columns", [40, 60, 80, 140])
 @pytest.mark.parametrize("command", [("runs",), ("show",), ("show", "--calls"), ("usage",), ("usage", "--by", "model")])
-def test_tables_fit_the_terminal(bench: Workbench, columns: int, command: tuple[str, ...]) -> None:
-    bench.write("sums.jsonl", sums(3))
-    bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
-    bench.here("run", "job.toml", "--no-report")
-    lines = on_a_terminal(bench, columns, *command)
+def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tuple[str, ...]) -> None:
+    lines = on_a_terminal(recorded, columns, *command)
     assert max(map(len, lines)) <= max(columns, 80 if command == ("show",) else columns)
     if command == ("runs",) and columns == 140:
         assert lines[0].split()[-1] == "score"

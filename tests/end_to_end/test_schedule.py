@@ -240,8 +240,8 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
 
 @pytest.mark.parametrize("when", ["after the deadline", "while scores are made"])
 def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path, when: str) -> None:
-    with OddServer() as odd, (tmp_path / "ledger.duckdb.lock").open("w") as lock:
-        bench = Workbench(tmp_path, None)
+    bench = Workbench(tmp_path, None)
+    with OddServer() as odd, bench.ledger.lock_path.open("w") as lock:
         bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
         bench.write("sums.jsonl", '{"input": "slow", "target": 4}\n' * (40 if "deadline" in when else 2))
         more = {"deadline_s": 0.1} if when == "after the deadline" else {}

@@ -4,7 +4,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from tests.conftest import Workbench, job, sums
@@ -38,10 +37,9 @@ def span_s(
         bench.write("job.toml", job("MODELS", limit=limit).replace('["MODELS"]', f"[{tables}]"))
         bench("run", "job.toml", "--no-report", *options, code=None)
         asked = Counter(server.platform.statistics.requests)
-    with duckdb.connect(folder / "ledger.duckdb", read_only=True) as db:
-        (row,) = db.execute(
-            "SELECT epoch(max(ended_at) - min(sent_at)), count(*) FROM attempts WHERE model = 'good' AND accepted"
-        ).fetchall()
+    (row,) = bench.rows(
+        "SELECT epoch(max(ended_at) - min(sent_at)), count(*) FROM attempts WHERE model = 'good' AND accepted"
+    )
     assert row[1] == samples
     return float(row[0]), asked
 
@@ -51,8 +49,7 @@ EVERY_KIND = ["429", "hangs", *(pytest.param(name, marks=pytest.mark.long) for n
 
 def held(folder: Path) -> tuple[int, int]:
     """How many slots the sick route held at most, in all and with calls that were sent after it was paused."""
-    with duckdb.connect(folder / "ledger.duckdb", read_only=True) as db:
-        calls = db.execute("SELECT sent_at, ended_at FROM attempts WHERE model = 'sick' ORDER BY sent_at").fetchall()
+    calls = Workbench(folder, None).rows("SELECT sent_at, ended_at FROM attempts WHERE model = 'sick' ORDER BY sent_at")
     first, enough = sorted(ended_at for _, ended_at in calls)[:: IN_A_ROW - 1][:2]
     paused_at = max(enough, *(ended_at for sent_at, ended_at in calls if sent_at <= first))  # of 429, a whole burst
     return most_at_once(calls), most_at_once([call for call in calls if call[0] > paused_at])

@@ -75,7 +75,7 @@ def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform
     bench.write("job.toml", job(limit=32))
     bench.write("again.toml", job(name="again"))
     bench("run", "job.toml", "--no-report", "--fixed")
-    journals = tmp_path / "ledger.duckdb.journal"
+    journals = bench.ledger.journal_folder
     process = bench.start("run", "again.toml", "--no-report", "--json")
     while not list(journals.glob("*.zst")):
         time.sleep(0.001)

@@ -120,6 +120,7 @@ def write_job(bench: Workbench, name: str, samples: int, limit: int, ghost_s: fl
     return f"{name}.toml"
 
 
+@pytest.mark.file_ledger
 def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     names = [f"job{number}" for number in range(4)]
@@ -146,7 +147,7 @@ def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stub
     time.sleep(0.4)
     rows = bench.json("slots", "--all")
     assert {row["state"] for row in rows} == {"free"}
-    assert "no requests in flight from this machine" in bench("slots").stderr
+    assert "no requests in flight from this machine" in bench.here("slots").stderr
 
 
 def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
@@ -163,6 +164,7 @@ def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
     assert stubborn.most <= 4
 
 
+@pytest.mark.file_ledger
 def test_a_killed_run_leaves_ghosts_that_the_next_waits_for(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s = 1.5
     bench = bench_for(tmp_path, stubborn)
@@ -194,15 +196,17 @@ def test_a_call_that_a_proxy_gave_up_on_keeps_its_slot(tmp_path: Path, stubborn:
     assert "was given up after 1 s with nothing else to send (run.patience_s)" in done.stderr
 
 
+@pytest.mark.file_ledger
 def test_ghosts_can_be_freed(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s, stubborn.proxy_limit_s = 0.4, 0.1
     bench = bench_for(tmp_path, stubborn)
     bench("run", write_job(bench, "freed", 2, 2, ghost_s=60), "--no-report", "--fixed", code=3)
     assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
-    assert bench("slots", "release").stdout == "2 slots freed\n"
+    assert bench.here("slots", "release").stdout == "2 slots freed\n"
     assert bench.json("slots") == []
 
 
+@pytest.mark.file_ledger
 def test_a_call_that_was_given_up_keeps_its_slot_beyond_the_process(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s = 3
     bench = bench_for(tmp_path, stubborn)
@@ -299,6 +303,7 @@ def test_what_is_kept_is_let_go_for_one_who_waits(tmp_path: Path) -> None:
         assert second.take() is not None
 
 
+@pytest.mark.file_ledger
 def test_a_call_without_an_answer_leaves_a_ghost(tmp_path: Path) -> None:
     config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"kind": "reset"}]})
     with ThreadedServer(config) as server:
@@ -385,7 +390,13 @@ def shared_out(folder: Path, limits: tuple[int, ...]) -> tuple[float, int, list[
     return busy_s / (time.monotonic() - begin) / max(limits), most_held, done
 
 
-@pytest.mark.parametrize("limits", [(1, 1), (8, 2), (63, 1), (2, 2, 2, 2), (8, 3), (8, 8), (8, 8, 8)])
+EVERY_LIMIT = ((63, 1), (8, 3), (8, 8))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [(1, 1), (8, 2), (2, 2, 2, 2), (8, 8, 8), *(pytest.param(one, marks=pytest.mark.long) for one in EVERY_LIMIT)],
+)
 def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int, ...]) -> None:
     each = max(limits) / len(limits)
     for _ in range(3):  # a busy machine wakes a waiter late, now and then; a slot that is left idle is so each time

@@ -55,7 +55,7 @@ def test_every_variant_is_scored_compared_and_paged_like_a_model(varied: Workben
     assert all(one["shared"] == 6 for one in found["differences"])
     page = Page(result["report"])
     assert all(name in page.text for name in names)
-    page.check(result["ledger"])
+    page.check(varied.ledger)
     rows = sent(varied, result["run_id"])
     assert {(row["requested_model"], row["variant"]) for row in rows} == {
         (model, variant) for model in ("sim/instant", "Abacus Mini [fast]") for variant in ("plain", "terse")
@@ -145,7 +145,7 @@ def test_samples_that_were_taken_out_are_asked_again_where_told_to(cut: Workbenc
 
 
 def test_asking_again_needs_what_it_needs(cut: Workbench) -> None:
-    assert "go together" in cut("run", "job.toml", "--again", "truncated", code=2).stderr
-    assert "go together" in cut("run", "job.toml", "--max-tokens", "9", code=2).stderr
+    assert "needs the higher cap" in cut("run", "job.toml", "--again", "truncated", code=2).stderr
+    assert "goes with --again truncated only" in cut("run", "job.toml", "--max-tokens", "9", code=2).stderr
     assert "cannot be combined" in cut("run", "job.toml", "--again", "invalidated", "--fresh", code=2).stderr
     assert Path(cut.folder / "job.toml").exists()

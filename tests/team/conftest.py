@@ -7,23 +7,24 @@ import pytest
 
 from tests import postgres
 from tests.conftest import Workbench
-from workbench.ledger.address import SCHEME
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with postgres.server(tmp_path_factory.mktemp("server")) as conninfo:
+def server() -> Iterator[str]:
+    with postgres.server() as conninfo:
         yield conninfo
 
 
+@pytest.fixture(scope="session")
+def shared(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.SharedLedgers]:
+    with postgres.SharedLedgers(server, tmp_path_factory.mktemp("template")) as shared:
+        yield shared
+
+
 @pytest.fixture
-def url(server: str, tmp_path: Path) -> Iterator[str]:
-    """The address of a ledger that was made."""
-    with postgres.database(server) as conninfo:
-        address = SCHEME + conninfo
-        maker = Workbench(tmp_path, None)
-        maker.here("ledger", "create", address, "--data", str(tmp_path / "data"))
-        yield address
+def url(shared: postgres.SharedLedgers, tmp_path: Path) -> str:
+    """The address of a ledger that was made, with its rows in `tmp_path / "team-rows"`."""
+    return shared.address(tmp_path)
 
 
 @pytest.fixture

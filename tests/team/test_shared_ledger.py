@@ -99,7 +99,7 @@ def test_rows_of_an_ingest_that_died_are_on_the_disk_before_their_journal_goes(
         assert bench.json("ledger", "recover")["journals"] == 1
     assert synced.called
     names = {str(call.args[0]) for call in opened.call_args_list}
-    files = {str(path) for path in (tmp_path / "data").rglob("*.parquet")}
+    files = {str(path) for path in (tmp_path / "team-rows").rglob("*.parquet")}
     assert files
     assert files <= names
     assert bench.json("ledger", "check")["sound"]
@@ -162,8 +162,8 @@ def test_compacting_keeps_every_row(machine: Machine, url: str) -> None:
 
 def test_a_folder_that_is_not_mounted_is_refused(machine: Machine, url: str, tmp_path: Path) -> None:
     bench = machine("one")
-    (tmp_path / "data").rename(tmp_path / "unmounted")
-    (tmp_path / "data").mkdir()
+    (tmp_path / "team-rows").rename(tmp_path / "unmounted")
+    (tmp_path / "team-rows").mkdir()
     assert "is not the folder with the rows of" in bench.here("runs", code=2).stderr
     bench.write("workbench.toml", f'[ledger]\nurl = """{url}"""\ndata = "{tmp_path / "unmounted"}"\n')
     assert bench.json("runs") == []
@@ -220,7 +220,7 @@ def test_making_it_again_changes_nothing(machine: Machine, url: str, tmp_path: P
     assert bench.json("runs") == []
     write_run(journals_of(bench), "r1", 5)
     bench.here("ledger", "recover")
-    bench.here("ledger", "create", url, "--data", str(tmp_path / "data"))
+    bench.here("ledger", "create", url, "--data", str(tmp_path / "team-rows"))
     assert len(bench.json("runs")) == 1
     assert "does not match" in bench.here("ledger", "create", url, "--data", str(tmp_path / "other"), code=2).stderr
 

@@ -34,16 +34,16 @@ class Trouble(NamedTuple):
 
 
 @contextmanager
-def team(folder: Path) -> Iterator[tuple[str, Proxy]]:
-    """A server of its own, behind what can be cut; the address of the ledger that was made there, and the way to it."""
+def team(folder: Path) -> Iterator[tuple[str, Proxy, str]]:
+    """A server of its own, behind what can be cut: the address of the ledger made there, the way to it, and the server."""
     with (
-        postgres.server(folder) as server,
+        postgres.server() as server,
         postgres.database(server) as conninfo,
         Proxy(conninfo) as proxy,
     ):
         address = SCHEME + proxy.conninfo
         Workbench(folder, None).here("ledger", "create", address, "--data", str(folder / "data"))
-        yield address, proxy
+        yield address, proxy, server
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_machines_in_trouble_send_each_request_until_it_is_answered_once(tmp_pat
     if os.environ.get("WORKBENCH_TEST_POSTGRES"):
         pytest.skip("a server that is not ours is not restarted")
     platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60, "sigma": 0.5}}))
-    with team(tmp_path) as (url, proxy), platform as server:
+    with team(tmp_path) as (url, proxy, ledger_server), platform as server:
         benches = [placed(tmp_path, url, server, number, trouble) for number in range(trouble.jobs)]
-        left = run_in_trouble(benches, trouble, {"restart": lambda: postgres.restart(tmp_path), "cut": proxy.cut})
+        left = run_in_trouble(benches, trouble, {"restart": lambda: postgres.restart(ledger_server), "cut": proxy.cut})
         assert not left, "all of it happened while runs went on"
         assert server.platform.statistics.most_in_flight <= LIMIT
         for bench in benches:

@@ -196,7 +196,7 @@ def test_python_runs_on_a_team_s_ledger_too(
     (run_id,) = live(url, RUNS)[0]
     for name, value in second.environment.items():
         monkeypatch.setenv(name, value)
-    shutil.copytree(tmp_path / "data", tmp_path / "mounted")  # as this machine sees it
+    shutil.copytree(tmp_path / "team-rows", tmp_path / "mounted")  # as this machine sees it
     second.write("workbench.toml", f'[ledger]\nurl = """{url}"""\ndata = "{tmp_path / "mounted"}"\n')
     sums_job = wb.load_job(second.folder / "job.toml")
     with pytest.raises(wb.WorkbenchError, match="ended without handing in its answers"):
@@ -206,7 +206,7 @@ def test_python_runs_on_a_team_s_ledger_too(
     done = wb.run(sums_job, folder=second.folder, ledger=url, leave_behind=run_id, report=False)
     assert done.summary.completed == 60
     assert len(done.scores()) == 60
-    kept, mounted = (len(list(tmp_path.joinpath(name).rglob("*.parquet"))) for name in ("data", "mounted"))
+    kept, mounted = (len(list(tmp_path.joinpath(name).rglob("*.parquet"))) for name in ("team-rows", "mounted"))
     assert mounted > kept, "rows go where the settings say, also where Python names the ledger"
 
 
