@@ -14,12 +14,13 @@ GROUPS = {
     "the network": "platform or network",
     "the job": "our request",
     "the account": "account",
-    "cancelled": "never sent, or no end known",
+    "cancelled": "pending",
     "unknown": "unknown",
 }
 """A policy's fault -> the group in which it is counted."""
 CUT_OFF = "cut off by its limit"
-UNSENT = GROUPS["cancelled"]
+PENDING = GROUPS["cancelled"]
+"""Never sent, or sent and no end is known."""
 
 
 def sides_asked(run: Provenance) -> list[str]:
@@ -59,13 +60,13 @@ def troubles_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:
             found[model][group] = found[model].get(group, 0) + requests
     for model, planned in planned_by_model(figures).items():
         if planned > seen[model]:
-            found[model][UNSENT] = found[model].get(UNSENT, 0) + planned - seen[model]
+            found[model][PENDING] = found[model].get(PENDING, 0) + planned - seen[model]
     return found
 
 
 def _group(outcome: str | None) -> str:
     if outcome is None:
-        return UNSENT
+        return PENDING
     policy = POLICIES[Outcome(outcome)]
     if policy.accepted:
         return "" if policy.scored else CUT_OFF

@@ -117,7 +117,7 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
 
 _TROUBLES = {
     "route": "var(--failed)", "platform or network": "var(--m4)", "our request": "var(--m0)", "account": "var(--m3)",
-    "cut off by its limit": "var(--wasted)", "unknown": "var(--m5)", "never sent, or no end known": "var(--m8)",
+    "cut off by its limit": "var(--wasted)", "unknown": "var(--m5)", "pending": "var(--m8)",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
 from workbench.evaluation.sides import Side
-from workbench.evaluation.trouble import CUT_OFF, planned_by_model, troubles_by_model
+from workbench.evaluation.trouble import CUT_OFF, PENDING, planned_by_model, troubles_by_model
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
@@ -127,7 +127,7 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
             {
                 "model": model, "side": sides.get(model), "planned": planned[model],
                 "behind": _behind(figures, model), "shown": _shown(figures, model),
-                "unanswered": sum(failed.values()),
+                "unanswered": sum(failed.values()), "mark": "unknown" if set(failed) <= {PENDING} else "failed",
                 "why": ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
                 "answered": row.get("answered", 0), "cut_off": row.get("cut_off", 0), "fallbacks": row.get("fallbacks", 0),
                 "bounds": _bounds(sides.get(model)),
