@@ -141,9 +141,9 @@ def test_what_is_converted_reads_back_as_the_same_sample(row: dict[str, Any], tm
         ({"doc": {}, "resps": [], "doc_id": 1}, "a log of lm-evaluation-harness"),
         (
             {"body": "x", "__expected": "javascript: output > 1"},
-            "__expected: a check in code (javascript:), which is never executed",
+            "__expected: a promptfoo check in code (javascript:), which is never executed",
         ),
-        ({"body": "x", "__expected1": "python: 1"}, "__expected1: a check in code (python:)"),
+        ({"body": "x", "__expected1": "python: 1"}, "__expected1: a promptfoo check in code (python:)"),
         ({"body": "x", "__expected": "llm-rubric: is polite"}, "a check 'llm-rubric', which is not supported"),
         ({"input": "Q", "target": "A", "sandbox": "docker"}, "an Inspect sample that runs in a sandbox"),
         ({"messages": [FOUR]}, "nothing is asked before the assistant's message"),

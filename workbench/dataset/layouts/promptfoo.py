@@ -40,7 +40,9 @@ def _checks(place: str, expected: str) -> list[dict[str, Any]]:
     kind = match[2] if match else ""
     if kind in _CODE:
         raise refused(
-            place, f"a check in code ({kind}:), which is never executed", "the scorer custom takes a function of yours"
+            place,
+            f"a promptfoo check in code ({kind}:), which is never executed",
+            "the scorer custom takes a function of yours",
         )
     found = _known(place, kind, match[3] if match else None, expected[match.end() :].strip() if match else "")
     if found is None:
