@@ -38,6 +38,7 @@ def test_the_embedded_platform_does_not_get_the_accounts_key(tmp_path: Path) -> 
     assert KEY.encode() not in environment
 
 
+@pytest.mark.long
 def test_an_embedded_platform_that_is_frozen_holds_nothing_up(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(20_000))
