@@ -97,11 +97,11 @@ class Run:
 
     Args:
         end: Its result.
-        frames: The tables of its ledger.
+        folder: The working folder, whose settings say how its ledger is read.
     """
 
-    def __init__(self, end: RunEnd, frames: Frames) -> None:
-        self._frames = frames
+    def __init__(self, end: RunEnd, folder: Path) -> None:
+        self._folder = folder
         self.summary: RunSummary = end.summary
         self.notes: tuple[str, ...] = end.notes
         """Messages for people: a deferred ingest, scores or a page that could not be created."""
@@ -125,15 +125,18 @@ class Run:
 
     def scores(self) -> "pandas.DataFrame":
         """One row per request and scorer; `value` is missing where an answer is unscored."""
-        return self._frames.scores(self.id)
+        return self._frames().scores(self.id)
 
     def answers(self) -> "pandas.DataFrame":
         """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
-        return self._frames.answers(self.id)
+        return self._frames().answers(self.id)
 
     def calls(self) -> "pandas.DataFrame":
         """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
-        return self._frames.calls(self.id)
+        return self._frames().calls(self.id)
+
+    def _frames(self) -> Frames:
+        return Frames(self.summary.ledger, folder=self._folder)
 
     def __repr__(self) -> str:
         said = self.summary
@@ -294,8 +297,7 @@ async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
     )
     before = handlers()
     try:
-        end = await run_job(where, asked, options)
-        return Run(end, Frames(end.summary.ledger, folder=where.folder))
+        return Run(await run_job(where, asked, options), where.folder)
     finally:
         restore(before)
 

@@ -2,7 +2,8 @@
 -- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
 -- over answers that count. tokens_deviation and tokens_known are what the mean's interval needs; p50_low_ms and p50_high_ms
 -- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
--- cut_off: answers of no use to a scorer (truncated, or all tokens went into reasoning). fallbacks counts answers of another model, and unknown those whose model cannot be told.
+-- cut_off: answers of no use to a scorer (truncated, or all tokens went into reasoning). fallbacks counts answers of another
+-- model, and unknown those whose model cannot be told.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
 WITH item AS (
@@ -38,7 +39,8 @@ ranked AS (
         CAST(ceil((len(latencies) + 1.96 * sqrt(len(latencies))) / 2) AS BIGINT) AS above
     FROM side
 )
-SELECT run_id, model, asked, answered, cut_off, completion_tokens, tokens_deviation, tokens_known, answers_without_usage, p50_ms, p90_ms,
+SELECT run_id, model, asked, answered, cut_off, completion_tokens, tokens_deviation, tokens_known, answers_without_usage,
+    p50_ms, p90_ms,
     CASE WHEN n > 5 THEN latencies[greatest(below, 1)] END AS p50_low_ms,
     CASE WHEN n > 5 THEN latencies[least(above + 1, n)] END AS p50_high_ms,
     fallbacks, unknown, fallback_name
