@@ -76,7 +76,7 @@ def recorded(path: Path) -> tuple[Counter[str], int]:
     return Counter(generation for generation, _ in found), intents
 
 
-@pytest.mark.parametrize("nights", [6, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("nights", [5, pytest.param(30, marks=pytest.mark.long)])
 def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -> None:
     chosen = random.Random(nights)
     slow_at = (nights // 2 + 1) * PERIOD_S

@@ -88,8 +88,9 @@ def test_every_reply_is_recorded_as_what_it_is(bench: Workbench) -> None:
 @pytest.mark.parametrize("word", [*REPLIES, "endless"])
 def test_the_event_loop_goes_on(server: str, word: str, tmp_path: Path) -> None:
     """For no longer than 0.1 s, or than decoding takes on this machine, which is one call and cannot be divided."""
-    stall_s = min(longest_stall_s(server, word, tmp_path / str(n)) for n in range(3))  # the machine has other work, too
-    assert stall_s < max(LONGEST_STALL_S, 1.5 * decoding_s(word))
+    most_s = max(LONGEST_STALL_S, 1.5 * decoding_s(word))
+    tries = (longest_stall_s(server, word, tmp_path / str(n)) for n in range(3))  # the machine has other work, too
+    assert any(stall_s < most_s for stall_s in tries)
 
 
 def decoding_s(word: str) -> float:

@@ -200,6 +200,7 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
         assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.long  # each of them waits for the notebook
 @pytest.mark.file_ledger
 def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 250)) as server:

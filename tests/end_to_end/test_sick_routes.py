@@ -44,7 +44,7 @@ def span_s(
     return float(row[0]), asked
 
 
-EVERY_KIND = ["429", *(pytest.param(name, marks=pytest.mark.long) for name in ("hangs", "408", "502"))]
+EVERY_KIND = [pytest.param(name, marks=pytest.mark.long) for name in ("429", "hangs", "408", "502")]
 
 
 def held(folder: Path) -> tuple[int, int]:

@@ -89,7 +89,7 @@ def check(reply: httpx.Response, asked: bytes) -> None:
     assert set(said) & {"detail", "choices", "data"}, (asked[:300], said)
 
 
-@pytest.mark.parametrize("bodies", [1_500, pytest.param(5_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("bodies", [600, pytest.param(5_000, marks=pytest.mark.long)])
 def test_any_body(server: ThreadedServer, http: httpx.Client, bodies: int) -> None:
     @settings(max_examples=bodies, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(raw=raws, content_type=content_types, encoding=encodings)

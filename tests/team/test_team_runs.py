@@ -111,11 +111,11 @@ def test_all_machines_together_keep_one_limit_and_share_it(machine: Machine) -> 
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60, "sigma": 0.3}})) as server:
         benches = [joined(machine(f"m{number}"), server) for number in range(3)]
         for number, bench in enumerate(benches):
-            bench.write("sums.jsonl", sums(200))
+            bench.write("sums.jsonl", sums(100))
             bench.write("job.toml", job("m", name=f"j{number}", limit=limit))
         runs = [bench.start("run", "job.toml", "--no-report", "--json", "--fixed") for bench in benches]
         ends = [json.loads(run.communicate(timeout=120)[0]) for run in runs]
-        assert [end["completed"] for end in ends] == [200] * 3
+        assert [end["completed"] for end in ends] == [100] * 3
         assert server.platform.statistics.most_in_flight <= limit
     shortest, longest = (of(end["duration_s"] for end in ends) for of in (min, max))
     assert longest < 3 * shortest, "none waited until another was done"

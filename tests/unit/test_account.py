@@ -80,7 +80,7 @@ def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: P
     assert statistics.median(forecast_widths) <= 1 / 3
 
 
-@pytest.mark.parametrize("histories", [6, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("histories", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_bounds_on_an_unknown_total_always_hold(tmp_path: Path, histories: int) -> None:
     bounds = []
     for seed in range(histories):
