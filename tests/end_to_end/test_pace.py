@@ -30,7 +30,7 @@ def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
     rows, most, page = run(tmp_path, config)
     allowed = [row["allowed"] for row in rows]
     assert allowed[0] == 4
-    assert allowed[-1] == 16 == most
+    assert max(allowed) == 16 == most  # and fewer again where the machine slows down at the end
     assert [row["reason"] for row in rows][:2] == ["start", "growth"]
     assert rows[-1]["reason"] == "end"
     assert "How many calls were in flight?" in page
