@@ -16,7 +16,7 @@ from workbench.ledger.check import check_ledger
 from workbench.ledger.database import create_team_ledger
 from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger
-from workbench.ledger.team_upkeep import compact_team, copy_ledger
+from workbench.ledger.team_upkeep import KEPT_DAYS, compact_team, copy_ledger
 from workbench.ledger.upkeep import compact_ledger
 from workbench.session import ledger_to_read
 
@@ -107,11 +107,16 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
 def compact(as_json: bool, **given: Any) -> None:
     """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
     found = ledger_to_read(options.where(given))
-    before, after = compact_ledger(found) if found.team is None else compact_team(found)
-    if as_json:
-        print_json({"before_bytes": before, "after_bytes": after})
+    if found.team is not None:
+        done = compact_team(found)
+        sizes = done._asdict()
+        kept = f"; {done.older_bytes:,} of them in files of older states, kept for {plural(KEPT_DAYS, 'day')}"
     else:
-        echo(f"{before:,} bytes before, {after:,} after")
+        sizes, kept = dict(zip(("before_bytes", "after_bytes"), compact_ledger(found), strict=True)), ""
+    if as_json:
+        print_json(sizes)
+    else:
+        echo(f"{sizes['before_bytes']:,} bytes before, {sizes['after_bytes']:,} after{kept}")
 
 
 @ledger.command()

@@ -221,6 +221,21 @@ def newest_file(db: duckdb.DuckDBPyConnection) -> int:
     return int(found[0])
 
 
+def newest_bytes(db: duckdb.DuckDBPyConnection) -> int:
+    """The size of the Parquet files that the newest state of what is attached as `ledger` names."""
+    query = f"""
+        SELECT coalesce(sum(file_size_bytes), 0)
+        FROM (
+            SELECT file_size_bytes, end_snapshot FROM {_TABLES}.ducklake_data_file
+            UNION ALL SELECT file_size_bytes, end_snapshot FROM {_TABLES}.ducklake_delete_file
+        )
+        WHERE end_snapshot IS NULL
+    """  # noqa: S608 - ours
+    found = db.execute(query).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
 def make_durable(db: duckdb.DuckDBPyConnection, team: TeamAddress, after_file: int) -> None:
     """Put Parquet files that were committed on the disk for good: DuckLake leaves that to the system.
 

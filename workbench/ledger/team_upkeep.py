@@ -1,6 +1,7 @@
 """A file's ledger copied into a team's, and a team's ledger without what nothing needs."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 
@@ -11,7 +12,7 @@ from workbench.ledger.ingest import INGEST_PATIENCE_S, ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import data_folder, make_durable, newest_file, take_turn, until_alone
+from workbench.ledger.team import data_folder, make_durable, newest_bytes, newest_file, take_turn, until_alone
 
 KEPT_DAYS = 1
 """How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
@@ -115,11 +116,17 @@ def _refuse_mixing(source: Ledger, team: Ledger) -> None:
         raise InputError(Fault("--ledger", problem, "each kind needs its own ledger"))
 
 
-def compact_team(ledger: Ledger) -> tuple[int, int]:
-    """Merge the small files of a team's ledger, and remove those that only old states name, or none.
+class Compacted(NamedTuple):
+    """What compacting a team's ledger did to its folder."""
 
-    Returns:
-        The bytes of its files before and after.
+    before_bytes: int
+    after_bytes: int
+    older_bytes: int
+    """Those, of the bytes after, that only states before the newest name; they stay for `KEPT_DAYS`."""
+
+
+def compact_team(ledger: Ledger) -> Compacted:
+    """Merge the small files of a team's ledger, and remove those that only old states name, or none.
 
     Raises:
         WorkbenchError: It cannot be written.
@@ -141,7 +148,8 @@ def compact_team(ledger: Ledger) -> tuple[int, int]:
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.name} cannot be compacted: {error}") from error
         make_durable(db, ledger.team, file_before)
-        return before, _bytes_in(folder)
+        after = _bytes_in(folder)
+        return Compacted(before, after, max(0, after - newest_bytes(db)))
 
 
 def _bytes_in(folder: Path) -> int:
