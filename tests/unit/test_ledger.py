@@ -18,7 +18,7 @@ from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.check import check_ledger
-from workbench.ledger.database import migrations
+from workbench.ledger.database import VIEW_NAMES, attached, migrations
 from workbench.ledger.engine import FRUGAL_MEMORY_MIB, literal
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
@@ -26,6 +26,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.store import Ledger
+from workbench.ledger.united import United
 
 
 @pytest.fixture
@@ -214,6 +215,29 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
         ):
             db.execute(f"FROM {view}").fetchall()
         assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (20,)
+
+
+def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path: Path) -> None:
+    write_run(ledger.journal_folder, "r1", 2)
+    ingest(ledger)
+    write_run(ledger.journal_folder, "r2", 2)
+    for name in VIEW_NAMES:
+        with ledger.locked(exclusive=False), attached(ledger) as engine:
+            db, united = engine.started(), United(ledger, engine.started(), tmp_path, frugal=False)
+            assert _defined(db) == set()
+            united.define(f"FROM {name}")
+            defined = _defined(db)
+            assert name in defined or name == "reduced", "a macro"
+            assert len(defined) < len(VIEW_NAMES)
+            united.define(f"FROM {name}")
+            assert _defined(db) == defined
+
+
+def _defined(db: duckdb.DuckDBPyConnection) -> set[str]:
+    query = (
+        "SELECT view_name FROM duckdb_views() WHERE database_name = 'memory' AND schema_name = 'main' AND NOT internal"
+    )
+    return {name for (name,) in db.execute(query).fetchall()}
 
 
 def test_views_of_an_earlier_version_are_renewed(ledger: Ledger) -> None:

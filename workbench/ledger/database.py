@@ -1,6 +1,7 @@
 """The DuckDB file, or a team's DuckLake, opened, made and brought to the newest schema."""
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from workbench.ledger.team import attach as attach_team
 from workbench.ledger.team import make_turns, take_turn, until_alone
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
-_VIEW_NAMES = (
+VIEW_NAMES = (
     "reduced",
     "run_overview",
     "item_outcomes",
@@ -41,6 +42,7 @@ _VIEW_NAMES = (
     "probe_runs",
     "call_draws",
 )
+"""Each builds on tables and on views before it."""
 _SQL = resources.files(__package__).joinpath("sql")
 
 
@@ -260,7 +262,7 @@ def create_views(db: duckdb.DuckDBPyConnection) -> None:
 
 def view_texts() -> list[str]:
     """The views' definitions, in an order in which each finds what it builds on."""
-    return [sql("views", name) for name in _VIEW_NAMES]
+    return [sql("views", name) for name in VIEW_NAMES]
 
 
 def schema_version(db: duckdb.DuckDBPyConnection) -> int:
@@ -278,6 +280,11 @@ def migrations() -> list[tuple[int, str, str]]:
     """The numbered migrations as (version, name, text), in order."""
     files: list[Traversable] = sorted(_SQL.joinpath("schema").iterdir(), key=lambda file: file.name)
     return [(int(file.name[:4]), file.name, file.read_text("utf-8")) for file in files if file.name.endswith(".sql")]
+
+
+def table_names() -> set[str]:
+    """The tables of the newest schema."""
+    return {name for _, _, text in migrations() for name in re.findall(r"CREATE TABLE (\w+)", text)}
 
 
 def sql(*parts: str) -> str:

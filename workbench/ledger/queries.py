@@ -3,30 +3,24 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.ledger.database import (
     attached,
-    create_views,
-    insert_row,
     made_by_newer,
-    migrate,
     migrations,
     opened_for_writing,
     schema_version,
     sql,
 )
-from workbench.ledger.engine import MOST_READING_MEMORY_MIB, READING_MEMORY_MIB, Engine, literal
-from workbench.ledger.ingest import memory_mib, stage
-from workbench.ledger.recovery import Unpacked, unpack
+from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, literal
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
-from workbench.ledger.team import data_folder, filled_tables, lost_connection
+from workbench.ledger.team import data_folder, lost_connection
+from workbench.ledger.united import United, is_attached
 from workbench.scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -34,16 +28,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 T = TypeVar("T", bound=QueryRow)
-_NEWEST_ITEMS = """
-    SELECT * FROM {these} AS item WHERE NOT EXISTS (
-        SELECT 1 FROM {those} AS other
-        WHERE other.run_id = item.run_id AND other.request_key = item.request_key
-            AND other.answer_call_no > item.answer_call_no
-    )
-"""
-_CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _BATCH_ROWS = 2000
-_COPIED_BYTES = 2 * 2**20  # packed as Parquet, of one table
 _PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 
@@ -54,8 +39,8 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, engine: Engine, most_memory_mib: int, variables: dict[str, Any]) -> None:
-        self._variables = variables
+    def __init__(self, engine: Engine, united: United, most_memory_mib: int, variables: dict[str, Any]) -> None:
+        self._united, self._variables = united, variables
         self._engine = engine
         self._most_memory_mib = most_memory_mib
 
@@ -113,12 +98,14 @@ class Reader:
 
     def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
         # not prepared: DuckDB would plan it a second time when it is executed, which takes a fifth of a short query
-        text = _PARAMETER.sub(lambda found: literal(parameters[found[1]]), sql("queries", query))
+        written = sql("queries", query)
+        text = _PARAMETER.sub(lambda found: literal(parameters[found[1]]), written)
         cursor = self._engine.started().cursor()
         for name, value in self._variables.items():  # a variable is one of its cursor's
             cursor.execute(f"SET VARIABLE {name} = {literal(value)}")
         while True:
             try:
+                self._united.define(written)
                 return cursor.execute(text)
             except duckdb.OutOfMemoryException:
                 if not self._engine.grow(self._most_memory_mib):
@@ -164,7 +151,7 @@ def reading(
             with _explained("schema_version"):
                 shared = [] if ledger.team is None else [data_folder(db, ledger.team)]
                 engine.confine(ledger.journal_folder, scratch.path, *shared)
-                if _has_file(db):
+                if is_attached(db):
                     db.execute("USE ledger")
                     version, newest = schema_version(db), len(migrations())
                     if version > newest:
@@ -172,12 +159,8 @@ def reading(
                     outdated = version < newest
                     db.execute("USE memory")
             if not outdated:
-                try:
-                    _unite(ledger, db, scratch.path, copied_bytes=0 if frugal else _COPIED_BYTES)
-                except duckdb.Error as error:  # a file from elsewhere, with views in place of tables
-                    fault = Fault("--ledger", f"{ledger.name} cannot be read as a ledger: {error}")
-                    raise lost_connection(error) or InputError(fault) from error
-                yield Reader(engine, memory_mib, _variables(ledger))
+                united = United(ledger, db, scratch.path, frugal=frugal)
+                yield Reader(engine, united, memory_mib, _variables(ledger))
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date
@@ -189,95 +172,3 @@ def _variables(ledger: Ledger) -> dict[str, Any]:
     """What the account's settings say, for the views that ask."""
     zone = {} if ledger.zone == "UTC" else {"day_zone": ledger.zone}
     return zone | ({"served_as": dict(ledger.served_as)} if ledger.served_as else {})
-
-
-def _unite(ledger: Ledger, db: duckdb.DuckDBPyConnection, scratch: Path, *, copied_bytes: int) -> None:
-    """Lay views over the attached ledger and over tables filled from the journals that it does not hold yet.
-
-    Args:
-        ledger: Which.
-        db: Where it is attached.
-        scratch: For files.
-        copied_bytes: Tables of a team's ledger up to this size are copied into memory first.
-    """
-    attached = _has_file(db)
-    known = (
-        {name for (name,) in db.execute("SELECT name FROM ledger.ingested_journals").fetchall()} if attached else set()
-    )
-    missing = [journal for journal in ledger.journals() if journal.name not in known]
-    if attached and not missing and ledger.team is None:
-        for table in _tables(db, "ledger", "main"):  # a user's own among them
-            name = '"' + table.replace('"', '""') + '"'
-            db.execute(f"CREATE VIEW {name} AS SELECT * FROM ledger.{name}")  # noqa: S608 - quoted
-    else:
-        _fill_live(db, missing, scratch)
-        tables = _tables(db, "memory", "live")
-        sources = {table: f"ledger.{table}" for table in tables} if attached else {}
-        if ledger.team is not None:
-            sources = _team_sources(db, copied_bytes)
-        for table in tables:
-            ours = sources.get(table)
-            live = f"SELECT * FROM live.{table}"  # noqa: S608
-            db.execute(f"CREATE VIEW {table} AS {live if ours is None else _both(db, table, ours)}")
-    create_views(db)
-
-
-def _team_sources(db: duckdb.DuckDBPyConnection, copied_bytes: int) -> dict[str, str]:
-    """Where queries find the rows of each table of a team's ledger, of those that may have any.
-
-    Every time a query names a table, DuckLake asks its server about it, which takes longer than to read a small one.
-    """
-    sizes = filled_tables(db)
-    db.execute("CREATE SCHEMA copied")
-    for table in (small := [table for table, size in sizes.items() if size <= copied_bytes]):
-        db.execute(f"CREATE TABLE copied.{table} AS FROM ledger.{table}")
-    return {table: f"{'copied' if table in small else 'ledger'}.{table}" for table in sizes}
-
-
-def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path], scratch: Path) -> None:
-    db.execute("CREATE SCHEMA live")
-    db.execute("USE live")
-    migrate(db)
-    for journal in journals:
-        lines = scratch / "lines.jsonl"
-        with lines.open("wb") as stream:
-            content = unpack(journal, stream)
-        if content.records:
-            _stage_live(db, journal, lines, content)
-    db.execute("USE main")
-
-
-def _both(db: duckdb.DuckDBPyConnection, table: str, source: str) -> str:
-    """What the ledger, in `source`, and the journals hold of a table, as one query."""
-    ours, live = f"SELECT * FROM {source}", f"SELECT * FROM live.{table}"  # noqa: S608 - names from our own schema
-    if not _has_rows(db, f"live.{table}"):
-        return ours
-    if key := _CONTENT_ADDRESSED.get(table):
-        live += f" WHERE {key} NOT IN (SELECT {key} FROM {source})"  # noqa: S608
-    if table == "run_items":  # of a request that was sent again the last attempt counts, wherever it is
-        ours = _NEWEST_ITEMS.format(these=source, those="live.run_items")
-        live = _NEWEST_ITEMS.format(these="live.run_items", those=source)
-    return f"{ours} UNION ALL BY NAME {live}"
-
-
-def _tables(db: duckdb.DuckDBPyConnection, database: str, schema: str) -> list[str]:
-    where = f"database_name = {literal(database)} AND schema_name = {literal(schema)}"
-    return [name for (name,) in db.execute(f"SELECT table_name FROM duckdb_tables() WHERE {where}").fetchall()]  # noqa: S608
-
-
-def _has_rows(db: duckdb.DuckDBPyConnection, table: str) -> bool:
-    return db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - a name of ours
-
-
-def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:
-    try:
-        stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
-        db.execute(sql("ingest"))
-        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
-    except duckdb.Error as error:
-        raise WorkbenchError(f"the journal {journal} cannot be read: {error}") from error
-
-
-def _has_file(db: duckdb.DuckDBPyConnection) -> bool:
-    found = db.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name = 'ledger'").fetchone()
-    return bool(found and found[0])

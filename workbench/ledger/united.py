@@ -1,0 +1,165 @@
+"""The ledger and the journals that it does not hold yet, as one set of tables and views.
+
+Each of them is defined when a query first names it. DuckDB reads a view's definition through to its tables, and of a team's
+ledger DuckLake asks its server about each table that is named: most commands need a few of them.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, sql, table_names
+from workbench.ledger.engine import READING_MEMORY_MIB
+from workbench.ledger.ingest import memory_mib, stage
+from workbench.ledger.recovery import Unpacked, unpack
+from workbench.ledger.store import Ledger
+from workbench.ledger.team import filled_tables, lost_connection
+
+_NEWEST_ITEMS = """
+    SELECT * FROM {these} AS item WHERE NOT EXISTS (
+        SELECT 1 FROM {those} AS other
+        WHERE other.run_id = item.run_id AND other.request_key = item.request_key
+            AND other.answer_call_no > item.answer_call_no
+    )
+"""
+_CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
+_COPIED_BYTES = 2 * 2**20  # packed as Parquet, of one table
+_NAME = re.compile(r"[a-z]\w*")
+
+
+class United:
+    """The tables and views of one reading.
+
+    Args:
+        ledger: Which.
+        db: Where it is attached, if there is one.
+        scratch: For files.
+        frugal: Copy nothing into memory. Otherwise tables of a team's ledger that are small are copied: every time a query
+            names one, DuckLake asks its server, which takes longer than to read it once.
+
+    Raises:
+        InputError: What is attached is not a ledger.
+        UnreachableError: The connection to its server was lost.
+    """
+
+    def __init__(self, ledger: Ledger, db: duckdb.DuckDBPyConnection, scratch: Path, *, frugal: bool) -> None:
+        self._ledger, self._db, self._frugal = ledger, db, frugal
+        self._tables, self._defined = table_names(), set[str]()
+        with self._as_ledger():
+            self._attached = is_attached(db)
+            if self._attached and ledger.team is None:
+                self._require_tables()
+            missing = self._missing_journals()
+            self._only_file = self._attached and ledger.team is None and not missing
+            self._sizes = filled_tables(db) if ledger.team is not None else {}
+            """Of a team's ledger the tables that ever had a row; DuckLake asks its server for each column of the others."""
+            db.execute("CREATE SCHEMA copied")
+            if not self._only_file:
+                _fill_live(db, missing, scratch)
+
+    def define(self, text: str, views: tuple[str, ...] = VIEW_NAMES) -> None:
+        """Define what a query names that is not defined yet, and what that builds on.
+
+        Args:
+            text: Of the query.
+            views: Those that it may name; a view builds on earlier ones only.
+
+        Raises:
+            InputError: What is attached is not a ledger.
+            UnreachableError: The connection to its server was lost.
+            duckdb.OutOfMemoryException: More memory is needed.
+        """
+        for name in dict.fromkeys(_NAME.findall(text)):
+            if name in self._defined or (name not in self._tables and name not in views):
+                continue
+            with self._as_ledger():
+                if name in self._tables:
+                    self._db.execute(f"CREATE VIEW {name} AS {self._rows_of(name)}")
+                else:
+                    view = sql("views", name)
+                    self.define(view, views[: views.index(name)])
+                    self._db.execute(view)
+            self._defined.add(name)
+
+    def _rows_of(self, table: str) -> str:
+        """What the ledger and the journals hold of a table, as a query."""
+        source = f"ledger.{table}"
+        if self._only_file:
+            return f"SELECT * FROM {source}"  # noqa: S608 - names from our own schema
+        if not self._attached or (self._ledger.team is not None and table not in self._sizes):
+            return f"SELECT * FROM live.{table}"  # noqa: S608
+        if not self._frugal and self._sizes.get(table, math.inf) <= _COPIED_BYTES:
+            self._db.execute(f"CREATE OR REPLACE TABLE copied.{table} AS FROM {source}")
+            source = f"copied.{table}"
+        return self._both(table, source)
+
+    def _both(self, table: str, source: str) -> str:
+        """What the ledger, in `source`, and the journals hold of a table, as one query."""
+        ours, live = f"SELECT * FROM {source}", f"SELECT * FROM live.{table}"  # noqa: S608
+        if self._db.execute(f"{live} LIMIT 1").fetchone() is None:
+            return ours
+        if key := _CONTENT_ADDRESSED.get(table):
+            live += f" WHERE {key} NOT IN (SELECT {key} FROM {source})"  # noqa: S608
+        if table == "run_items":  # of a request that was sent again the last attempt counts, wherever it is
+            ours = _NEWEST_ITEMS.format(these=source, those="live.run_items")
+            live = _NEWEST_ITEMS.format(these="live.run_items", those=source)
+        return f"{ours} UNION ALL BY NAME {live}"
+
+    def _missing_journals(self) -> list[Path]:
+        query = "SELECT name FROM ledger.ingested_journals"
+        known = {name for (name,) in self._db.execute(query).fetchall()} if self._attached else set()
+        return [journal for journal in self._ledger.journals() if journal.name not in known]
+
+    def _require_tables(self) -> None:
+        """Make sure that what is attached has our tables: views in their place, in a file from elsewhere, may read anything."""
+        query = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'ledger' AND schema_name = 'main'"
+        if lacking := self._tables - {name for (name,) in self._db.execute(query).fetchall()}:
+            raise self._not_a_ledger(f"it has no table {min(lacking)!r}")
+
+    @contextmanager
+    def _as_ledger(self) -> Iterator[None]:
+        """DuckDB's errors about what is attached as ours."""
+        try:
+            yield
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:
+            raise lost_connection(error) or self._not_a_ledger(error) from error
+
+    def _not_a_ledger(self, why: object) -> InputError:
+        return InputError(Fault("--ledger", f"{self._ledger.name} cannot be read as a ledger: {why}"))
+
+
+def is_attached(db: duckdb.DuckDBPyConnection) -> bool:
+    """Whether there is a ledger; without one there may be journals."""
+    found = db.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name = 'ledger'").fetchone()
+    return bool(found and found[0])
+
+
+def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path], scratch: Path) -> None:
+    """Make empty tables in the schema `live`, and fill them from journals."""
+    db.execute("CREATE SCHEMA live")
+    db.execute("USE live")
+    db.execute("\n".join(text for _, _, text in migrations()))
+    for journal in journals:
+        lines = scratch / "lines.jsonl"
+        with lines.open("wb") as stream:
+            content = unpack(journal, stream)
+        if content.records:
+            _stage_live(db, journal, lines, content)
+    db.execute("USE main")
+
+
+def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:
+    try:
+        stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
+        db.execute(sql("ingest"))
+        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
+    except duckdb.Error as error:
+        raise WorkbenchError(f"the journal {journal} cannot be read: {error}") from error
