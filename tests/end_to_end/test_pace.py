@@ -1,6 +1,7 @@
 """The limit that adapts, as a server feels it and as the run page draws it."""
 
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
@@ -10,9 +11,7 @@ from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 
 
-def run(
-    folder: Path, config: PlatformConfig, *options: str, limit: int = 16
-) -> tuple[list[dict[str, object]], int, str]:
+def run(folder: Path, config: PlatformConfig, *options: str, limit: int = 16) -> tuple[list[dict[str, Any]], int, str]:
     with ThreadedServer(config) as server:
         bench = Workbench(folder, server)
         bench.write("sums.jsonl", sums(300))
