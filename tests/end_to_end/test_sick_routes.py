@@ -44,9 +44,6 @@ def span_s(
     return float(row[0]), asked
 
 
-EVERY_KIND = [pytest.param(name, marks=pytest.mark.long) for name in ("429", "hangs", "408", "502")]
-
-
 def held(folder: Path) -> tuple[int, int]:
     """How many slots the sick route held at most, in all and with calls that were sent after it was paused."""
     calls = Workbench(folder, None).rows("SELECT sent_at, ended_at FROM attempts WHERE model = 'sick' ORDER BY sent_at")
@@ -82,8 +79,9 @@ def test_without_slots_to_spare_a_healthy_route_loses_those_that_a_sick_one_hold
     assert beside_s < 1.1 * alone_s
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", LIMITS)
-@pytest.mark.parametrize("sick", EVERY_KIND)
+@pytest.mark.parametrize("sick", SICK)
 def test_a_healthy_route_is_as_quick_beside_a_sick_one(tmp_path: Path, sick: str, options: tuple[str, ...]) -> None:
     models = [GOOD, {"id": "sick", **SICK[sick]}]
     for number in range(3):  # the machine has other work, too

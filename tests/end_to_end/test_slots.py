@@ -390,7 +390,7 @@ def shared_out(folder: Path, limits: tuple[int, ...]) -> tuple[float, int, list[
     return busy_s / (time.monotonic() - begin) / max(limits), most_held, done
 
 
-EVERY_LIMIT = ((63, 1), (8, 3), (8, 8))
+EVERY_LIMIT = ((1, 1), (63, 1), (8, 3), (8, 8), (8, 8, 8))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def read(ledger: Ledger) -> dict[str, Any]:
 @example("accepted=false", "model=q.duckdb", "kind=intent", "accepted=false")
 @example("**", "*", "[x]", "**")
 @example("plain", "what?.duckdb", "why?", "who?")
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_no_name_changes_a_record(folder: str, name: str, job: str, temporary: str) -> None:
     with tempfile.TemporaryDirectory() as root:
         place, scratch = Path(root, "a", folder), Path(root, "b", temporary)
@@ -83,7 +83,13 @@ def plain() -> dict[str, Any]:
         return recorded(Ledger(Path(folder) / "l.duckdb"), "j")
 
 
-@pytest.mark.parametrize("folder", ["model=llama/epoch=3", "**/[a]", 'it\'s a "folder" ü'])
+@pytest.mark.parametrize(
+    "folder",
+    [
+        *("model=llama/epoch=3", "**/[a]", 'it\'s a "folder" ü'),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("accepted=false", "kind=x")),
+    ],
+)
 def test_a_rerun_pays_for_nothing_whatever_the_folder_is_called(bench: Workbench, folder: str) -> None:
     bench.folder = bench.folder / folder
     bench.write("sums.jsonl", sums(4))

@@ -128,7 +128,7 @@ def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) 
         with duckdb.connect(str(bench.folder / "ledger.duckdb"), read_only=True) as file:
             sums_of[table] = file.execute(query).fetchall()
         assert rows(url, query) == sums_of[table], table
-    for command in (("usage", "--by", "model"), ("routes",), ("show", "last")):
+    for command in (("runs",), ("usage", "--by", "model"), ("routes",), ("allowance",), ("show", "last")):
         told, wanted = (bench.json(*command, *more) for more in ((), ("--ledger", "ledger.duckdb")))
         assert _without_place(told) == _without_place(wanted), command
 

@@ -107,16 +107,17 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
 def compact(as_json: bool, **given: Any) -> None:
     """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
     found = ledger_to_read(options.where(given))
-    if found.team is not None:
-        done = compact_team(found)
-        sizes = done._asdict()
-        kept = f"; {done.older_bytes:,} of them in files of older states, kept for {plural(KEPT_DAYS, 'day')}"
+    if found.team is None:
+        before, after = compact_ledger(found)
+        sizes, kept = {"before_bytes": before, "after_bytes": after}, ""
     else:
-        sizes, kept = dict(zip(("before_bytes", "after_bytes"), compact_ledger(found), strict=True)), ""
+        before, after, older = done = compact_team(found)
+        sizes = done._asdict()
+        kept = f"; {older:,} of them in files of older states, kept for {plural(KEPT_DAYS, 'day')}"
     if as_json:
         print_json(sizes)
     else:
-        echo(f"{sizes['before_bytes']:,} bytes before, {sizes['after_bytes']:,} after{kept}")
+        echo(f"{before:,} bytes before, {after:,} after{kept}")
 
 
 @ledger.command()

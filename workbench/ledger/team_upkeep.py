@@ -122,7 +122,7 @@ class Compacted(NamedTuple):
     before_bytes: int
     after_bytes: int
     older_bytes: int
-    """Those, of the bytes after, that only states before the newest name; they stay for `KEPT_DAYS`."""
+    """Of the bytes after, those that the newest state does not name; they stay for `KEPT_DAYS`."""
 
 
 def compact_team(ledger: Ledger) -> Compacted:

@@ -51,15 +51,17 @@ class United:
     def __init__(self, ledger: Ledger, db: duckdb.DuckDBPyConnection, scratch: Path, *, frugal: bool) -> None:
         self._ledger, self._db, self._frugal = ledger, db, frugal
         self._tables, self._defined = table_names(), set[str]()
+        self._sizes: dict[str, int] = {}
+        """Of a team's ledger the tables that ever had a row; DuckLake asks its server for each column of the others."""
         with self._as_ledger():
             self._attached = is_attached(db)
             if self._attached and ledger.team is None:
                 self._require_tables()
             missing = self._missing_journals()
             self._only_file = self._attached and ledger.team is None and not missing
-            self._sizes = filled_tables(db) if ledger.team is not None else {}
-            """Of a team's ledger the tables that ever had a row; DuckLake asks its server for each column of the others."""
-            db.execute("CREATE SCHEMA copied")
+            if ledger.team is not None:
+                self._sizes = filled_tables(db)
+                db.execute("CREATE SCHEMA copied")
             if not self._only_file:
                 _fill_live(db, missing, scratch)
 
@@ -117,7 +119,7 @@ class United:
         return [journal for journal in self._ledger.journals() if journal.name not in known]
 
     def _require_tables(self) -> None:
-        """Make sure that what is attached has our tables: views in their place, in a file from elsewhere, may read anything."""
+        """Make sure that what is attached has our tables: a file from elsewhere may have views in their place."""
         query = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'ledger' AND schema_name = 'main'"
         if lacking := self._tables - {name for (name,) in self._db.execute(query).fetchall()}:
             raise self._not_a_ledger(f"it has no table {min(lacking)!r}")
