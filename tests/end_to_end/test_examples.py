@@ -21,7 +21,7 @@ def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str)
     result = bench.json("run", str(JOBS / name), "--local", *by_occasion)
     assert result["status"] == "complete"
     assert result["completed"] == result["planned"] > 0
-    scores = bench.json("show", result["run_id"])["scores"]
+    scores = bench.json("show", result["run_id"], "--local")["scores"]
     judged = [row for row in scores if row["scorer"] == scores[0]["scorer"]]
     means = [row["mean"] for row in judged if row["mean"] is not None]  # only a fallback may have answered
     assert max(means) > 0.3

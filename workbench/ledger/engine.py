@@ -90,7 +90,7 @@ class Engine:
             duckdb.Error: It cannot be opened.
             OSError: Too many files are open.
         """
-        _require_open_files()
+        require_open_files()
         options = "READ_ONLY" if read_only else f"STORAGE_VERSION '{_STORAGE_VERSION}', RECOVERY_MODE no_wal_writes"
         self.started().execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb, {options})")
 
@@ -174,7 +174,7 @@ def _open(engine: Engine, patience_s: float, path: Path, attach: Callable[[Engin
             return
 
 
-def _require_open_files() -> None:
+def require_open_files() -> None:
     """Make sure that files can be opened: in some places DuckDB aborts the process if they cannot.
 
     Raises:

@@ -18,7 +18,7 @@ from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
-from workbench.ledger.team import make_durable, newest_file, take_turn, until_alone
+from workbench.ledger.team import keep_short_rows_in_catalog, make_durable, newest_file, take_turn, until_alone
 from workbench.scratch import ScratchFolder
 
 T = TypeVar("T")
@@ -74,6 +74,14 @@ class _Tables(NamedTuple):
         self.db.execute("BEGIN")
         if self.team is not None:
             take_turn(self.db)
+
+    def take(self, content: Unpacked) -> None:
+        """Distribute what is staged."""
+        if self.team is not None:
+            keep_short_rows_in_catalog(self.db, content.longest_line_bytes)
+        self.db.execute(sql("ingest"))
+        if self.team is not None:
+            keep_short_rows_in_catalog(self.db)
 
     def alone(self, work: Callable[[], T]) -> T:
         """Do something in a transaction, as if no other writer were there."""
@@ -209,7 +217,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
             begun_bytes += held.size_bytes
             in_all = msgspec.structs.replace(held, size_bytes=begun_bytes)
             stage(db, lines, held, memory_mib(in_all, INGEST_MEMORY_MIB) * factor)
-            db.execute(sql("ingest"))
+            tables.take(held)
         insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
         db.execute("DROP TABLE IF EXISTS staged")
         db.execute("COMMIT")

@@ -20,12 +20,13 @@ import duckdb
 
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import INSTALL, SCHEME, TeamAddress
-from workbench.ledger.engine import Engine, literal
+from workbench.ledger.engine import Engine, literal, require_open_files
 
 T = TypeVar("T")
 _CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
 _TABLES = f"__ducklake_metadata_ledger.{_CATALOG}"
 _INLINED_ROWS = 50  # fewer than these are kept in the catalog itself: a file for each handful would soon be too many
+_LONG_BYTES = 2**16  # but no long texts: PostgreSQL is given them as SQL, at about a second a megabyte
 _MARK = "workbench-ledger.id"  # a file in the data folder: an empty folder where it was to be mounted has none
 _NEW_FILES = """
     SELECT of_schema.path || of_table.path || file.path
@@ -61,12 +62,14 @@ def attach(engine: Engine, team: TeamAddress, mode: Literal["read", "write", "cr
     """
     packaged = _packaged_extensions()
     # a file that pip installed is trusted as DuckDB's own are: to check its signature again takes 75 ms each time
+    require_open_files()
     db = engine.started(trusts_extensions=len(packaged) == len(_EXTENSIONS))
     _load_extensions(db, packaged)
     options = [f"METADATA_SCHEMA {literal(_CATALOG)}", f"CREATE_IF_NOT_EXISTS {mode == 'create'}"]
     if team.data is not None:
         options += [f"DATA_PATH {literal(str(team.data))}", f"OVERRIDE_DATA_PATH {mode != 'create'}"]
-    options.append("READ_ONLY" if mode == "read" else f"DATA_INLINING_ROW_LIMIT {_INLINED_ROWS}")
+    if mode == "read":
+        options.append("READ_ONLY")
     statement = f"ATTACH {literal(SCHEME + team.patient)} AS ledger ({', '.join(options)}"
     try:
         db.execute(f"{statement})")
@@ -76,6 +79,8 @@ def attach(engine: Engine, team: TeamAddress, mode: Literal["read", "write", "cr
             db.execute(f"{statement}, SNAPSHOT_VERSION {newest})")
         if mode != "create":
             _require_same_folder(db, team)
+        if mode != "read":
+            keep_short_rows_in_catalog(db)
     except duckdb.Error as error:
         raise _explained(team, error) from error
 
@@ -185,6 +190,17 @@ def make_turns(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.write_text(ledger_id + "\n", "ascii")
     db.execute(f"INSERT INTO turns VALUES (0, {literal(ledger_id)})")  # noqa: S608 - ours
+
+
+def keep_short_rows_in_catalog(db: duckdb.DuckDBPyConnection, longest_bytes: int = 0) -> None:
+    """Let the rows that are written next go into the catalog where they are few and short, and else into files.
+
+    Args:
+        db: Where.
+        longest_bytes: Of them, as text.
+    """
+    rows = _INLINED_ROWS if longest_bytes <= _LONG_BYTES else 0
+    db.execute(f"SET ducklake_default_data_inlining_row_limit = {rows}")
 
 
 def take_turn(db: duckdb.DuckDBPyConnection) -> None:
