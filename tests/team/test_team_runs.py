@@ -292,3 +292,20 @@ def test_a_timer_on_two_machines_asks_each_occasion_once(machine: Machine, url: 
                 assert (again["reused"], again["completed"]) == (samples, 0)
     accepted = "SELECT count(*), count(DISTINCT (generation, request_key)) FROM ledger.attempts WHERE accepted"
     assert rows(url, accepted) == [(nights * samples, nights * samples)]
+
+
+def test_what_a_killed_run_had_reserved_makes_no_other_run_of_its_machine_wait(machine: Machine, url: str) -> None:
+    with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60_000, "sigma": 0}})) as server:
+        bench = joined(machine("one"), server)
+        room_for_one = f'[ledger]\nurl = """{url}"""\n[[caps]]\nper = "day"\ntotal_tokens = 250\n'
+        bench.write("workbench.toml", room_for_one)
+        bench.write("sums.jsonl", sums(1))
+        bench.write("first.toml", job("m", name="first", limit=1))
+        bench.write("second.toml", job("m", name="second", limit=8))
+        first = bench.start("run", "first.toml", "--no-report", "--fixed")
+        until(lambda: server.platform.statistics.in_flight == 1)
+        first.kill()
+        first.communicate()
+        ended = bench.json("run", "second.toml", "--no-report", "--fresh", code=7)
+    assert ended["completed"] == 0
+    assert ended["duration_s"] < 30, "the claim of the first lasts three times as long"

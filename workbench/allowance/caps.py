@@ -63,7 +63,7 @@ def _sharing(ledger: Ledger, run_id: str, own: Spender) -> "SharedSpending | Tea
         return SharedSpending(ledger.journal_folder / _FOLDER, run_id, own)
     from workbench.team.spending import TeamSpending  # its packages are installed where there is a team
 
-    return TeamSpending(ledger.team, run_id, own)
+    return TeamSpending(ledger, run_id, own)
 
 
 def _live(ledger: Ledger) -> dict[str, Spender]:

@@ -9,13 +9,15 @@ import msgspec
 
 from workbench.errors import UnreachableError, WorkbenchError
 from workbench.ledger.address import TeamAddress
+from workbench.ledger.store import Ledger
 from workbench.running.spending import Spender, Spending
+from workbench.team.claims import machine_of
 from workbench.team.server import Cursor, Server, rows
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('workbench_live.spending'))"
 _ROWS = """
     SELECT spent.run_id, spent.spender, spent.handed_in, extract(epoch FROM spent.written_at)::float8 AS written_at,
-        coalesce(run.expires_at > clock_timestamp(), false) AS is_live
+        coalesce(run.expires_at > clock_timestamp(), false) AS is_live, run.machine
     FROM workbench_live.spending AS spent LEFT JOIN workbench_live.runs AS run USING (run_id)
 """
 _WRITE = """
@@ -31,7 +33,7 @@ class TeamSpending:
     """This run among the others of its team, as `SharedSpending` among those of a machine.
 
     Args:
-        team: Whose.
+        ledger: The team's.
         run_id: Of this run, which has claimed its job.
         own: What it has used, which starts with nothing.
 
@@ -39,8 +41,10 @@ class TeamSpending:
         UnreachableError: The server does not answer.
     """
 
-    def __init__(self, team: TeamAddress, run_id: str, own: Spender) -> None:
-        self._server, self._run_id, self._own = Server(team, _PATIENCE_S), run_id, own
+    def __init__(self, ledger: Ledger, run_id: str, own: Spender) -> None:
+        assert ledger.team is not None
+        self._server, self._run_id, self._own = Server(ledger.team, _PATIENCE_S), run_id, own
+        self._ledger, self._machine = ledger, machine_of(ledger.journal_folder)
         self._cursor: Cursor | None = None
         self._wait_until = 0.0
         with self._server.transaction() as cursor:
@@ -90,10 +94,15 @@ class TeamSpending:
             if row["run_id"] == self._run_id or row["run_id"] in self.over:
                 continue
             spender = found[row["run_id"]] = msgspec.json.decode(row["spender"], type=Spender)
-            if not row["is_live"]:  # what it had reserved may have been used, and is never given back
+            goes_on = row["is_live"] and not self._was_killed_here(row["machine"], spender.job)
+            if not goes_on:  # what it had reserved may have been used, and is never given back
                 spender.draw(spender.reserved, row["written_at"])
                 spender.reserved = Spending()
         return found
+
+    def _was_killed_here(self, machine: str, job: str) -> bool:
+        """Whether a run of this machine is over, which the server has not noticed yet."""
+        return machine == self._machine and not self._ledger.is_running(job)
 
     def write(self) -> None:
         """Say what this run has used and reserved; what cannot be said now is said with the next request."""
