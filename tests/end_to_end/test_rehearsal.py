@@ -16,8 +16,8 @@ from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
 ACCOUNT: list[dict[str, Any]] = [
-    {"id": "quick", "skill": "arithmetic", "latency_ms": {"median": 20, "sigma": 0.3}, "answer_tokens": {"median": 60, "sigma": 0.4}},
-    {"id": "slow", "skill": "arithmetic", "latency_ms": {"median": 80, "sigma": 0.5}, "answer_tokens": {"median": 150, "sigma": 0.2}},
+    {"id": "quick", "skill": "arithmetic", "latency_ms": {"median": 50, "sigma": 0.3}, "answer_tokens": {"median": 60, "sigma": 0.4}},
+    {"id": "slow", "skill": "arithmetic", "latency_ms": {"median": 200, "sigma": 0.5}, "answer_tokens": {"median": 150, "sigma": 0.2}},
     {"id": "sick", "skill": "arithmetic", "faults": [{"share": 0.25, "status": 502}]},
     {"id": "gone", "skill": "arithmetic", "unavailable": True, "fallback": "quick"},
     {"id": "dead", "skill": "arithmetic", "unavailable": True},
