@@ -465,7 +465,7 @@ NOT_HERE = {
     "ledger/ingest.py: stage": "a damaged journal",
     "ledger/address.py: team_address": "the packages of a team's ledger are not installed",
     "ledger/queries.py: _explained": "a damaged ledger",
-    "ledger/team.py: lost_connection": "tests/team cuts connections",
+    "ledger/team.py: _lost_connection": "tests/team cuts connections",
     "team/server.py: transaction": "tests/team asks a server",
     "team/claims.py: leave_behind": "tests/team asks a server",
     "ledger/team.py: _load_extensions": "an extension of another version",

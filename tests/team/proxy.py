@@ -24,6 +24,10 @@ class Proxy:
         self._lock = threading.Lock()
         self.is_open = True
         """Whether connections are taken."""
+        self.answered_bytes = 0
+        """Sent by the server so far."""
+        self.cut_at_bytes: int | None = None
+        """When it has sent so many, every connection is cut, once, wherever that is in an answer."""
         self.conninfo = make_conninfo(conninfo, host="127.0.0.1", port=self._listening.getsockname()[1])
 
     def __enter__(self) -> Self:
@@ -64,7 +68,7 @@ class Proxy:
                     with self._lock:
                         self._ends |= {client, there}
                     for one, other in ((client, there), (there, client)):
-                        threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                        threading.Thread(target=self._pump, args=(one, other, one is there), daemon=True).start()
                     continue
                 client.close()
 
@@ -80,10 +84,19 @@ class Proxy:
             raise
         return there
 
-    def _pump(self, one: socket.socket, other: socket.socket) -> None:
+    def _pump(self, one: socket.socket, other: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := one.recv(_CHUNK_BYTES):
-                other.sendall(data)
+                if not answers:
+                    other.sendall(data)
+                    continue
+                self.answered_bytes += len(data)
+                if self.cut_at_bytes is None or self.answered_bytes < self.cut_at_bytes:
+                    other.sendall(data)
+                    continue
+                other.sendall(data[: len(data) - (self.answered_bytes - self.cut_at_bytes)])
+                self.cut_at_bytes = None
+                self.cut()
         for end in (one, other):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

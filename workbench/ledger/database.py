@@ -18,12 +18,13 @@ from workbench.ledger.engine import (
     READING_MEMORY_MIB,
     Engine,
     connected,
+    first_line,
     literal,
     machine_memory_mib,
 )
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 from workbench.ledger.team import attach as attach_team
-from workbench.ledger.team import make_turns, take_turn, until_alone
+from workbench.ledger.team import losses_explained, make_turns, take_turn, until_alone
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 VIEW_NAMES = (
@@ -60,6 +61,7 @@ def opened_for_writing(
 
     Raises:
         LedgerBusyError: A process that ignores the lock (a notebook) has the file open.
+        UnreachableError: The connection to a team's server was lost.
     """
 
     def attach(engine: Engine) -> None:
@@ -76,7 +78,10 @@ def opened_for_writing(
         if log_of(ledger.file).exists():  # left by a killed process; DuckDB does not report a failure at closing
             db.execute("CHECKPOINT ledger")
 
-    with connected(engine or Engine(), patience_s, ledger.file, attach, goes_on=goes_on) as db:
+    with (
+        connected(engine or Engine(), patience_s, ledger.file, attach, goes_on=goes_on) as db,
+        losses_explained(ledger.team),
+    ):
         db.execute("USE ledger")
         if ledger.team is None:
             migrate(db)
@@ -96,10 +101,11 @@ def create_team_ledger(ledger: Ledger) -> None:
     engine = Engine()
     try:
         attach_team(engine, ledger.team, "create")
-        db = engine.started()
-        db.execute("USE ledger")
-        make_turns(db, ledger.team)
-        until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+        with losses_explained(ledger.team):
+            db = engine.started()
+            db.execute("USE ledger")
+            make_turns(db, ledger.team)
+            until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
     finally:
         engine.stop()
 
@@ -117,6 +123,7 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
     Raises:
         LedgerBusyError: A process that ignores the lock is writing it.
         InputError: The file is not a ledger.
+        UnreachableError: The connection to a team's server was lost.
     """
 
     def attach(engine: Engine) -> None:
@@ -127,7 +134,7 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
             refuse_other_files(engine.started(), ledger.path)
 
     engine = Engine(FRUGAL_MEMORY_MIB) if frugal else Engine(READING_MEMORY_MIB, threads=None)
-    with connected(engine, patience_s, ledger.file, attach):
+    with connected(engine, patience_s, ledger.file, attach), losses_explained(ledger.team):
         yield engine
 
 
@@ -168,7 +175,7 @@ def copied(ledger: Ledger, path: Path) -> Iterator[None]:
                     if not engine.grow(machine_memory_mib()):
                         raise
         except duckdb.Error as error:
-            raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {error}") from error
+            raise WorkbenchError(f"{ledger.path} cannot be copied to {path}: {first_line(error)}") from error
         if _row_counts(engine.started(), "fresh") != _row_counts(engine.started(), "ledger"):
             raise WorkbenchError(f"the copy of {ledger.path} at {path} does not hold everything")
         yield

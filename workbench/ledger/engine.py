@@ -166,7 +166,9 @@ def _open(engine: Engine, patience_s: float, path: Path, attach: Callable[[Engin
                     ) from error
                 time.sleep(POLL_S)
             elif not (log.exists() and engine.grow(machine_memory_mib())):
-                raise InputError(Fault("--ledger", f"{path} cannot be opened as a ledger: {error}")) from error
+                raise InputError(
+                    Fault("--ledger", f"{path} cannot be opened as a ledger: {first_line(error)}")
+                ) from error
         except BaseException:
             engine.stop()
             raise
@@ -188,6 +190,11 @@ def require_open_files() -> None:
 def machine_memory_mib() -> int:
     """All the memory there is, in MiB."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+
+
+def first_line(error: object) -> str:
+    """What an error of DuckDB says first: the rest is a place in our query, or a stack of its own."""
+    return str(error).strip().partition("\n")[0]
 
 
 def pattern_of(path: Path) -> str:

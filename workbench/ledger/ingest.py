@@ -14,11 +14,18 @@ import msgspec
 from workbench.errors import WorkbenchError
 from workbench.ledger.address import TeamAddress
 from workbench.ledger.database import insert_row, opened_for_writing, sql
-from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, literal, pattern_of
+from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, first_line, literal, pattern_of
 from workbench.ledger.entries import journal_columns
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
-from workbench.ledger.team import keep_short_rows_in_catalog, make_durable, newest_file, take_turn, until_alone
+from workbench.ledger.team import (
+    keep_short_rows_in_catalog,
+    losses_explained,
+    make_durable,
+    newest_file,
+    take_turn,
+    until_alone,
+)
 from workbench.scratch import ScratchFolder
 
 T = TypeVar("T")
@@ -126,7 +133,7 @@ def ingest(
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
             if not _lacks_memory(error) or factor == _MEMORY_FACTORS[-1]:
-                return Ingested(deferred=f"the ledger cannot be written: {error}")
+                return Ingested(deferred=f"the ledger cannot be written: {first_line(error)}")
     return Ingested()
 
 
@@ -154,14 +161,15 @@ def _ingest_all(ledger: Ledger, tables: _Tables, whole: Mapping[str, Unpacked], 
         try:
             if is_being_written(journal):
                 continue
-            taken[journal] = _ingest_one(journal, tables, whole.get(journal.name), factor)
+            with losses_explained(tables.team):
+                taken[journal] = _ingest_one(journal, tables, whole.get(journal.name), factor)
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
             if _lacks_memory(error):
                 raise
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 tables.db.execute("ROLLBACK")
             if not done.deferred:
-                done = msgspec.structs.replace(done, deferred=f"{journal.name} cannot be ingested: {error}")
+                done = msgspec.structs.replace(done, deferred=f"{journal.name} cannot be ingested: {first_line(error)}")
         if sum(content.size_bytes for content in taken.values()) > _CHECKPOINT_EVERY_BYTES:
             done = _removed(tables, taken, done, factor)
     return _removed(tables, taken, done, factor)

@@ -16,10 +16,10 @@ from workbench.ledger.database import (
     schema_version,
     sql,
 )
-from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, literal
+from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
-from workbench.ledger.team import data_folder, lost_connection
+from workbench.ledger.team import data_folder, losses_explained
 from workbench.ledger.united import United, is_attached
 from workbench.scratch import ScratchFolder
 
@@ -39,8 +39,8 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, engine: Engine, united: United, most_memory_mib: int, variables: dict[str, Any]) -> None:
-        self._united, self._variables = united, variables
+    def __init__(self, ledger: Ledger, engine: Engine, united: United, most_memory_mib: int) -> None:
+        self._ledger, self._united, self._variables = ledger, united, _variables(ledger)
         self._engine = engine
         self._most_memory_mib = most_memory_mib
 
@@ -59,7 +59,7 @@ class Reader:
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
         """The rows of a query, a batch in memory at a time."""
-        with _explained(query):
+        with _explained(query, self._ledger):
             cursor = self._executed(query, parameters)
             names = [column[0] for column in cursor.description or ()]
             while batch := cursor.fetchmany(_BATCH_ROWS):
@@ -84,7 +84,7 @@ class Reader:
 
         while True:
             try:
-                with _explained(query):
+                with _explained(query, self._ledger):
                     table = self._executed(query, parameters).to_arrow_table()
                 break
             except LedgerMemoryError:
@@ -113,14 +113,15 @@ class Reader:
 
 
 @contextmanager
-def _explained(query: str) -> Iterator[None]:
+def _explained(query: str, ledger: Ledger) -> Iterator[None]:
     """Errors of DuckDB as ours."""
     try:
-        yield
+        with losses_explained(ledger.team):
+            yield
     except duckdb.OutOfMemoryException as error:
-        raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {error}") from error
+        raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {first_line(error)}") from error
     except duckdb.Error as error:
-        raise lost_connection(error) or WorkbenchError(f"the query {query} failed: {error}") from error
+        raise WorkbenchError(f"the query {query} failed: {first_line(error)}") from error
 
 
 @contextmanager
@@ -148,7 +149,7 @@ def reading(
         outdated = False
         with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:
             db = engine.started()
-            with _explained("schema_version"):
+            with _explained("schema_version", ledger):
                 shared = [] if ledger.team is None else [data_folder(db, ledger.team)]
                 engine.confine(ledger.journal_folder, scratch.path, *shared)
                 if is_attached(db):
@@ -160,7 +161,7 @@ def reading(
                     db.execute("USE memory")
             if not outdated:
                 united = United(ledger, db, scratch.path, frugal=frugal)
-                yield Reader(engine, united, memory_mib, _variables(ledger))
+                yield Reader(ledger, engine, united, memory_mib)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):
         pass  # opening it brings the schema up to date

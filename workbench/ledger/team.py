@@ -11,7 +11,7 @@ import os
 import random
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -20,7 +20,7 @@ import duckdb
 
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import INSTALL, SCHEME, TeamAddress
-from workbench.ledger.engine import Engine, literal, require_open_files
+from workbench.ledger.engine import Engine, first_line, literal, require_open_files
 
 T = TypeVar("T")
 _CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
@@ -41,10 +41,10 @@ _LONGEST_PAUSE_S = 0.2
 _LOST = (
     "server closed the connection", "terminating connection", "no connection to the server", "could not receive data",
     "could not send data", "connection to server", "SSL connection has been closed", "the database system is",
-    "Current transaction is aborted",
+    "Current transaction is aborted", "Attempted to access index 0 within vector of size 0",
 )  # fmt: skip
-"""What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take; and
-DuckDB of a query after that."""
+"""What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take;
+DuckDB of a query after that; and DuckLake of rows of the catalog that ended before their first column."""
 _EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
 
 
@@ -120,7 +120,7 @@ def _load_extensions(db: duckdb.DuckDBPyConnection, packaged: dict[str, Path]) -
         try:
             db.execute(f"LOAD {literal(str(packaged[name]))}" if name in packaged else f"INSTALL {name}; LOAD {name}")
         except duckdb.Error as error:
-            problem = f"DuckDB {duckdb.__version__} cannot load its extension {name}: {_first_line(error)}"
+            problem = f"DuckDB {duckdb.__version__} cannot load its extension {name}: {first_line(error)}"
             raise InputError(Fault("--ledger", problem, INSTALL)) from error
 
 
@@ -129,25 +129,38 @@ def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
     if "explicitly disabled" in text:
         hint = f"workbench ledger create '{team}' --data FOLDER"
         return InputError(Fault("--ledger", f"there is no ledger at {team}", hint))
-    if (lost := lost_connection(error)) is not None and "Unable to connect" not in text:
+    if (lost := _lost_connection(error)) is not None and "Unable to connect" not in text:
         return lost
     if "Unable to connect" in text:
         return UnreachableError(
-            f"the ledger's server did not accept the connection: {_first_line(text.partition('failed: ')[2] or text)}"
+            f"the ledger's server did not accept the connection: {first_line(text.partition('failed: ')[2] or text)}"
         )
-    return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {_first_line(error)}"))
+    return InputError(Fault("--ledger", f"{team} cannot be opened as a ledger: {first_line(error)}"))
 
 
-def lost_connection(error: duckdb.Error) -> UnreachableError | None:
-    """The same as an error of the ledger's server, where its connection ended; None where that is not why."""
+@contextlib.contextmanager
+def losses_explained(team: TeamAddress | None) -> Iterator[None]:
+    """Errors of DuckDB that come from a lost connection as ours; all others as they are.
+
+    Args:
+        team: Whose ledger is open; None: a file, to which there is no connection.
+
+    Raises:
+        UnreachableError: The connection was lost.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        if team is not None and (lost := _lost_connection(error)):
+            raise lost from error
+        raise
+
+
+def _lost_connection(error: duckdb.Error) -> UnreachableError | None:
     text = str(error)
     if not any(words in text for words in _LOST):
         return None
     return UnreachableError("the connection to the ledger's server was lost; the same command tries again")
-
-
-def _first_line(error: object) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 def _newest_snapshot(db: duckdb.DuckDBPyConnection) -> int:

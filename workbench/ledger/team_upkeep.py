@@ -7,12 +7,20 @@ import duckdb
 
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.database import opened_for_writing
-from workbench.ledger.engine import READING_MEMORY_MIB, Engine, literal
+from workbench.ledger.engine import READING_MEMORY_MIB, Engine, first_line, literal
 from workbench.ledger.ingest import INGEST_PATIENCE_S, ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import data_folder, make_durable, newest_bytes, newest_file, take_turn, until_alone
+from workbench.ledger.team import (
+    data_folder,
+    losses_explained,
+    make_durable,
+    newest_bytes,
+    newest_file,
+    take_turn,
+    until_alone,
+)
 
 KEPT_DAYS = 1
 """How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
@@ -70,10 +78,11 @@ def copy_ledger(source: Ledger, team: Ledger) -> dict[str, int]:
         assert team.team is not None
         before = newest_file(db)
         try:
-            engine.attach(source.file, "source", read_only=True)
-            copied = {table: _copied(db, table) for table in _tables(db)}
+            with losses_explained(team.team):
+                engine.attach(source.file, "source", read_only=True)
+                copied = {table: _copied(db, table) for table in _tables(db)}
         except duckdb.Error as error:
-            raise WorkbenchError(f"{source.name} cannot be copied to {team.name}: {error}") from error
+            raise WorkbenchError(f"{source.name} cannot be copied to {team.name}: {first_line(error)}") from error
         make_durable(db, team.team, before)
     return copied
 
@@ -137,16 +146,17 @@ def compact_team(ledger: Ledger) -> Compacted:
         folder = data_folder(db, ledger.team)
         before, file_before = _bytes_in(folder), newest_file(db)
         try:
-            for call in (
-                "ducklake_flush_inlined_data('ledger')",
-                "ducklake_merge_adjacent_files('ledger')",
-                f"ducklake_expire_snapshots('ledger', {old})",
-                f"ducklake_cleanup_old_files('ledger', {old})",
-                f"ducklake_delete_orphaned_files('ledger', {old})",
-            ):
-                db.execute(f"CALL {call}")
+            with losses_explained(ledger.team):
+                for call in (
+                    "ducklake_flush_inlined_data('ledger')",
+                    "ducklake_merge_adjacent_files('ledger')",
+                    f"ducklake_expire_snapshots('ledger', {old})",
+                    f"ducklake_cleanup_old_files('ledger', {old})",
+                    f"ducklake_delete_orphaned_files('ledger', {old})",
+                ):
+                    db.execute(f"CALL {call}")
         except duckdb.Error as error:
-            raise WorkbenchError(f"{ledger.name} cannot be compacted: {error}") from error
+            raise WorkbenchError(f"{ledger.name} cannot be compacted: {first_line(error)}") from error
         make_durable(db, ledger.team, file_before)
         after = _bytes_in(folder)
         return Compacted(before, after, max(0, after - newest_bytes(db)))

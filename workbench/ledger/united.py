@@ -15,11 +15,11 @@ import duckdb
 
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, sql, table_names
-from workbench.ledger.engine import READING_MEMORY_MIB
+from workbench.ledger.engine import READING_MEMORY_MIB, first_line
 from workbench.ledger.ingest import memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import filled_tables, lost_connection
+from workbench.ledger.team import filled_tables, losses_explained
 
 _NEWEST_ITEMS = """
     SELECT * FROM {these} AS item WHERE NOT EXISTS (
@@ -128,11 +128,12 @@ class United:
     def _as_ledger(self) -> Iterator[None]:
         """DuckDB's errors about what is attached as ours."""
         try:
-            yield
+            with losses_explained(self._ledger.team):
+                yield
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error as error:
-            raise lost_connection(error) or self._not_a_ledger(error) from error
+            raise self._not_a_ledger(first_line(error)) from error
 
     def _not_a_ledger(self, why: object) -> InputError:
         return InputError(Fault("--ledger", f"{self._ledger.name} cannot be read as a ledger: {why}"))
@@ -164,4 +165,4 @@ def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, conte
         db.execute(sql("ingest"))
         insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
     except duckdb.Error as error:
-        raise WorkbenchError(f"the journal {journal} cannot be read: {error}") from error
+        raise WorkbenchError(f"the journal {journal} cannot be read: {first_line(error)}") from error
