@@ -20,14 +20,14 @@ GRID = [
 
 
 def score_of(difference: float, better: int, worse: int, n: int) -> float:
-    """Tango's statistic, with the likeliest share of losses found by search instead of by its formula."""
+    """Tango's statistic, with the likeliest share of losses where the likelihood is level instead of by its formula."""
 
-    def unlikelihood(loses: float) -> float:
-        parts = ((better, loses + difference), (worse, loses), (n - better - worse, 1 - 2 * loses - difference))
-        return -sum(count * math.log(max(share, 1e-300)) for count, share in parts if count)
+    def slope(loses: float) -> float:
+        return better / (loses + difference) + worse / loses - 2 * (n - better - worse) / (1 - 2 * loses - difference)
 
-    low, high = max(0.0, -difference), (1 - difference) / 2
-    loses = optimize.minimize_scalar(unlikelihood, bounds=(low, high), method="bounded", options={"xatol": 1e-12}).x
+    margin = 1e-13
+    low, high = max(0.0, -difference) + margin, (1 - difference) / 2 - margin
+    loses = optimize.brentq(slope, low, high, xtol=1e-15, rtol=1e-15)
     return (better - worse - n * difference) / math.sqrt(n * (2 * loses + difference * (1 - difference)))
 
 
@@ -35,14 +35,19 @@ def score_of(difference: float, better: int, worse: int, n: int) -> float:
 def test_the_ends_of_tangos_interval_are_where_the_score_test_turns(better: int, worse: int, n: int) -> None:
     z = stats.norm.isf(LEVEL / 2)
     low, high = proportions.tango(better, worse, n, LEVEL)
-    assert score_of(low, better, worse, n) == pytest.approx(z, abs=1e-4)
-    assert score_of(high, better, worse, n) == pytest.approx(-z, abs=1e-4)
+    assert score_of(low, better, worse, n) == pytest.approx(z, abs=1e-9)
+    assert score_of(high, better, worse, n) == pytest.approx(-z, abs=1e-9)
 
 
 def test_many_differences_are_tested_as_scipy_does() -> None:
     assert proportions.p_value(40, 61) == pytest.approx(stats.chi2.sf(21**2 / 101, 1), abs=1e-12)
     assert proportions.p_value(9, 3) == pytest.approx(stats.binomtest(9, 12).pvalue, abs=1e-12)
     assert proportions.p_value(0, 0) == 1
+
+
+def test_the_worked_example_of_a_textbook() -> None:
+    """Agresti, A. (2002), Categorical Data Analysis, 10.1: of 1,600 voters 150 changed one way and 86 the other."""
+    assert stats.chi2.isf(proportions.p_value(86, 150), 1) == pytest.approx(17.36, abs=0.005)
 
 
 def test_decision_and_interval_never_contradict_each_other() -> None:
