@@ -45,6 +45,23 @@ def test_a_comparison_says_what_the_command_says_and_lets_nothing_run(tmp_path: 
     assert not reader.faults
 
 
+@pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
+def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader: Reader) -> None:
+    bench = Workbench(tmp_path, None)
+    models = {f"m{n}": [float((n + sample) % 3 > 0) for sample in range(12)] for n in range(38)}
+    record(bench, "r1", models)
+    page = reader.open(bench.json("compare")["report"])
+    figure = page.locator("figure", has_text="What does a better answer cost?")
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".drawing.live")).to_be_visible()
+    expect(figure.locator(".role-legend-label text")).to_have_text([*models])
+    marks = figure.locator(".role-legend-symbol path").evaluate_all(
+        "marks => marks.map((mark) => `${mark.getAttribute('d')} ${mark.getAttribute('fill')}`)"
+    )
+    assert len(set(marks)) == len(models)
+    assert not reader.faults
+
+
 def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     topics = [{"level": sample % 3, "topic": "algebra" if sample % 2 else "logic"} for sample in range(20)]

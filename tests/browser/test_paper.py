@@ -30,8 +30,11 @@ _BROKEN_WORDS = """() => {
 
 def test_wide_tables_print_within_the_paper_without_a_broken_word(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
-    models = {f"vendor/model-{n}-of-a-long-name": [float((n + s) % 3 > 0) for s in range(12)] for n in range(30)}
-    record(bench, "r1", models, metadata=[{"topic": f"topic {s % 4}"} for s in range(12)])
+    names = [*(f"vendor/model-{n}-of-a-long-name" for n in range(30)), "x" * 150]
+    models = {name: [float((n + s) % 3 > 0) for s in range(12)] for n, name in enumerate(names)}
+    others = {name: "vendor/another-model" for name in names[:3]}
+    for run_id in ("r0", "r1"):
+        record(bench, run_id, models, metadata=[{"topic": f"topic {s % 4}"} for s in range(12)], served=others)
     report = Path(bench.json("report", "last")["report"])
     bench("compare")
     pages = (report.name, "index.html", "routes.html", "allowance.html", "r1.compare.html")

@@ -96,7 +96,8 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
         colours: Of the ledger.
     """
     names = [row["model"] for row in rows]
-    scale = alt.Scale(domain=names, range=[colours.of(row["of"]) for row in rows])
+    own = [colours.of(row["of"]) for row in rows]
+    scale, shapes = alt.Scale(domain=names, range=own), alt.Scale(domain=names, range=_shapes(own))
     titles = {"tokens": "completion tokens an answer", "p50": "median seconds to the answer"}
     data = [row | {"seconds": people.milliseconds(1000 * row["p50"])} for row in rows]
     tips = [
@@ -110,9 +111,19 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
         base = over(data).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
         rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
         across = base.mark_rule(strokeWidth=2).encode(x=f"{name}_low:Q", x2=f"{name}_high:Q", y="mean:Q")
-        dot = base.mark_point(filled=True, size=90, opacity=1).encode(y="mean:Q", tooltip=tips)
+        dot = base.mark_point(filled=True, size=90, opacity=1).encode(
+            y="mean:Q", shape=alt.Shape("model:N", scale=shapes, title=None), tooltip=tips
+        )
         parts.append(alt.layer(rule, across, dot).properties(width=WIDTH, height=200))
     return alt.vconcat(*parts)
+
+
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+
+
+def _shapes(colours: Sequence[str]) -> list[str]:
+    """A shape for each, another one where a colour comes again: together they tell six times as many apart."""
+    return [_SHAPES[colours[:place].count(colour) % len(_SHAPES)] for place, colour in enumerate(colours)]
 
 
 _TROUBLES = {

@@ -18,6 +18,7 @@ from workbench.report.tables import Table
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 MODEL_COLOURS = 12
 _LABEL_PX = 0  # no limit: labels are cut before
+_SYMBOLS = 0  # no limit: a legend of more than 30 models would lose the others
 _CONFIG: dict[str, Any] = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
@@ -31,8 +32,8 @@ _CONFIG: dict[str, Any] = {
     "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleY": -8, "titleX": 0},
     "legend": {
         "labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12, "titleFontSize": 12, "orient": "top",
-        "titleFontWeight": "normal", "labelLimit": _LABEL_PX, "columns": 3, "columnPadding": 40, "symbolType": "square",
-        "offset": 22,
+        "titleFontWeight": "normal", "labelLimit": _LABEL_PX, "symbolLimit": _SYMBOLS, "columns": 3, "columnPadding": 40,
+        "symbolType": "square", "offset": 22,
     },
     "header": {"labelColor": "var(--ink)", "titleColor": "var(--soft)", "labelFontSize": 12},
 }  # fmt: skip
