@@ -1,8 +1,9 @@
-"""A way to a server that can be cut, closed and opened again, as networks are."""
+"""A way to a server that can be cut, closed, slow and silent, and opened again, as networks are."""
 
 import contextlib
 import socket
 import threading
+import time
 from typing import Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -26,6 +27,10 @@ class Proxy:
         """Whether connections are taken."""
         self.answered_bytes = 0
         """Sent by the server so far."""
+        self.delay_s = 0.0
+        """By how much each piece is late that comes from now on."""
+        self._flows = threading.Event()
+        self._flows.set()
         self.cut_at_bytes: int | None = None
         """When it has sent so many, every connection is cut, once, wherever that is in an answer."""
         self.conninfo = make_conninfo(conninfo, host="127.0.0.1", port=self._listening.getsockname()[1])
@@ -37,6 +42,7 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         self._listening.close()
         self.cut()
+        self._flows.set()
 
     def cut(self) -> None:
         """End every connection at once."""
@@ -47,14 +53,19 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
 
+    def fall_silent(self) -> None:
+        """Pass nothing on from now on, while connections stay and more are taken: what is sent is lost if they end then."""
+        self._flows.clear()
+
     def close(self) -> None:
         """End every connection, and take none."""
         self.is_open = False
         self.cut()
 
     def open(self) -> None:
-        """Take connections again."""
+        """Take connections again, and pass on what they say."""
         self.is_open = True
+        self._flows.set()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -87,6 +98,8 @@ class Proxy:
     def _pump(self, one: socket.socket, other: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := one.recv(_CHUNK_BYTES):
+                time.sleep(self.delay_s)
+                self._flows.wait()
                 if not answers:
                     other.sendall(data)
                     continue

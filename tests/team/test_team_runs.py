@@ -224,19 +224,20 @@ def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_pat
     assert "no other machine keeps answers back" in file.here("run", "job.toml", "--leave-behind", "r1", code=2).stderr
 
 
-def test_a_connection_that_is_lost_stops_no_run_and_its_answers_wait(
-    machine: Machine, url: str, tmp_path: Path
+@pytest.mark.parametrize("trouble", [Proxy.close, Proxy.fall_silent], ids=["lost", "silent"])
+def test_a_server_that_is_away_stops_no_run_and_its_answers_wait(
+    machine: Machine, url: str, trouble: Callable[[Proxy], None]
 ) -> None:
     platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 50, "sigma": 0}}))
     with platform as server, Proxy(url.removeprefix(SCHEME)) as proxy:
         first, second = joined(machine("first"), server), joined(machine("second"), server)
-        first.write("workbench.toml", f'[ledger]\nurl = """{SCHEME}{proxy.conninfo}"""\n')
+        first.write("workbench.toml", f'[ledger]\nurl = """{SCHEME}{proxy.conninfo} connect_timeout=2"""\n')
         for bench in (first, second):
             bench.write("sums.jsonl", sums(120))
             bench.write("job.toml", job("m", limit=4))
         running = first.start("run", "job.toml", "--no-report")
         until(lambda: server.platform.statistics.requests.total() > 12)
-        proxy.close()
+        trouble(proxy)
         out, errors = running.communicate(timeout=60)
         assert running.returncode == 0, errors
         assert "120 planned = 0 reused + 120 completed" in out
@@ -246,6 +247,41 @@ def test_a_connection_that_is_lost_stops_no_run_and_its_answers_wait(
         proxy.open()
         assert first.json("ledger", "recover")["deferred"] == ""
         assert second.json("run", "job.toml", "--no-report")["reused"] == 120
+
+
+@pytest.mark.long
+def test_a_slow_server_changes_nothing(machine: Machine, url: str) -> None:
+    platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 20, "sigma": 0}}))
+    with platform as server, Proxy(url.removeprefix(SCHEME)) as proxy:
+        bench = joined(machine("one"), server)
+        bench.write("workbench.toml", f'[ledger]\nurl = """{SCHEME}{proxy.conninfo}"""\n')
+        bench.write("sums.jsonl", sums(60))
+        bench.write("job.toml", job("m", limit=4))
+        proxy.delay_s = 0.002
+        assert "not ingested" not in bench("run", "job.toml", "--no-report").stderr
+        assert bench.json("runs")[0]["completed"] == 60
+        assert bench.json("ledger", "check")["sound"]
+
+
+def test_a_run_with_caps_waits_for_a_silent_server(machine: Machine, url: str) -> None:
+    platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 30, "sigma": 0}}))
+    with platform as server, Proxy(url.removeprefix(SCHEME)) as proxy:
+        bench = joined(machine("one"), server)
+        caps = '[[caps]]\nper = "day"\nrequests = 90\n'
+        bench.write("workbench.toml", f'[ledger]\nurl = """{SCHEME}{proxy.conninfo} connect_timeout=2"""\n{caps}')
+        bench.write("sums.jsonl", sums(120))
+        bench.write("job.toml", job("m", limit=4))
+        with bench.start("run", "job.toml", "--no-report", "--json") as running:
+            until(lambda: server.platform.statistics.requests.total() > 12)
+            proxy.fall_silent()
+            until(lambda: server.platform.statistics.in_flight == 0)
+            sent = server.platform.statistics.requests.total()
+            assert running.poll() is None
+            proxy.open()
+            end = json.loads(running.communicate(timeout=60)[0])
+        assert sent < 90
+        assert (end["status"], end["completed"]) == ("stopped", 90)
+        assert server.platform.statistics.requests.total() == 90
 
 
 def test_a_cap_is_one_for_all_machines(machine: Machine, url: str) -> None:

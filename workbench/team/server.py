@@ -6,13 +6,14 @@ restart. Times are the server's: the clocks of machines need not agree.
 
 import contextlib
 import getpass
+import os
 import socket
 import threading
 from collections.abc import Iterator
 from typing import Any, Self
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
@@ -47,6 +48,8 @@ _MAY_WRITE = """
     FROM pg_tables, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) AS needed
     WHERE schemaname IN ('workbench', 'workbench_live')
 """
+_LEAST_PATIENCE_S = 2  # the least that libpq waits for a connection
+_GRACE_S = 1.0
 _MOST_WAITING = "SELECT set_config('lock_timeout', %(most)s, true), set_config('statement_timeout', %(most)s, true)"
 
 
@@ -55,11 +58,13 @@ class Server:
 
     Args:
         team: Whose.
-        patience_s: How long a connection and each statement may take.
+        patience_s: How long a connection, each statement and a transaction may take; None is `connect_timeout` of the address.
     """
 
-    def __init__(self, team: TeamAddress, patience_s: int = 10) -> None:
-        self._conninfo, self._patience_s = make_conninfo(team.patient, connect_timeout=patience_s), patience_s
+    def __init__(self, team: TeamAddress, patience_s: int | None = None) -> None:
+        given = int(conninfo_to_dict(team.patient)["connect_timeout"] or 0) if patience_s is None else patience_s
+        self._patience_s = max(given, _LEAST_PATIENCE_S)
+        self._conninfo = make_conninfo(team.patient, connect_timeout=self._patience_s)
         self._db: psycopg.Connection[DictRow] | None = None
         self._lock = threading.Lock()
 
@@ -107,11 +112,19 @@ class Server:
         if self._db is None or self._db.closed:
             self._db = self._connected()
         with contextlib.ExitStack() as beginning:
+            beginning.callback(self._watch(self._db).cancel)
             beginning.enter_context(self._db.transaction())
             cursor = beginning.enter_context(self._db.cursor())
             cursor.execute(_MOST_WAITING, {"most": f"{self._patience_s}s"})
             stack.push(beginning.pop_all())
             return cursor
+
+    def _watch(self, connection: psycopg.Connection[DictRow]) -> threading.Timer:
+        """End a connection that is silent for longer than any statement may take: its client would wait without end."""
+        watch = threading.Timer(self._patience_s + _GRACE_S, _end, [connection])
+        watch.daemon = True
+        watch.start()
+        return watch
 
     def _connected(self) -> psycopg.Connection[DictRow]:
         try:
@@ -152,6 +165,11 @@ class Server:
             with contextlib.suppress(psycopg.Error):
                 self._db.close()
         self._db = None
+
+
+def _end(connection: psycopg.Connection[DictRow]) -> None:
+    with contextlib.suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)
 
 
 def rows(cursor: Cursor, statement: str, **parameters: Any) -> list[DictRow]:
