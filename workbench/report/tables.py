@@ -167,7 +167,7 @@ def status(name: str | None, reason: str | None = None, *, failed: int = 0, answ
         answered: How many have one.
     """
     kind = status_kind(name, failed=failed, answered=answered)
-    why = Markup(' <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
+    why = Markup(': <small class="soft">{}</small>').format(people.visible(reason)) if reason else ""
     return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or NOT_ENDED), why)
 
 
