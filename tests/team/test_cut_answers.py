@@ -3,6 +3,7 @@
 import random
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team.proxy import Proxy
+from tests.unit.ledger_rows import intent, started
 from workbench.errors import ExitCode
 from workbench.ledger.address import SCHEME
+from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.server import ThreadedServer
 
 LOST = "error: the connection to the ledger's server was lost; the same command tries again\n"
@@ -81,4 +84,29 @@ def test_an_answer_that_is_cut_is_never_taken_for_a_whole_one(behind: Behind, co
         codes.add(done.returncode)
     assert ExitCode.UNREACHABLE in codes
     assert behind.done(*COMMANDS[command]).returncode == 0
+    assert behind.bench.json("ledger", "check")["sound"]
+
+
+@pytest.mark.parametrize("cuts", [3, pytest.param(60, marks=pytest.mark.long)])
+def test_an_ingest_that_is_cut_ends_by_itself(behind: Behind, tmp_path: Path, cuts: int) -> None:
+    """DuckDB once ended the process: the database met an internal error, and was closed within a transaction."""
+
+    def recovered(number: int, cut_at_bytes: int | None = None) -> subprocess.CompletedProcess[str]:
+        folder = tmp_path / f"{cuts}-{number}"
+        writer = JournalWriter(folder)
+        writer.append(started(f"cut{cuts}-{number}", 1, simulated=True))
+        writer.append(intent(f"cut{cuts}-{number}", 1))
+        writer.close()
+        behind.proxy.answered_bytes, behind.proxy.cut_at_bytes = 0, cut_at_bytes
+        return behind.bench("ledger", "recover", "--journals", str(folder), code=None)
+
+    assert recovered(0).returncode == 0
+    chosen, most = random.Random(cuts), behind.proxy.answered_bytes
+    for number in range(1, cuts + 1):
+        done = recovered(number, int(most * chosen.uniform(0.8, 1)))
+        assert done.returncode in (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.UNREACHABLE), done.stderr
+        assert "Error" not in done.stderr
+    behind.proxy.cut_at_bytes = None
+    for number in range(1, cuts + 1):
+        assert behind.bench.here("ledger", "recover", "--journals", str(tmp_path / f"{cuts}-{number}")).returncode == 0
     assert behind.bench.json("ledger", "check")["sound"]

@@ -6,6 +6,7 @@ record.
 """
 
 import contextlib
+import ctypes
 import os
 import re
 import time
@@ -69,7 +70,10 @@ class Engine:
     def stop(self) -> None:
         """Close whatever is open; the next use starts afresh."""
         if self._db is not None:
-            self._db.close()
+            if _is_usable(self._db):
+                self._db.close()
+            else:
+                _keep_for_good(self._db)
             self._db = None
         if self._scratch is not None:
             self._scratch.close()
@@ -109,6 +113,22 @@ class Engine:
         if self._db is not None:
             self._db.execute(f"SET memory_limit = '{self.memory_mib}MiB'")
         return True
+
+
+def _is_usable(db: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a database has not met an internal error of DuckDB."""
+    try:
+        db.execute("SELECT 1")
+    except duckdb.FatalException:
+        return False
+    except duckdb.Error:  # a transaction that was lost, for one
+        pass
+    return True
+
+
+def _keep_for_good(db: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection never be closed: closing one that met an internal error within a transaction ends the process."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
 @contextmanager

@@ -41,7 +41,7 @@ _LONGEST_PAUSE_S = 0.2
 _LOST = (
     "server closed the connection", "terminating connection", "no connection to the server", "could not receive data",
     "could not send data", "connection to server", "SSL connection has been closed", "the database system is",
-    "Current transaction is aborted", "Attempted to access index 0 within vector of size 0",
+    "Current transaction is aborted", 'Failed to execute query "ROLLBACK"', "Attempted to access index 0 within vector of size 0",
 )  # fmt: skip
 """What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take;
 DuckDB of a query after that; and DuckLake of rows of the catalog that ended before their first column."""
