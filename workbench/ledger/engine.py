@@ -6,7 +6,6 @@ record.
 """
 
 import contextlib
-import ctypes
 import os
 import re
 import time
@@ -128,6 +127,8 @@ def _is_usable(db: duckdb.DuckDBPyConnection) -> bool:
 
 def _keep_for_good(db: duckdb.DuckDBPyConnection) -> None:
     """Let a connection never be closed: closing one that met an internal error within a transaction ends the process."""
+    import ctypes  # 2 ms, and hardly ever needed
+
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
