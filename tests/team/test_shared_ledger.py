@@ -195,6 +195,7 @@ def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, serve
     assert "workbench ledger create" in told(SCHEME + server), "a server without a ledger"
     assert "the ledger's server did not accept the connection: " in told(f"{SCHEME}host=127.0.0.1 port=9 dbname=x", 6)
     assert "is neither a file nor a team's ledger" in told("ducklake:sqlite:x")
+    assert "connect_timeout is 'soon', not a number of seconds" in told(f"{SCHEME}dbname=x connect_timeout=soon")
     bench.write("workbench.toml", '[ledger]\nurl = "ducklake:postgres:password=secret"\n')
     assert "workbench.toml: ledger.url: the address holds a password" in bench.here("runs", code=2).stderr
 

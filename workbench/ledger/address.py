@@ -66,6 +66,11 @@ def team_address(text: str, data: Path | None) -> TeamAddress:
     except ProgrammingError as error:
         hint = f'"{SCHEME}host=db.lab.example dbname=workbench"'
         raise InputError(Fault("--ledger", f"not an address of PostgreSQL: {str(error).strip()}", hint)) from error
+    timeout = str(given.get("connect_timeout") or 0)
+    if not timeout.isdecimal():
+        raise InputError(
+            Fault("--ledger", f"connect_timeout is {timeout!r}, not a number of seconds", "connect_timeout=10")
+        )
     return TeamAddress(conninfo, make_conninfo(**(_WAITING | given)), data)
 
 

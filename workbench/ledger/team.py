@@ -61,8 +61,8 @@ def attach(engine: Engine, team: TeamAddress, mode: Literal["read", "write", "cr
         InputError: There is none, or it cannot be opened.
     """
     packaged = _packaged_extensions()
-    # a file that pip installed is trusted as DuckDB's own are: to check its signature again takes 75 ms each time
     require_open_files()
+    # a file that pip installed is trusted as DuckDB's own are: to check its signature again takes 75 ms each time
     db = engine.started(trusts_extensions=len(packaged) == len(_EXTENSIONS))
     _load_extensions(db, packaged)
     options = [f"METADATA_SCHEMA {literal(_CATALOG)}", f"CREATE_IF_NOT_EXISTS {mode == 'create'}"]
