@@ -69,14 +69,19 @@ def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FI
         InputError: There is no such run.
     """
     provenance = reader.only(Provenance, run_id=find_run(reader, run_id))
+    return RunFindings(provenance, {name: reader.rows(name, run_id=run_id) for name in tables}, _scores(reader, run_id))
+
+
+def _scores(reader: Reader, run_id: str) -> list[tuple[Row, Interval | None]]:
+    if not reader.row("run_has_scores", run_id=run_id)["scored"]:  # to find that out by the other two takes 30 ms
+        return []
     values: dict[tuple[str, str], list[float]] = {}
     for sample in reader.each(SampleMean, run_id=run_id):
         values.setdefault((sample.model, sample.scorer), []).append(sample.value)
-    scores = [
+    return [
         (row, mean_interval(own) if (own := values.get((row["model"], row["scorer"]))) else None)
         for row in reader.rows("run_scores", run_id=run_id)
     ]
-    return RunFindings(provenance, {name: reader.rows(name, run_id=run_id) for name in tables}, scores)
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:
