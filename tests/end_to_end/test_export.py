@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
@@ -16,6 +17,8 @@ from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE
 from workbench.evaluation.exports import safe_for_a_spreadsheet
 from workbench.frames import Frames
+from workbench.ledger.entries import SampleInvalidated
+from workbench.ledger.journal import JournalWriter
 
 FORMULA = '=HYPERLINK("http://evil","x")'
 
@@ -117,6 +120,28 @@ def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
     answered("invalidate", "last", "--sample", "s0", "--restore")
     assert scored(answered) == (5, 0.8)
     answered("ledger", "check")
+
+
+def test_a_run_of_which_every_sample_is_taken_out_is_shown_without_scores(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0, 0.0], "n": [1.0, 1.0]})
+    bench.here("invalidate", "r1", "--sample", "0", "--sample", "1", "--reason", "wrong targets")
+    shown = bench.json("show", "r1")
+    assert [(row["mean"], row["invalid_samples"]) for row in shown["scores"]] == [(None, 2), (None, 2)]
+    assert "Taken out of the scores: 2 samples" in Path(bench.json("report", "r1")["report"]).read_text("utf-8")
+    assert bench.json("show", "r1", "--suspects") == []
+    assert {row["verdict"] for row in bench.json("compare", "r1")["differences"]} == {"not comparable"}
+    record(bench, "r2", {"m": [1.0, 0.0], "n": [1.0, 1.0]})
+    assert {row["verdict"] for row in bench.json("compare", "r1", "r2")["differences"]} == {"not comparable"}
+
+
+def test_a_sample_is_put_back_also_after_the_clock_was(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0, 0.0]})
+    an_hour_ahead = datetime.now(UTC) + timedelta(hours=1)
+    with contextlib.closing(JournalWriter(bench.ledger.journal_folder)) as journal:
+        journal.append(SampleInvalidated("r1", an_hour_ahead, "sample0", True, "wrong"))
+    assert bench.json("show", "r1")["scores"][0]["samples"] == 1
+    bench.here("invalidate", "r1", "--sample", "0", "--restore")
+    assert bench.json("show", "r1")["scores"][0]["samples"] == 2
 
 
 def test_what_cannot_be_taken_out_is_said(answered: Workbench) -> None:

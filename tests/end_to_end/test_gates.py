@@ -133,6 +133,8 @@ def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: W
     assert decided(bench, "r2", gate) == [("max_drop", "m", "not met"), ("max_drop", "n", "met")]
     record(bench, "r3", {"m": worse, "n": worse})
     assert [result for _, _, result in decided(bench, "r3", gate)] == ["not met", "met"], "r2 did not meet its gate"
+    record(bench, "r4", {"m": worse, "new": worse})
+    assert decided(bench, "r4", gate) == [("max_drop", "new", "cannot tell"), ("max_drop", "m", "not met")]
     named = gate + '\nbaseline = "r2"'
     assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
 

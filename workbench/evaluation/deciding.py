@@ -1,14 +1,13 @@
 """Gates decided and recorded: what was found, and how the run ends by it."""
 
 import contextlib
-from datetime import UTC, datetime, timedelta
 
 from workbench.endings import EXIT_CODES, GateResult, RunStatus
 from workbench.evaluation.gates import gate_results, is_met, reason_of
 from workbench.evaluation.run_figures import run_findings
 from workbench.job import Job
 from workbench.job_file import GatesTable
-from workbench.ledger.entries import GateDecided, RunEnded
+from workbench.ledger.entries import GateDecided, RunEnded, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
@@ -39,9 +38,8 @@ def decide(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str
         found = run_findings(reader, run_id, _TABLES)
         results = gate_results(reader, found, gates)
     reason = None if is_met(results, gates) else reason_of(results)
-    run, now = found.provenance, datetime.now(UTC)
-    if run.ended_at is not None:  # also where the clock was set back meanwhile
-        now = max(now, run.ended_at.replace(tzinfo=UTC) + timedelta(microseconds=1))
+    run = found.provenance
+    now = newer_than([] if run.ended_at is None else [run.ended_at])
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for one in results:
             journal.append(GateDecided(run_id, now, one.gate, one.result, one.says, one.scorer, one.model))

@@ -109,7 +109,12 @@ def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[Ga
             continue
         there = sides_of(reader, [base, run_id], scorer)
         before = {side.model: side for side in there.sides if side.run_id == base}
-        pairs = [(side, before[side.model]) for side in there.sides if side.run_id == run_id and side.model in before]
+        own = [side for side in there.sides if side.run_id == run_id]
+        for side in own:
+            if side.model not in before:
+                says = f"run {base} did not ask {side.model}, so there is nothing to compare with"
+                yield GateResult("max_drop", "cannot tell", says, scorer, side.model)
+        pairs = [(side, before[side.model]) for side in own if side.model in before]
         for one in differences(pairs, there.samples, are_shares=there.are_shares):
             says = f"{one.side.model} shares no scored sample with run {base}"
             result: GateVerdict = "cannot tell"

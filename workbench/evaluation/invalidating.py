@@ -2,11 +2,10 @@
 
 import contextlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.run_figures import find_run
-from workbench.ledger.entries import SampleInvalidated
+from workbench.ledger.entries import SampleInvalidated, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
@@ -35,8 +34,10 @@ def invalidate(
     with reading(ledger) as reader:
         run_id = find_run(reader, run)
         keys: dict[str, list[str]] = {}
+        said_at = []
         for row in reader.rows("run_sample_keys", run_id=run_id):
             keys.setdefault(row["sample_id"], []).append(row["sample_key"])
+            said_at += [] if row["said_at"] is None else [row["said_at"]]
     faults = [
         Fault("--sample", f"run {run_id} has no sample {sample!r}", nearest(sample, keys))
         for sample in samples
@@ -44,7 +45,7 @@ def invalidate(
     ]
     if faults:
         raise InputError(*faults)
-    now = datetime.now(UTC)
+    now = newer_than(said_at)
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for sample in dict.fromkeys(samples):
             for key in keys[sample]:

@@ -2,11 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from workbench.ledger.entries import score_entry
+from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
@@ -46,7 +45,7 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
             (old.request_key, old.scorer, old.scorer_config): Score(old.value, old.reason, old.extracted)
             for old in before
         }
-        recorded_at = _after([old.recorded_at for old in before])
+        recorded_at = newer_than(old.recorded_at for old in before)
         for count, answer in enumerate(scorable_answers(reader, run_id)):
             sample = _sample_of(answer)
             for scorer, name in configured:
@@ -61,11 +60,6 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
             if count % _ANSWERS_A_FILE == _ANSWERS_A_FILE - 1:
                 journal.rotate()  # the ingest takes a file at a time
     return written, ingest(ledger, whole=journal.whole) if written else Ingested()
-
-
-def _after(moments: list[datetime]) -> datetime:
-    """Now, or just after the latest of these if the clock was set back: the newest score counts."""
-    return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
 
 
 def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:

@@ -84,7 +84,7 @@ class Difference(msgspec.Struct, frozen=True):
     high: float | None
     """At the confidence that makes the interval say the same as the adjusted decision."""
     detectable: float | None
-    """What the decision could have shown, whatever the other differences are."""
+    """What the decision could have shown, whatever the other differences are; None where nothing that is possible."""
     verdict: str
     """One of better, worse, none shown, too few, not comparable."""
     better: list[str] = []
@@ -119,16 +119,16 @@ def sides_of(
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
-    samples: Samples = {}
+    figures = reader.rows("side_figures", run_ids=list(run_ids), on_fallback=on_fallback)
+    samples: Samples = {
+        (row["run_id"], row["model"]): [] for row in figures
+    }  # a side of which all were taken out has none
     asked = {"run_ids": list(run_ids), "scorer": scorer, "cluster": cluster, "on_fallback": on_fallback}
     for row in reader.rows("side_samples", **asked):
-        samples.setdefault((row["run_id"], row["model"]), []).append(row)
+        samples[row["run_id"], row["model"]].append(row)
     values = [row["value"] for rows in samples.values() for row in rows if row["value"] is not None]
     are_shares = all(0 <= value <= 1 for value in values)
-    sides = [
-        _side(figures, samples[figures["run_id"], figures["model"]], are_shares)
-        for figures in reader.rows("side_figures", run_ids=list(run_ids), on_fallback=on_fallback)
-    ]
+    sides = [_side(row, samples[row["run_id"], row["model"]], are_shares) for row in figures]
     return Sides(sides, samples, are_shares)
 
 
@@ -267,6 +267,8 @@ def _difference(
         bounds, reach = pair.interval(level_shown(pair.p_value, adjusted)), pair.detectable(alone)
     if bounds is not None and are_shares:
         bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
+    if reach is not None and are_shares and reach > 1:  # no difference is as large
+        reach = None
     return Difference(
         side=side,
         baseline=base,

@@ -5,7 +5,8 @@ A column that two kinds share has one type; the ingest reads all kinds with one 
 
 import types
 import typing
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -292,6 +293,11 @@ def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: date
     """
     label, config = scorer
     return Scored(run_id, request_key, label, config, at, score.reason, score.value, score.extracted)
+
+
+def newer_than(moments: Iterable[datetime]) -> datetime:
+    """Now, or just after the latest of these moments of the ledger if the clock was set back: the newest entry counts."""
+    return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
 
 
 def journal_columns() -> dict[str, str]:
