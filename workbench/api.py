@@ -11,85 +11,34 @@ Every function takes the endpoint, the key and the ledger from the same places a
 functions work on a thread of their own; the ones that end in `_async` run on the loop that awaits them.
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
+from workbench.arguments import How, Place, What, in_part, require_known, where_of
 from workbench.dataset.python_rows import checked_rows
-from workbench.endings import MADE_IN_PYTHON, RunEnd, RunStatus, RunSummary
-from workbench.errors import Fault, InputError, nearest
+from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
+from workbench.errors import Fault, InputError
 from workbench.frames import Frames
 from workbench.job import Job, parse_job
 from workbench.job import load_job as _load_job
 from workbench.loops import on_a_loop
-from workbench.narrowing import narrowed
+from workbench.occasions import named_occasion
 from workbench.pipeline import plan_job, run_job
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, handlers, restore
-from workbench.session import Where, ledger_to_write, pages_folder
+from workbench.session import ledger_to_write, pages_folder
 
 if TYPE_CHECKING:
     import pandas
 
 Rows = Sequence[Mapping[str, Any]]
 _ROWS = "rows given in Python"
-
-
-class Place(TypedDict, total=False):
-    """Which platform and ledger to use; by default the same as on the command line."""
-
-    local: bool
-    """The embedded platform, and its ledger `local.duckdb`."""
-    base_url: str | None
-    profile: str | None
-    """A profile of `workbench.toml`."""
-    ledger: str | Path | None
-    folder: str | Path | None
-    """The working folder: `workbench.toml`, `.env`, ledger and reports are looked for there."""
-
-
-class Part(TypedDict, total=False):
-    """Part of a job; its run records that."""
-
-    limit: int | None
-    """Only the first N samples."""
-    models: Sequence[str]
-    """Only these of the job's models."""
-    max_in_flight: int | None
-
-
-class What(Place, Part, total=False):
-    """Which requests of a job, on which platform."""
-
-    fresh: bool
-    """Send everything again, in a new generation."""
-
-
-class How(What, total=False):
-    """All arguments of a run."""
-
-    resume: str | None
-    """Continue within the generation of this run."""
-    again: Literal["truncated", "invalidated"] | None
-    """Ask once more: answers that were cut off, with a higher `max_tokens`, or samples taken out of the newest run."""
-    max_tokens: int | None
-    """The higher cap for `again="truncated"`."""
-    leave_behind: str | None
-    """Go on without the answers that this run of another machine of the team has not handed in."""
-    occasion: str | None
-    """The scheduled time to run, for a job with `run.reuse = "occasion"`."""
-    fixed: bool
-    """Use the full limit from the start, instead of adapting to the platform."""
-    report: bool
-    """Write the run's page; by default yes."""
-    progress: bool | None
-    """Show a progress bar; by default at a terminal and in a notebook."""
 
 
 class Run:
@@ -107,6 +56,10 @@ class Run:
         """Messages for people: a deferred ingest, scores or a page that could not be created."""
         self.exit_code: int = end.exit_code
         """The exit code that the command would have."""
+        self.gates: tuple[GateResult, ...] = end.gates
+        """What the gates of its job say, where it is complete."""
+        self.failed_routes: tuple[FailedRoute, ...] = end.failed_routes
+        """The models that were given up or paused, and why."""
 
     @property
     def id(self) -> str:
@@ -218,8 +171,9 @@ def plan(job: Job, **what: Unpack[What]) -> RunPlan:
 
 async def plan_async(job: Job, **what: Unpack[What]) -> RunPlan:
     """The same on the running event loop."""
-    _require_known(what, What.__optional_keys__)
-    return await plan_job(_where(what), _in_part(job, what), RunOptions(fresh=what.get("fresh", False)))
+    require_known(what, What.__optional_keys__)
+    _require_job(job)
+    return await plan_job(where_of(what), in_part(job, what), RunOptions(fresh=what.get("fresh", False)))
 
 
 def run(job: Job, **how: Unpack[How]) -> Run:
@@ -255,8 +209,10 @@ def ask(model: str, text: str, *, system: str | None = None, request: Mapping[st
         None where the answer has no text, or the call failed: `workbench runs` says how.
 
     Raises:
-        WorkbenchError: The model is not visible, or the platform cannot be reached.
+        WorkbenchError: The model is not visible, the platform cannot be reached, or another question is being asked on
+            the same ledger.
     """
+    require_known(place, Place.__optional_keys__)
     asked = run(question(model, text, system, request), fresh=True, report=False, progress=False, **place)
     answer = asked.answers()["answer"].iloc[0] if asked.summary.completed else None
     return answer if isinstance(answer, str) else None
@@ -279,9 +235,11 @@ def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) 
 
 
 async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
-    _require_known(how, How.__optional_keys__)
-    where = _where(how)
-    asked = _in_part(job, how)
+    require_known(how, How.__optional_keys__)
+    _require_job(job)
+    occasion = how.get("occasion")
+    where = where_of(how)
+    asked = in_part(job, how)
     progress = how.get("progress")
     options = RunOptions(
         fresh=how.get("fresh", False),
@@ -289,7 +247,7 @@ async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
         again=how.get("again"),
         max_tokens=how.get("max_tokens"),
         leave_behind=how.get("leave_behind"),
-        occasion=how.get("occasion"),
+        occasion=None if occasion is None else named_occasion(occasion),
         reports=pages_folder(where, ledger_to_write(where)) if how.get("report", True) else None,
         show_progress=_is_watched() if progress is None else progress,
         fixed=how.get("fixed", False),
@@ -302,26 +260,9 @@ async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
         restore(before)
 
 
-def _require_known(given: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Refuse a misspelt argument: nothing but a type checker would notice it."""
-    for name in given:
-        if name not in known:
-            raise TypeError(f"there is no argument {name!r}; {nearest(name, known) or ', '.join(sorted(known))}")
-
-
-def _where(place: Place) -> Where:
-    local, base_url, profile = place.get("local", False), place.get("base_url"), place.get("profile")
-    if sum(map(bool, (local, base_url, profile))) > 1:
-        raise InputError(Fault("local, base_url, profile", "give only one of them"))
-    folder, ledger = place.get("folder"), place.get("ledger")
-    working = Path.cwd() if folder is None else Path(folder).absolute()
-    return Where(working, local, base_url, profile, None if ledger is None else str(ledger))
-
-
-def _in_part(job: Job, part: Part) -> Job:
-    return narrowed(
-        job, limit=part.get("limit"), models=part.get("models", ()), max_in_flight=part.get("max_in_flight")
-    )
+def _require_job(given: Any) -> None:
+    if not isinstance(given, Job):
+        raise TypeError(f"expected a job, found {given!r}; `load_job` reads a file, and `make_job` makes one")
 
 
 def _table(given: Any, key: str) -> dict[str, Any]:
@@ -333,8 +274,8 @@ def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
     """Samples given as rows; None for a file or a table."""
     if isinstance(dataset, str | Path | Mapping):
         return None
-    if hasattr(dataset, "to_json"):  # a pandas table, whose missing values become null
-        dataset = json.loads(dataset.to_json(orient="records", date_format="iso"))
+    if hasattr(dataset, "to_dict"):  # a pandas table, whose missing values become null
+        dataset = dataset.astype(object).where(dataset.notna(), None).to_dict("records")
     rows = tuple(dataset)
     if not all(isinstance(row, Mapping) for row in rows):
         problem = "expected a file, a [dataset] table, or samples as dictionaries"

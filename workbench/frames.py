@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class CompareOptions(TypedDict, total=False):
     """What `Frames.compare` may be told."""
 
-    models: Sequence[str]
+    models: str | Sequence[str]
     baseline: str | None
     scorer: str | None
     cluster: str
@@ -115,6 +115,8 @@ class Frames:
         """
         import pandas
 
+        if isinstance(how.get("models"), str):
+            how["models"] = [str(how["models"])]
         wanted = Wanted(runs, **how)
         with reading(self._ledger) as reader:
             found = compared(gathered(reader, wanted), wanted)
@@ -186,11 +188,13 @@ class Frames:
             run: Only this run's; `runs` takes none.
 
         Raises:
-            ValueError: There is no such table.
+            ValueError: There is no such table, or it takes no run.
             InputError: There is no such run.
         """
         if name not in get_args(Name):
             raise ValueError(f"there is no table {name!r}; these are: {', '.join(get_args(Name))}")
+        if name == "runs" and run is not None:
+            raise ValueError(f"the table 'runs' has every run; take the one whose run_id is {run!r} from it")
         with reading(self._ledger) as reader:
             found = None if run is None else find_run(reader, run)
             parameters: dict[str, Any] = {"most": _ALL_RUNS, "run_ids": None} if name == "runs" else {"run_id": found}

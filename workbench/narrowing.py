@@ -1,7 +1,9 @@
 """Part of a job: fewer samples, some of its models, fewer requests in flight."""
 
 import fnmatch
+import operator
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -30,6 +32,7 @@ def narrowed(
     """
     said: list[str] = []
     if limit is not None:
+        limit = whole_number("limit", limit)
         job, said = (
             _first(job, limit),
             [*said, f"the first {plural(limit, 'sample')}" if limit > 1 else "the first sample"],
@@ -37,6 +40,7 @@ def narrowed(
     if models:
         job, said = _only(job, models), [*said, f"only {', '.join(models)}"]
     if max_in_flight is not None:
+        max_in_flight = whole_number("max_in_flight", max_in_flight)
         if not 1 <= max_in_flight <= MAX_IN_FLIGHT:
             raise InputError(Fault("max_in_flight", f"expected 1 to {MAX_IN_FLIGHT}, found {max_in_flight}"))
         if max_in_flight > job.run.max_in_flight:
@@ -45,6 +49,20 @@ def narrowed(
         run = msgspec.structs.replace(job.run, max_in_flight=max_in_flight)
         job, said = msgspec.structs.replace(job, run=run), [*said, f"at most {max_in_flight} in flight"]
     return msgspec.structs.replace(job, narrowed=", ".join(said)) if said else job
+
+
+def whole_number(name: str, given: Any) -> int:
+    """A number that an argument gives; numpy's are as good as Python's.
+
+    Raises:
+        InputError: It is not a whole number.
+    """
+    try:
+        if isinstance(given, bool):
+            raise TypeError(given)
+        return operator.index(given)
+    except TypeError as error:
+        raise InputError(Fault(name, f"expected a whole number, found {given!r}")) from error
 
 
 def pilot_of(job: Job, samples: int) -> Job:

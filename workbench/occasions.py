@@ -1,8 +1,9 @@
 """When a scheduled job's occasions are: systemd's calendar events and crontab's five fields, on this machine's clock."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,6 +12,7 @@ from cronsim import CronSim, CronSimError
 from dateutil.tz import tzlocal
 from oncalendar import BaseIterator, OnCalendar, OnCalendarError, TzIterator, parse_tz
 
+from workbench.errors import Fault, InputError
 from workbench.job_file import ScheduleTable
 
 _TEN_YEARS = timedelta(days=3650)
@@ -18,6 +20,7 @@ _CLOCKS_JUMP = timedelta(hours=3)
 _LONG_AGO = datetime(1971, 1, 1, tzinfo=UTC)
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _ALL_YEARS = 2200 - 1970
+_YEARS = (1970, 9000)  # calendar arithmetic overflows near the limits of `datetime`
 
 
 def _here() -> tzinfo:
@@ -36,6 +39,29 @@ def occasion_name(moment: datetime) -> str:
     """An occasion as the ledger names it: its moment in UTC, with seconds where there are any."""
     utc = moment.astimezone(UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%SZ}" if utc.second else f"{utc:%Y-%m-%dT%H:%MZ}"
+
+
+def named_occasion(given: str) -> str:
+    """An occasion that a user names, as the ledger does: a day as given, a time in UTC.
+
+    Args:
+        given: Such as 2026-11-21, 2026-11-21T02:00 on this machine's clock, or today.
+
+    Raises:
+        InputError: It is none of these.
+    """
+    if given == "today":
+        return f"{datetime.now().astimezone():%Y-%m-%d}"
+    try:
+        moment = datetime.fromisoformat(given)
+        if not _YEARS[0] <= moment.year < _YEARS[1]:
+            raise ValueError(given)
+        with contextlib.suppress(ValueError):  # then it is a time, not a day
+            return date.fromisoformat(given).isoformat()
+        return occasion_name(moment)
+    except (TypeError, ValueError, OverflowError) as error:
+        expected = "2026-11-21, 2026-11-21T02:00, or today"
+        raise InputError(Fault("--occasion", f"{given!r} is not a valid time", expected)) from error
 
 
 def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:

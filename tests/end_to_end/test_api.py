@@ -8,6 +8,8 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,11 @@ from tests.conftest import Workbench, job, quick, sums
 from workbench.dataset.samples import selected_samples
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
+from workbench.loops import on_a_loop
+from workbench.pipeline import run_job
+from workbench.running.options import RunOptions
+from workbench.running.signals import Interrupts
+from workbench.session import Where
 
 MODELS = ["Abacus Large [careful]", "Abacus Mini [fast]"]
 ROWS = [{"input": f"What is {n} + {n}? Answer with a number.", "target": 2 * n} for n in range(1, 6)]
@@ -117,8 +124,47 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
         wb.plan(made(), folder=folder, model=MODELS[0])  # type: ignore[call-arg]
     with pytest.raises(wb.WorkbenchError, match="from 1"):
         wb.plan(made(), folder=folder, limit=0)
+    for part in ({"limit": 2.5}, {"limit": "3"}, {"limit": True}, {"max_in_flight": "2"}):
+        with pytest.raises(wb.WorkbenchError, match=f"{next(iter(part))}: expected a whole number, found"):
+            wb.plan(made(), folder=folder, **part)
+    with pytest.raises(wb.WorkbenchError, match="max-tokens: expected a number of tokens from 1, found 0"):
+        wb.run(made(), folder=folder, again="truncated", max_tokens=0)
+    with pytest.raises(TypeError, match=r"expected a job, found 'job\.toml'; `load_job` reads a file"):
+        wb.run("job.toml", folder=folder)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="there is no argument 'limit'"):
+        wb.ask(MODELS[0], "Hi", folder=folder, limit=1)  # type: ignore[call-arg]
     with pytest.raises(wb.WorkbenchError, match="the dataset has no rows"):
         wb.plan(wb.make_job("none", MODELS, []), folder=folder)
+
+
+def test_a_single_model_may_be_named_without_a_list(folder: Path) -> None:
+    assert wb.plan(made(), folder=folder, models=MODELS[1], limit=2).to_send == 2
+
+
+def test_occasions_are_those_of_the_command_line(folder: Path) -> None:
+    nightly = made(run={"reuse": "occasion"})
+    ended = wb.run(nightly, folder=folder, occasion="2026-11-21T02:00+01:00", report=False)
+    again = wb.run(nightly, folder=folder, occasion="2026-11-21T01:00Z", report=False)
+    assert (ended.summary.completed, again.summary.reused) == (10, 10)
+    assert set(wb.open(folder=folder).runs()["occasion"]) == {"2026-11-21T01:00Z"}
+    today = wb.run(nightly, folder=folder, occasion="today", limit=None, report=False)
+    assert (today.summary.completed, today.summary.reused) == (10, 0)
+    assert f"{datetime.now().astimezone():%Y-%m-%d}" in set(wb.open(folder=folder).runs()["occasion"])
+    for wrong in ("garbage !", "due", datetime(2026, 11, 21, tzinfo=UTC)):
+        with pytest.raises(wb.WorkbenchError, match="is not a valid time"):
+            wb.run(nightly, folder=folder, occasion=wrong)  # type: ignore[arg-type]
+
+
+def test_a_table_keeps_the_values_it_has() -> None:
+    exact = {"input": "x", "target": 0.24691357802, "tiny": 1.2345e-12, "n": 3, "tags": ["a", "b"]}
+    at = datetime(2026, 3, 29, 3, 30, tzinfo=timezone(timedelta(hours=2)))
+    rows = [{**exact, "note": None, "at": at}, {**exact, "note": "y", "at": at}]
+    (table, listed) = (wb.make_job("t", MODELS, given) for given in (pandas.DataFrame(rows), rows))
+    assert table.rows == listed.rows
+    with pytest.raises(wb.WorkbenchError, match="row 2: target: inf is not a JSON number"):
+        wb.make_job(
+            "t", MODELS, pandas.DataFrame([{"input": "x", "target": 1.0}, {"input": "y", "target": float("inf")}])
+        )
 
 
 def test_a_question_is_asked_anew_each_time(folder: Path, platform: ThreadedServer) -> None:
@@ -180,6 +226,14 @@ def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str
         done = subprocess.run(command, cwd=tmp_path, env=bench.environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["complete", str(100 - int(completed)), completed]
         assert server.platform.statistics.requests["sim/instant"] == 100
+
+
+def test_an_interrupt_before_the_first_request_is_not_forgotten(folder: Path) -> None:
+    interrupts = Interrupts()
+    interrupts.send()  # as while the platform lists its models
+    options = RunOptions(interrupts=interrupts)
+    end = on_a_loop(partial(run_job, Where(folder), made(), options), interrupts)
+    assert (end.summary.status, end.summary.pending) == (wb.RunStatus.INTERRUPTED, 10)
 
 
 CELL = """

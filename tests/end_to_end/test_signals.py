@@ -36,6 +36,40 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         assert sum(server.platform.statistics.requests.values()) == 80
 
 
+def test_ctrl_c_is_heard_after_a_pilot_too(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(60))
+        bench.write("job.toml", job("sim/instant", limit=2))
+        process = bench.start("run", "job.toml", "--no-report", "--pilot", "2", "--yes")
+        while sum(server.platform.statistics.requests.values()) < 6:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, "interrupted: Ctrl-C" in out) == (130, True), err
+
+
+def test_ctrl_c_ends_the_second_judge_and_asks_no_third(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 100)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(40))
+        judges = "".join(
+            f'[[scorers]]\nname = "judge"\nlabel = "{label}"\nmodel = "Lab Tutor"\nrubric = "{label}"\n'
+            for label in "abc"
+        )
+        bench.write("job.toml", job("sim/instant", limit=2) + judges)
+        bench.json("run", "job.toml", "--no-report", code=None)
+        process = bench.start("score", "last", "--yes", "--json")
+        while server.platform.statistics.requests["Lab Tutor"] < 45:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        asked = server.platform.statistics.requests["Lab Tutor"]
+        assert json.loads(out)["pending"] == 80 - asked
+        assert [run["job"] for run in bench.json("runs")][:2] == ["sums judged by b", "sums judged by a"]
+
+
 @pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.03, 0.1, 0.2])
 def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path, pause_s: float) -> None:
     with ThreadedServer(quick(load_config(), 40)) as server:

@@ -9,7 +9,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.comparison import Comparison, Wanted, compared, gathered, is_baseline
+from workbench.evaluation.comparison import ON_FALLBACK, Comparison, Wanted, compared, gathered, is_baseline
 from workbench.evaluation.comparison_words import headline, side_name, slice_rows, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
@@ -35,7 +35,7 @@ _MOST_LINES = 2  # more differences are a table's
 @click.option("--scorer", metavar="NAME", help="Compare by this scorer [default: the first].")
 @click.option("--cluster", metavar="COLUMN", default="cluster", show_default=True,
               help="The metadata column that says which samples belong together, or none.")  # fmt: skip
-@click.option("--on-fallback", type=click.Choice(["exclude", "accept"]),
+@click.option("--on-fallback", type=click.Choice(ON_FALLBACK),
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")
 @options.reports

@@ -1,9 +1,8 @@
 """`workbench demo | lint | plan | run`: check, plan and run a job."""
 
-import contextlib
 import os
 import sys
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -19,12 +18,13 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display import count, plural
 from workbench.endings import RunEnd, RunSummary, continuation
-from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
+from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.run_figures import run_findings
 from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.narrowing import pilot_of
+from workbench.occasions import named_occasion
 from workbench.pipeline import plan_job, recorded_job_path, run_job
 from workbench.planning.again import KINDS
 from workbench.running.conduct import MOST_NAMED
@@ -37,8 +37,6 @@ _FAILED_ROUTES = {
     "model": "failed route", "state": "state", "outcome": "failure", "in_a_row": "in a row",
     "failed_trials": "failed trials", "failing_since": "since (UTC)",
 }  # fmt: skip
-_YEARS = (1970, 9000)
-"""Calendar arithmetic overflows near the limits of `datetime`."""
 _MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
 """Exit codes of a run after which the next occasion may run, if it is due by then."""
 
@@ -121,7 +119,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
 @click.option(
     "--occasion",
     metavar="TIME",
-    callback=lambda _, __, given: None if given is None else _occasion(given),
+    callback=lambda _, __, given: given if given in (None, DUE) else named_occasion(given),
     help='The occasion to run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
     "the newest of its [schedule] unless that is done.",
 )
@@ -180,26 +178,6 @@ def demo(**given: Any) -> None:
         sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(), given).exit_code)
 
 
-def _occasion(given: str) -> str:
-    """An occasion as the ledger names it: a day as given, a time in UTC."""
-    if given == DUE:
-        return given
-    if given == "today":
-        return f"{datetime.now().astimezone():%Y-%m-%d}"
-    from workbench.occasions import occasion_name  # with parsers that few commands need
-
-    try:
-        moment = datetime.fromisoformat(given)
-        if not _YEARS[0] <= moment.year < _YEARS[1]:
-            raise ValueError(given)
-        with contextlib.suppress(ValueError):  # then it is a time, not a day
-            return date.fromisoformat(given).isoformat()
-        return occasion_name(moment)
-    except (ValueError, OverflowError) as error:
-        expected = "2026-11-21, 2026-11-21T02:00, today, or due"
-        raise InputError(Fault("--occasion", f"{given!r} is not a valid time", expected)) from error
-
-
 def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if due by then; return the exit code."""
     from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
@@ -234,7 +212,9 @@ def _checked_run(where: Where, job: Job, chosen: RunOptions, given: dict[str, An
     if pilot:
         if chosen != RunOptions() or given["limit"] or given["model"]:
             raise click.UsageError("--pilot runs the whole job: only --max-in-flight, --fixed and reports go with it")
+        before = handlers()
         first = _carried_out(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True})
+        restore(before)  # a run leaves signals ignored; the question and the run after it are to hear them
         if not given["as_json"]:
             _show(where, job, chosen, given, first)
         failed = first.exit_code != ExitCode.DONE and (given["yes"] or first.exit_code != ExitCode.INCOMPLETE)

@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import click
@@ -18,6 +18,7 @@ from workbench.job import load_job, parse_job
 from workbench.judging import judge, judging
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import Judge
 from workbench.session import Where, ledger_to_read
 
@@ -46,11 +47,12 @@ def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) ->
     written, ingested = rescore(ledger, run, chosen.scorers)
     if ingested.deferred:
         say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
-    pending = 0
+    pending, stopped, before = 0, int(ExitCode.DONE), handlers()
     for scorer in chosen.scorers:
-        if isinstance(scorer, Judge):
-            more, left = anyio.run(partial(_judged, yes=yes), where, ledger, run, scorer)
-            written, pending = written + more, pending + left
+        if isinstance(scorer, Judge) and not stopped:
+            said = anyio.run(partial(_judged, yes=yes), where, ledger, run, scorer)
+            restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
+            written, pending, stopped = written + said.written, pending + said.pending, said.stopped
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
     if as_json:
@@ -61,21 +63,31 @@ def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) ->
             {name: name for name in ("model", "scorer", "mean", "scored", "unscored")},
         )
         say(f"{written} scores are new or changed")
-    sys.exit(ExitCode.INCOMPLETE if pending else ExitCode.DONE)
+    sys.exit(stopped or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
 
 
-async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool) -> tuple[int, int]:
-    """Ask one judge; how many scores are new, and how many are still pending."""
+class _Said(NamedTuple):
+    """What asking one judge came to."""
+
+    written: int = 0
+    """Scores that are new or changed."""
+    pending: int = 0
+    """Answers that it has not judged."""
+    stopped: int = 0
+    """The exit code, where a signal ended it and no other judge is to be asked."""
+
+
+async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool) -> _Said:
     asked = await judging(where, ledger, run, scorer)
     if asked is None:
-        return 0, 0
+        return _Said()
     answers = plural(asked.answers, "answer")
     if asked.judges_itself:
         say(f"note: {scorer.model} judges its own answers among others")
     if asked.to_send and not yes:
         calls = f"{plural(asked.to_send, 'call')}, at most {count(asked.most_tokens)} tokens"
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
-        return 0, asked.answers
+        return _Said(pending=asked.answers)
     done = await judge(where, ledger, asked)
     if done.end.error is not None:
         say(f"error: {done.end.error}")
@@ -83,5 +95,6 @@ async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes:
         say(
             f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet; the same command asks only for those"
         )
-    say(f"{scorer.named}: judged in run {done.end.summary.run_id}")
-    return done.written, done.pending
+    ended = done.end.summary
+    say(f"{scorer.named}: judged in run {ended.run_id}{f' ({ended.status}: {ended.reason})' if ended.reason else ''}")
+    return _Said(done.written, done.pending, done.end.exit_code if done.end.told_to_stop else 0)

@@ -15,6 +15,7 @@ from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance
 from workbench.stats.paired import FEW_CLUSTERS
 
+ON_FALLBACK = ("exclude", "accept")
 CLUSTER = "cluster"
 """The metadata column that says which samples belong together, where none is named."""
 NO_CLUSTER = "none"
@@ -99,6 +100,9 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
     settings = sorted(reader.rows("run_scorers", run_ids=run_ids), key=lambda row: run_ids.index(row["run_id"]))
     chosen = _scorer(wanted.scorer, settings, len(run_ids))
+    if wanted.on_fallback not in (None, *ON_FALLBACK):
+        problem = f"{wanted.on_fallback!r} is not one of {' and '.join(ON_FALLBACK)}"
+        raise InputError(Fault("--on-fallback", problem, nearest(str(wanted.on_fallback), ON_FALLBACK)))
     on_fallback = wanted.on_fallback or ("accept" if runs[0].on_fallback == "accept" else "exclude")
     there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
     _check(wanted, there.sides, run_ids)

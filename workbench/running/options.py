@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError
 from workbench.job import Job
+from workbench.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS
 from workbench.running.signals import Interrupts
 
@@ -60,6 +61,8 @@ def check_options(options: RunOptions) -> None:
         InputError: They do not.
     """
     own = options.fresh or options.resume is not None
+    if options.max_tokens is not None and whole_number("--max-tokens", options.max_tokens) < 1:
+        raise InputError(Fault("--max-tokens", f"expected a number of tokens from 1, found {options.max_tokens}"))
     if options.fresh and options.resume is not None:
         raise InputError(Fault("--resume", "cannot be combined with --fresh"))
     if options.again is not None and options.again not in KINDS:

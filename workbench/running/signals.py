@@ -21,15 +21,23 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._tell: Callable[[], object] | None = None
+        self._early = 0  # came before the run could hear of them
+        self._lock = threading.RLock()  # a signal may come while its thread has it
 
     def connect(self, tell: Callable[[], object]) -> None:
-        """Say what an interrupt does from now on; it may be called on any thread."""
-        self._tell = tell
+        """Say what an interrupt does, from now on and for those that came before; it may be called on any thread."""
+        with self._lock:
+            self._tell, early, self._early = tell, self._early, 0
+        for _ in range(early):
+            tell()
 
     def send(self) -> None:
         """Interrupt the run: it sends nothing more and waits for what is in flight; again, to cancel that."""
-        if self._tell is not None:
-            self._tell()
+        with self._lock:
+            tell = self._tell
+            self._early += tell is None
+        if tell is not None:
+            tell()
 
 
 def _hears_signals() -> bool:
