@@ -19,6 +19,12 @@ def delta(text: str, finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
+def argument(text: str) -> bytes:
+    """A piece of a tool call's arguments."""
+    called = {"tool_calls": [{"index": 0, "function": {"arguments": text}}]}
+    return b"data: " + json.dumps(CHUNK | {"choices": [{"index": 0, "delta": called}]}).encode() + b"\n\n"
+
+
 def usage(total: int, **chunk: Any) -> bytes:
     told = {"prompt_tokens": 1, "completion_tokens": total - 1, "total_tokens": total}
     return b"data: " + json.dumps(CHUNK | {"choices": [], "usage": told} | chunk).encode() + b"\n\n"
@@ -48,6 +54,8 @@ RAW = {
     "refuses": b'data: {"error": {"message": "too long", "code": 400}}\n\n',
     "escaped secret": delta("x").replace(b'"x"', b'"\\u0073k-of-the-model-server-itself"') + delta("", "stop") + _END,
     "secret in two": delta("SECRET-1") + delta("SECRET-2") + delta("", "stop") + _END,
+    "beginning of the secret": delta("SECRET-1") + delta("", "stop") + _END,
+    "odd code": b'data: {"error": {"message": "boo", "code": "\xc2\xb2"}}\n\n',
     "endless event": b"data: " + b"x" * 9_000_000,
     "many lines": b"data: xxxxxxxxxxxxxxxx\n" * 600_000,
     "arguments": b"data: " + json.dumps(
@@ -88,6 +96,9 @@ class Lying:
                 return web.Response(text="<html>maintenance</html>", content_type="text/html")
             case "cut json":
                 return web.Response(body=b'{"choices": [', content_type="application/json")
+            case "python's json":
+                odd = json.dumps(WHOLE).replace('"Yes."', r'"Yes.\ud83d", "logprob": NaN').encode()
+                return web.Response(body=b"\xef\xbb\xbf" + odd, content_type="application/json")
             case "no choices":
                 return web.json_response({"ok": True})
             case "hang":
@@ -138,8 +149,13 @@ class Lying:
         await reply.prepare(request)
         if model == "hang":
             await asyncio.sleep(3600)
+        secret = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if model in ("secret by letters", "secret in a call"):
+            for letter in f"so: {secret}":
+                await reply.write(delta(letter) if model == "secret by letters" else argument(letter))
+            await reply.write(delta("", "stop") + _END)
+            return reply
         if model in RAW:
-            secret = request.headers.get("Authorization", "").removeprefix("Bearer ")
             await reply.write(
                 RAW[model].replace(b"SECRET-1", secret[:9].encode()).replace(b"SECRET-2", secret[9:].encode())
             )

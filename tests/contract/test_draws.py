@@ -1,13 +1,16 @@
 """Draws: what is settled equals what the routes reported, to the token; the rest stays open, with its estimate."""
 
 import asyncio
+import contextlib
 import io
 import json
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +199,75 @@ def test_a_window_that_ends_gives_the_allowance_back() -> None:
         assert [caller.ask("m").status_code for _ in range(2)] == [200, 429]
         time.sleep(2 - time.time() % 2 + 0.05)
         assert caller.ask("m").status_code == 200
+
+
+def test_a_state_that_another_process_holds_keeps_nobody_waiting_and_loses_nothing(tmp_path: Path) -> None:
+    state = State(tmp_path / "platform.sqlite", busy_s=0.0)
+    config = platform_of({"id": "m", "latency_ms": {"median": 500}})
+    with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(10) as threads:
+        asked = [threads.submit(caller.ask, "m") for _ in range(10)]
+        while server.platform.statistics.in_flight < 10:
+            time.sleep(0.01)
+        with contextlib.closing(sqlite3.connect(tmp_path / "platform.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert [one.result().status_code for one in asked] == [200] * 10
+            for _ in range(20):
+                began = time.monotonic()
+                assert httpx.get(f"{server.base_url}/health").status_code == 200
+                assert time.monotonic() - began < 1
+            other.execute("ROLLBACK")
+        assert caller.ask("m").status_code == 200
+    assert [draw.settled for draw in State(tmp_path / "platform.sqlite").draws()] == [True] * 11
+
+
+class Refusing(State):
+    """A disk that refuses one commit, or new keys."""
+
+    refuses_commit = refuses_key = False
+
+    def commit(self) -> None:
+        if self.refuses_commit:
+            type(self).refuses_commit = False
+            raise StateError("disk full")
+        super().commit()
+
+    def create_key(self, account: str) -> str:
+        if self.refuses_key:
+            raise StateError("disk full")
+        return super().create_key(account)
+
+
+def test_what_a_commit_that_failed_held_is_written_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, beside = Refusing(tmp_path / "platform.sqlite", busy_s=0.0), tmp_path / "platform.sqlite"
+    config = platform_of({"id": "m", "latency_ms": {"median": 200}})
+    with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(caller.ask, "m")
+        while not State(beside).draws():
+            time.sleep(0.01)
+        monkeypatch.setattr(Refusing, "refuses_commit", True)
+        assert asked.result().status_code == 200
+        deadline = time.monotonic() + 10
+        while not State(beside).draws()[0].settled:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+def test_a_key_that_cannot_be_replaced_lives_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = Refusing(tmp_path / "platform.sqlite")
+    state.create_key("lab")
+    monkeypatch.setattr(Refusing, "refuses_key", True)
+    with pytest.raises(StateError, match="disk full"):
+        state.regenerate_key(state.keys()[0].id)
+    assert len(state.living_keys()) == 1
+
+
+def test_the_number_of_a_draw_that_is_gone_is_not_given_again(tmp_path: Path) -> None:
+    state = State(tmp_path / "platform.sqlite")
+    first = state.add_draw("lab", 7, "chat")
+    state.remove_draw(first)
+    assert state.add_draw("ben", 77, "chat") > first
 
 
 def test_without_room_for_a_draw_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,13 +74,14 @@ def test_a_model_servers_retry_after_is_waited_for() -> None:
     assert 20 / 50 <= second - first
 
 
-def test_a_longer_retry_after_is_passed_on() -> None:
-    model_server = Limited("3600")
+@pytest.mark.parametrize(("said", "passed_on"), [("3600", "3600"), ("2592000", "2592000"), ("61.5", "62")])
+def test_a_longer_retry_after_is_passed_on_in_whole_seconds(said: str, passed_on: str) -> None:
+    model_server = Limited(said)
     with Served(model_server) as served:
         config = platform_of({"id": "m", "base_url": served.url})
         with ThreadedServer(config) as server, Caller(server) as caller:
             reply = caller.ask("m")
-    assert (reply.status_code, reply.headers["retry-after"]) == (429, "3600")
+    assert (reply.status_code, reply.headers["retry-after"]) == (429, passed_on)
     assert reply.json()["error"]["code"] == "route_rate_limited"
     assert len(model_server.asked_at) == 1
 
@@ -120,12 +121,22 @@ def test_keys_are_listed_with_their_last_use(tmp_path: Path) -> None:
 def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "platform.sqlite"
     key = State(path).create_key("lab")
+    added = State(path).add_draw("lab", 7, "chat")
     with sqlite3.connect(path) as db:
         db.execute("ALTER TABLE keys DROP COLUMN last_used_at")
+        (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'draws'").fetchone()
+        db.execute("ALTER TABLE draws RENAME TO numbered")
+        db.execute(made.replace("PRIMARY KEY AUTOINCREMENT", "PRIMARY KEY"))
+        db.execute("INSERT INTO draws SELECT * FROM numbered")
+        db.execute("DROP TABLE numbered")
+        db.execute("CREATE INDEX draws_by_account ON draws (account, at)")
         db.execute("PRAGMA user_version = 1")
     with ThreadedServer(platform_of({"id": "m"}), State(path)) as server, Caller(server, key) as caller:
         assert caller.models() == ["m"]
     assert State(path).keys()[0].last_used_at is not None
+    assert [(draw.id, draw.total_tokens) for draw in State(path).draws()] == [(added, 7)]
+    State(path).remove_draw(added)
+    assert State(path).add_draw("lab", 8, "chat") > added
 
 
 def test_who_sees_what_is_listed(tmp_path: Path) -> None:

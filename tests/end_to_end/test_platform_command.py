@@ -159,11 +159,16 @@ def test_the_access_log_tells_of_requests_and_of_no_key_or_prompt(desk: Workbenc
         reply = http.post("/api/chat/completions?token=in-the-address", json=asked)
         http.post("/api/chat/completions", json=asked | {"model": "a secret model"})
         http.get("/api/models", headers={"Authorization": "Bearer sk-wrong-one"})
+        http.get(f"/api/models/{key}")
+        for wrong in ("a secret text", [{"role": key}], ["a secret entry"]):
+            http.post("/api/chat/completions", json=asked | {"messages": wrong})
     told = stopped(server)
     lines: list[dict[str, Any]] = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
     assert [(line["status"], line["account"], line["model"]) for line in lines] == [
-        (200, "lab", "slow [one]"), (404, "lab", None), (401, None, None),
+        (200, "lab", "slow [one]"), (404, "lab", None), (401, None, None), (404, None, None),
+        *[(400, "lab", None)] * 3,
     ]  # fmt: skip
+    assert (lines[3]["path"], lines[4]["error"]) == ("/api/models/sk-…", "the body is not valid")
     assert lines[0]["request_id"] == reply.headers["x-request-id"]
     for hidden in (key, "secret", "sk-wrong-one", "in-the-address"):
         assert hidden not in told
@@ -232,6 +237,9 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         ),
         ("http://127.0.0.1:11434/v1", "http://u:p@h/v1?k=1", "must not carry a query"),
         ("http://127.0.0.1:11434/v1", "http://h:99999/v1", "expected an http or https URL"),
+        ("http://127.0.0.1:11434/v1", "http://h h/v1", "expected an http or https URL"),
+        ("[silent]", "[silent]\ncooldown_s = inf", "silent.cooldown_s: expected at most"),
+        ('skill = "arithmetic"', 'skill = "arithmetic"\ntoken_ms = inf', "token_ms: expected at most"),
         ("http://127.0.0.1:11434/v1", "http://h/v1/chat/completions", "/chat/completions is added"),
         ('skill = "arithmetic"', 'skill = "arithmetic"\nsecret_env = "X"', "a simulated model has no secret"),
         ('skill = "arithmetic"', 'skill = "arithmetic"\noptions = { carefull = true }', "did you mean 'careful'?"),

@@ -1,6 +1,7 @@
 """The access log: one JSON object a line, with neither keys nor prompts."""
 
 import contextlib
+import re
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import msgspec
 from workbench.local_platform.calls import Course
 
 _SHOWN_CHARS = 200
+_LIKE_A_KEY = re.compile(r"sk-[\w-]+")
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Access:
     """Which route answered."""
     streamed: bool = False
     error: str | None = None
-    """Why there is no answer, or not all of one; in the words of the model server where it has some."""
+    """Why there is no answer, or not all of one, in our words: a model server's may repeat the prompt."""
     course: Course = field(default_factory=Course)
     began_s: float = field(default_factory=time.perf_counter)
 
@@ -49,7 +51,7 @@ class AccessLog:
             "at": datetime.now(UTC),
             "request_id": access.request_id,
             "method": access.method,
-            "path": access.path[:_SHOWN_CHARS],
+            "path": _LIKE_A_KEY.sub("sk-…", access.path)[:_SHOWN_CHARS],
             "status": access.status,
             "account": access.account,
             "model": access.model,

@@ -40,6 +40,7 @@ class Accounts:
         self._window = -1
         self._group: _Group | None = None
         self._unwritten: list[Change] = []
+        self._retry: asyncio.TimerHandle | None = None
         self._reread_at, self._reread_cost_s = 0.0, 0.0
         self._drawn: dict[str, float] = {}
 
@@ -109,15 +110,24 @@ class Accounts:
 
     def write(self, change: "Change") -> None:
         """Write something that must not be lost, without waiting for it; what fails is written again later."""
+        if self._unwritten:  # each after those before it: a draw is estimated, and then settled
+            self._keep(change)
+            return
         try:
             group = self._begin()
             with self._failing(group):
                 change(self._state)
         except StateError:
-            self._unwritten.append(change)
-            asyncio.get_running_loop().call_later(_RETRY_S, self._write_again)
+            self._keep(change)
         else:
             group.changes.append(change)
+
+    def _keep(self, *changes: "Change") -> None:
+        """Keep changes that could not be written, and try them again soon, all of them with one timer."""
+        self._unwritten += changes
+        if self._unwritten and self._retry is None:
+            with contextlib.suppress(RuntimeError):  # no loop any more: `close` writes
+                self._retry = asyncio.get_running_loop().call_later(_RETRY_S, self._write_again)
 
     def count(self, draw: "OpenDraw", units: float) -> None:
         """Count what a draw is, or turned out to be, in the window in which it was begun."""
@@ -162,7 +172,7 @@ class Accounts:
         self._state.undo()
         group.failed = True
         self._group = None
-        self._unwritten += group.changes
+        self._keep(*group.changes)
         self._drawn = {}
 
     def _commit(self, group: "_Group") -> None:
@@ -176,6 +186,7 @@ class Accounts:
             self._group = None
 
     def _write_again(self) -> None:
+        self._retry = None
         todo, self._unwritten = self._unwritten, []
         for change in todo:
             self.write(change)

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import secrets
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from pathlib import Path
 
 from aiohttp import web
 
@@ -28,7 +30,6 @@ _REQUEST_ID = "X-Request-Id"
 _PATIENCE_S = 30.0
 """How long a caller may not read before its stream is given up."""
 _BEGINNING_EVENTS = 2
-_LOGGED_CHARS = 200
 _ACCESS = web.RequestKey("access", Access)
 
 
@@ -115,6 +116,8 @@ class Platform:
         if fault is not None and fault.kind == "gateway":
             status = 400 if self.config.silent.errors == "detail_400" else 500
             raise RefusedError(status, "Server Connection Error: the gateway cannot be reached.")
+        if fault is not None:
+            request[_ACCESS].error = f"simulated: the answer is lost on its way to the caller ({fault.kind})"
         try:
             async with self._gateway.slot(account):
                 with self.statistics.flight(account, call.route.id):
@@ -123,7 +126,7 @@ class Platform:
         except FullError as full:
             return errors.full(full.own_limit, self.config.silent)
         except Failure as failure:
-            request[_ACCESS].error = str(failure)[:_LOGGED_CHARS]
+            request[_ACCESS].error = failure.text
             return errors.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
 
     async def _whole(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
@@ -159,7 +162,7 @@ class Platform:
             failure = found
         status = self._gateway.status_of(failure)
         self._gateway.broke(stream.route, failure)
-        access.error = f"the stream broke off: {failure}"[:_LOGGED_CHARS]
+        access.error = f"the stream broke off: {failure.text}"
         await writer.write(streaming.broken(failure, status, silent))
 
     async def _within_allowance(self, call: Call) -> Call:
@@ -227,8 +230,7 @@ class Platform:
         try:
             return await handler(request)
         except RefusedError as refused:
-            if isinstance(refused.detail, str):  # a list quotes the body
-                request[_ACCESS].error = refused.detail[:_LOGGED_CHARS]
+            request[_ACCESS].error = "the body is not valid" if refused.quotes_body else str(refused.detail)
             return errors.refusal(refused.status, refused.detail, refused.code)
         except StateError:
             return errors.refusal(503, "The platform cannot record usage, so it accepts no requests.")
@@ -239,7 +241,8 @@ class Platform:
         except Exception as error:  # a bug here: reported, and the server keeps running
             if request.writer.output_size:
                 raise
-            request[_ACCESS].error = f"{type(error).__name__}: {error}"[:_LOGGED_CHARS]
+            place = traceback.extract_tb(error.__traceback__)[-1]  # its text may quote the request
+            request[_ACCESS].error = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
             return errors.refusal(500, "The platform failed.")
 
     async def _close(self, _: web.Application) -> None:

@@ -18,8 +18,8 @@ class Failure(Exception):
     Args:
         status: What the failure comes to as an HTTP status; UNREACHABLE where no server said one.
         text: What happened, in our words.
-        said: The model server's words. They may name keys, hosts and other models: they are for the log, and for a caller
-            only where the request is at fault.
+        said: The model server's words. They may name keys, hosts and other models: they are for a caller only
+            where the request is at fault.
         drew: False if the request certainly used nothing; None if unknown.
         retry_after_s: When to ask again, where that is known.
     """
@@ -30,9 +30,6 @@ class Failure(Exception):
         super().__init__(text)
         self.status, self.text, self.said = status, text, said
         self.drew, self.retry_after_s = drew, retry_after_s
-
-    def __str__(self) -> str:
-        return f"{self.text}: {self.said}" if self.said else self.text
 
     @property
     def may_pass(self) -> bool:

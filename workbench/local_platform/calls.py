@@ -21,11 +21,12 @@ class RefusedError(Exception):
         status: HTTP status.
         detail: What it says.
         code: Of the error, for programs; by default that of the status.
+        quotes_body: Whether it quotes the request, so that it is for the caller only.
     """
 
-    def __init__(self, status: int, detail: Any, code: str | None = None) -> None:
+    def __init__(self, status: int, detail: Any, code: str | None = None, *, quotes_body: bool = False) -> None:
         super().__init__(str(detail))
-        self.status, self.detail, self.code = status, detail, code
+        self.status, self.detail, self.code, self.quotes_body = status, detail, code, quotes_body
 
 
 @dataclass
@@ -130,13 +131,14 @@ class Catalogue:
         if isinstance(body.get("max_completion_tokens"), int) and "max_tokens" not in body:
             body["max_tokens"] = body.pop("max_completion_tokens")
         if self._config.silent.requests == "checked" and (fault := first_fault(self._with_parameters(preset, body))):
-            raise RefusedError(400, fault)
+            raise RefusedError(400, fault, quotes_body=True)
         for name in ("messages", "tools"):
             if not isinstance(body.get(name) or [], list):
                 raise RefusedError(400, f"{name} is not a list")
         body["messages"] = body.get("messages") or []
         options = body.pop("stream_options", None)
-        streamed = body.pop("stream", False) not in (None, False, 0, "", "false", "False")
+        wants_stream = body.pop("stream", False)
+        streamed = bool(wants_stream) and wants_stream not in ("false", "False")
         if preset is not None:
             body = self._with_preset(preset, body)
         asked = isinstance(options, dict) and options.get("include_usage") is True
@@ -198,7 +200,7 @@ def _levels(value: Any) -> int:
 
 def _invalid(kind: str, message: str, raw: bytes) -> RefusedError:
     shown = raw[:_SHOWN_BYTES].decode("utf-8", "replace")
-    return RefusedError(422, [{"type": kind, "loc": ["body"], "msg": message, "input": shown}])
+    return RefusedError(422, [{"type": kind, "loc": ["body"], "msg": message, "input": shown}], quotes_body=True)
 
 
 def _sees(entry: Route | Preset, account: str) -> bool:

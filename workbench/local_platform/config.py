@@ -46,7 +46,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Latency(_Table, frozen=True):
     """A lognormal distribution of answer times."""
 
-    median: Annotated[float, msgspec.Meta(ge=0)]
+    median: Annotated[float, msgspec.Meta(ge=0, le=1e12)]
     """In ms."""
     sigma: Annotated[float, msgspec.Meta(ge=0, le=3)] = 0.0
     """Standard deviation of the logarithm."""
@@ -110,7 +110,7 @@ class Route(_Table, frozen=True):
     """Until the answer, or until the first token of a stream; simulated routes only."""
     answer_tokens: Length | None = None
     """How long answers are, with words before what is answered; None: as long as that takes. Simulated routes only."""
-    token_ms: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    token_ms: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 0.0
     """Between the pieces of a stream; simulated routes only."""
     faults: tuple[RouteFault, ...] = ()
     calls_tools: bool = False

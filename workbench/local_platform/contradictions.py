@@ -99,11 +99,12 @@ def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:
     try:
         parts = urlsplit(base_url)
         host = (parts.hostname or "").encode("idna")
-        sound = parts.scheme in ("http", "https") and host and parts.port != 0
+        sound = parts.scheme in ("http", "https") and host and parts.port != 0 and not any(map(str.isspace, base_url))
     except ValueError:  # UnicodeError is one
         sound = False
     if not sound:
-        yield Contradiction(("base_url",), f"expected an http or https URL, found {base_url!r}")
+        found = "" if "@" in base_url else f", found {base_url!r}"  # a password may stand before it
+        yield Contradiction(("base_url",), f"expected an http or https URL{found}")
     elif parts.query or parts.fragment or parts.username or parts.password:
         yield Contradiction(("base_url",), "it must not carry a query, a fragment, a user name or a password")
     elif parts.path.rstrip("/").endswith("/chat/completions"):

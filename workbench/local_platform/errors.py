@@ -1,5 +1,6 @@
 """How refusals and failures are told: the platform's in `detail`, and all of them in `error`, as OpenAI's clients read it."""
 
+import math
 from typing import Any
 
 from aiohttp import web
@@ -120,7 +121,14 @@ def _gateway_text(failure: Failure, status: int) -> str:
 
 
 def _limited(error: dict[str, Any], status: int, wait_s: float | None) -> web.Response:
-    return json_reply({"error": error}, status, {} if wait_s is None else {"Retry-After": f"{wait_s:g}"})
+    return json_reply({"error": error}, status, _retry_after(wait_s))
+
+
+def _retry_after(wait_s: float | None) -> dict[str, str]:
+    """The header, in whole seconds (RFC 9110, 10.2.3); below one second as it is, for trials that are not to wait long."""
+    if wait_s is None:
+        return {}
+    return {"Retry-After": str(math.ceil(wait_s)) if wait_s >= 1 else f"{wait_s:g}"}
 
 
 def _as_seen(text: str, status: int, kind: str, wait_s: float | None, silent: Silent) -> web.Response:
@@ -130,5 +138,5 @@ def _as_seen(text: str, status: int, kind: str, wait_s: float | None, silent: Si
     if silent.errors == "detail_400":
         return json_reply({"detail": text}, 400)
     if silent.errors == "detail":
-        return json_reply({"detail": text}, status, {} if wait_s is None else {"Retry-After": f"{wait_s:g}"})
+        return json_reply({"detail": text}, status, _retry_after(wait_s))
     return _limited(error_object(text, kind, str(status)), status, wait_s)

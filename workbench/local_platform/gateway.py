@@ -227,7 +227,7 @@ class Gateway:
             if fallback is None or failure.is_the_callers or self._clock.now_s() >= end_s:
                 raise
             first = failure
-            call.course.failure = str(first)
+            call.course.failure = first.text
         try:
             return fallback, await self._attempts(fallback, once, end_s)
         except Failure:

@@ -22,6 +22,8 @@ from workbench.local_platform.state import State, new_key
 
 _DRAIN_S = 5.0
 _BACKLOG = 512
+_IDLE_S = 75.0
+"""How long a connection is kept for another request, its head included; aiohttp's own limit is an hour."""
 _QUIET = logging.getLogger("workbench.local_platform.http")
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False  # what callers do wrong is told to them, and in the access log
@@ -116,6 +118,7 @@ class Server:
         listener = _Listener(
             made,
             limits.request_s,
+            keepalive_timeout=max(limits.request_s, _IDLE_S),
             logger=_QUIET,
             access_log=None,
             max_line_size=limits.header_bytes,

@@ -43,9 +43,9 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     past_limit: Literal["429", "503", "queue"] = "429"
     """What meets the 65th request in flight, not shown: refused with 429 as a gateway does, refused with 503 and plain
     text as its web server does, or kept waiting."""
-    past_limit_retry_after_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    past_limit_retry_after_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] | None = None
     """Not shown: `Retry-After` of that 429; a gateway was seen to send 17 to 24 s, and none."""
-    cooldown_s: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    cooldown_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
     """How long a route answers 429 after one of `cooldown_after`, not shown; 5 s were seen after a 401, 0 is never."""
     cooldown_after: tuple[int, ...] = (401, 404, 429)
     """Not shown: the failures after which a route cools down, if any does."""

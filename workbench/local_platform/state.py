@@ -9,20 +9,36 @@ from pathlib import Path
 
 import msgspec
 
-_SCHEMA = """
+_DRAWS = """
+CREATE TABLE IF NOT EXISTS draws (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, account TEXT NOT NULL, source TEXT NOT NULL, requested TEXT,
+    route TEXT, weight REAL NOT NULL, settled INTEGER NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
+    total_tokens INTEGER, estimated_tokens INTEGER, note TEXT
+) STRICT
+"""
+_DRAWS_BY_ACCOUNT = "CREATE INDEX IF NOT EXISTS draws_by_account ON draws (account, at)"
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS keys (
     hash BLOB PRIMARY KEY, account TEXT NOT NULL, created_at REAL NOT NULL, revoked_at REAL, last_used_at REAL
 ) WITHOUT ROWID, STRICT;
-CREATE TABLE IF NOT EXISTS draws (
-    id INTEGER PRIMARY KEY, at REAL NOT NULL, account TEXT NOT NULL, source TEXT NOT NULL, requested TEXT, route TEXT,
-    weight REAL NOT NULL, settled INTEGER NOT NULL, prompt_tokens INTEGER, completion_tokens INTEGER,
-    total_tokens INTEGER, estimated_tokens INTEGER, note TEXT
-) STRICT;
-CREATE INDEX IF NOT EXISTS draws_by_account ON draws (account, at);
+{_DRAWS};
+{_DRAWS_BY_ACCOUNT};
 PRAGMA application_id = 1463962196;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 """
-_VERSION, _APPLICATION = 2, 1463962196
+_STEPS = {
+    1: ("ALTER TABLE keys ADD COLUMN last_used_at REAL",),
+    2: (  # a draw's number is not given again when that draw is gone
+        "ALTER TABLE draws RENAME TO earlier_draws",
+        "DROP INDEX draws_by_account",
+        _DRAWS,
+        _DRAWS_BY_ACCOUNT,
+        "INSERT INTO draws SELECT * FROM earlier_draws",
+        "DROP TABLE earlier_draws",
+    ),
+}
+"""Version -> what brings a file of it to the next one."""
+_VERSION, _APPLICATION = 3, 1463962196
 _ID_DIGITS = 8
 
 
@@ -119,11 +135,13 @@ class State:
         if version == 0:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.executescript(_SCHEMA)
-        elif version == 1:
+        elif version < _VERSION:
             self._db.execute("BEGIN IMMEDIATE")
-            if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:  # no other process was first
-                self._db.execute("ALTER TABLE keys ADD COLUMN last_used_at REAL")
-                self._db.execute("PRAGMA user_version = 2")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been first
+            for step in range(version, _VERSION):
+                for statement in _STEPS[step]:
+                    self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {_VERSION}")
             self._db.execute("COMMIT")
 
     def begin(self) -> None:
@@ -160,10 +178,16 @@ class State:
         """A new key in place of an old one, which is dead from then on.
 
         Raises:
-            StateError: No active key has this id, or several do.
+            StateError: No active key has this id, or several do; the old key lives on.
         """
-        account = self.revoke_key(key_id)
-        return self.create_key(account)
+        self.begin()
+        try:
+            key = self.create_key(self.revoke_key(key_id))
+            self.commit()
+        except StateError:
+            self.undo()
+            raise
+        return key
 
     def revoke_key(self, key_id: str) -> str:
         """Revoke a key; return whose it was.

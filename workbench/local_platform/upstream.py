@@ -1,6 +1,8 @@
 """Forwarding to OpenAI-compatible model servers: pooled connections, streams passed on as they come."""
 
 import asyncio
+import contextlib
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,6 +19,7 @@ _CONNECT_S, _END_S = 10.0, 1.0
 _KEEP_ALIVE_S = 4.0  # below the 5 s after which common servers close an idle connection
 _SHOWN_CHARS, _TAIL_CHARS = 500, 2_000
 _HIDDEN, _LEAST_SECRET_CHARS = b"[secret]", 8
+_LEAST_HELD_CHARS = 3  # a stream would falter at every text that ends with a secret's first letter
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _REFUSALS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
 """Statuses of a model server that did nothing; after any other it may have used tokens."""
@@ -55,7 +58,7 @@ class Upstream:
         secret = self._secret(route)
         body = call.body_for(route) | {"stream": True, "stream_options": {"include_usage": True}}
         finished = begun = False
-        said = ""
+        guard = _Guard(secret)
         async with self._posted(route, body, secret) as response:
             if response.status != 200:
                 raise _refusal(response, await _read_all(response), secret)
@@ -70,11 +73,10 @@ class Upstream:
                     break
                 chunk = _chunk(event, secret, begun=begun)
                 begun, finished = True, finished or finishes(chunk)
-                if secret:  # also where it comes in pieces
-                    said = (said + _text_in(chunk))[-_TAIL_CHARS:]
-                    if secret in said:
-                        raise Failure(500, "the model server repeats a secret of the platform", drew=None)
-                yield chunk
+                for harmless in guard.passed(chunk):
+                    yield harmless
+            for held in guard.held:
+                yield held
         if not finished:
             raise Failure(UNREACHABLE, "the model server ended its stream before its answer", drew=None)
 
@@ -119,6 +121,37 @@ class Upstream:
         if not secret or not secret.isascii() or not secret.isprintable():
             raise Failure(401, "the platform lacks the model server's secret")
         return secret
+
+
+class _Guard:
+    """Holds the chunks of a stream back while they may be the beginning of the platform's secret.
+
+    Args:
+        secret: What must not reach a caller, also where it comes in pieces; None holds nothing back.
+    """
+
+    def __init__(self, secret: str | None) -> None:
+        self._secret = secret if secret and len(secret) >= _LEAST_SECRET_CHARS else None
+        self._said = ""
+        self.held: list[dict[str, Any]] = []
+        """What is left at the end of a stream is harmless: the secret was not finished."""
+
+    def passed(self, chunk: dict[str, Any]) -> list[dict[str, Any]]:
+        """The chunks that are known to be harmless now that this one has come.
+
+        Raises:
+            Failure: With this one the secret is complete.
+        """
+        if self._secret is None:
+            return [chunk]
+        self._said = (self._said + _text_in(chunk))[-_TAIL_CHARS:]
+        if self._secret in self._said:
+            raise Failure(500, "the model server repeats a secret of the platform", drew=None)
+        self.held.append(chunk)
+        if any(self._said.endswith(self._secret[:length]) for length in range(_LEAST_HELD_CHARS, len(self._secret))):
+            return []
+        passed, self.held = self.held, []
+        return passed
 
 
 async def events(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
@@ -191,7 +224,7 @@ def _chunk(event: bytes, secret: str | None, *, begun: bool) -> dict[str, Any]:
         raise Failure(UNREACHABLE, text, said=_shown(event, secret), drew=None)
     if error := chunk.get("error"):
         code = error.get("code") if isinstance(error, dict) else None
-        known = str(code).isdigit() and 400 <= int(str(code)) <= 599
+        known = str(code).isascii() and str(code).isdigit() and 400 <= int(str(code)) <= 599
         said = _message_in(chunk) or _shown(event, secret)
         status = int(str(code)) if known and not begun else UNREACHABLE
         drew = False if status in _REFUSALS else None
@@ -241,14 +274,36 @@ def _text_in(chunk: dict[str, Any]) -> str:
         delta = choice.get("delta")
         if isinstance(delta, dict):
             texts += [delta[name] for name in ("content", "reasoning_content") if isinstance(delta.get(name), str)]
+            texts += _arguments_in(delta.get("tool_calls"))
     return "".join(texts)
 
 
+def _arguments_in(calls: Any) -> list[str]:
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    given = [function.get("arguments") for function in functions if isinstance(function, dict)]
+    return [arguments for arguments in given if isinstance(arguments, str)]
+
+
 def _json(raw: bytes) -> Any:
-    try:
+    """What a model server wrote, also where it is not quite JSON, as Python's servers have NaN; None where it is not."""
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    with contextlib.suppress(ValueError, RecursionError):
+        return _encodable(json.loads(raw.decode("utf-8-sig"), parse_constant=lambda _: None))
+    return None
+
+
+def _encodable(value: Any) -> Any:
+    """The same with halves of surrogate pairs replaced: no encoding has them."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_encodable(entry) for entry in value]
+        case dict():
+            return {_encodable(name): _encodable(entry) for name, entry in value.items()}
+        case _:
+            return value
 
 
 def _shown(raw: bytes, secret: str | None) -> str:
