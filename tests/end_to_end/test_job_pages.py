@@ -93,6 +93,27 @@ def test_changes_of_scores_that_are_no_shares_are_tested_too(bench: Workbench) -
     assert found["m"].found.method == "paired t test"
 
 
+def test_samples_of_one_cluster_are_not_taken_for_independent_ones(bench: Workbench) -> None:
+    clusters = [f"text {n // 15}" for n in range(60)]
+    record(bench, "r1", {"m": [1.0] * 60}, scorers=["exact"], clusters=clusters)
+    record(bench, "r2", {"m": [0.0] * 15 + [1.0] * 45}, scorers=["exact"], clusters=clusters)
+    with reading(bench.ledger) as reader:
+        (change,) = job_changes(reader)["j"]
+    (compared,) = bench.json("compare", "r1", "r2")["differences"]
+    assert (change.verdict, compared["verdict"]) == ("none shown", "none shown")
+    assert change.adjusted_p == pytest.approx(compared["adjusted_p"])
+    assert "25.0 points less" in change.says
+
+
+def test_a_sample_of_which_some_epochs_are_new_is_compared(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(6))
+    for epochs in (1, 3):
+        bench.write("job.toml", job().replace("passes = 1", f"passes = 1\nepochs = {epochs}"))
+        assert bench.json("run", "job.toml", "--no-report")["completed"] == 6 * (epochs - 1 or 1)
+    with reading(bench.ledger) as reader:
+        assert job_changes(reader)["sums"][0].found.n == 6
+
+
 def test_names_of_pages_are_apart_and_plain() -> None:
     names = {page_name(name) for name in ("a b", "a-b", "A B", "../x", "é" * 80, "")}
     assert len(names) == 6

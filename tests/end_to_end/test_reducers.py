@@ -50,6 +50,7 @@ def test_what_each_reducer_makes_of_a_sample(bench: Workbench, reducer: str | No
     writer.close()
     found = reduced(ledger, reducer)
     assert found == (None if expected is None else pytest.approx(expected))
+    assert bench.json("runs")[0]["mean_score"] == found, "the list of runs says the same"
     if reducer and reducer.startswith("pass"):
         k = int(reducer[5:])
         draws = list(combinations(EPOCHS, k))

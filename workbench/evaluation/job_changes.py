@@ -8,7 +8,7 @@ import msgspec
 from workbench.display import plural
 from workbench.evaluation.difference_words import signed, unit
 from workbench.ledger.queries import Reader, Row
-from workbench.stats.paired import LEVEL, Paired, holm, of_counts
+from workbench.stats.paired import LEVEL, Paired, holm, of_counts, paired
 
 
 class JobChange(msgspec.Struct, frozen=True):
@@ -20,6 +20,8 @@ class JobChange(msgspec.Struct, frozen=True):
     scorer: str
     model: str
     found: Paired
+    are_shares: bool
+    """Whether every answer is right or wrong, so that differences are points."""
     adjusted_p: float
     """For all models of the job."""
 
@@ -33,7 +35,7 @@ class JobChange(msgspec.Struct, frozen=True):
     @property
     def says(self) -> str:
         """The change in words: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
-        shares = self.found.method.startswith("McNemar")
+        shares = self.are_shares
         value = f"{signed(abs(self.found.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
         more = "more" if self.found.difference > 0 else "less"
         ahead, behind = sorted((self.found.better, self.found.worse), reverse=True)
@@ -48,27 +50,28 @@ def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobCha
         job: Only this one; None takes all.
     """
     found: dict[str, list[JobChange]] = {}
-    rows: dict[str, list[tuple[dict[str, object], Paired]]] = {}
+    rows: dict[str, list[tuple[Row, Paired]]] = {}
     for row in reader.rows("job_changes", job=job):
-        pair = of_counts(
-            row["samples"], row["better"], row["worse"], row["difference"], row["deviation"], is_binary=row["is_binary"]
-        )
-        rows.setdefault(row["job"], []).append((row, pair))
+        rows.setdefault(row["job"], []).append((row, _pair(row)))
     for name, pairs in rows.items():
         adjusted = holm([pair.p_value for _, pair in pairs])
         found[name] = [
             JobChange(
-                name,
-                str(row["run_id"]),
-                str(row["before_run_id"]),
-                str(row["scorer"]),
-                str(row["model"]),
-                pair,
-                p_value,
+                name, row["run_id"], row["before_run_id"], row["scorer"], row["model"], pair, row["is_binary"], p_value
             )
             for (row, pair), p_value in zip(pairs, adjusted, strict=True)
         ]
     return found
+
+
+def _pair(row: Row) -> Paired:
+    if row["clustered"] is not None:
+        newest, before, clusters = zip(
+            *((one["newest"], one["before"], one["cluster"]) for one in row["clustered"]), strict=True
+        )
+        return paired(newest, before, clusters)
+    counted = row["samples"], row["better"], row["worse"], row["difference"], row["deviation"]
+    return of_counts(*counted, is_binary=row["is_binary"])
 
 
 _OWN_COLUMN = {"dataset": "dataset_hash", "scorers": "scorers"}

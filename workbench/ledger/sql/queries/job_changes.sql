@@ -1,6 +1,7 @@
 -- The newest run of each job beside the one before it, both ended: by model (and variant), the samples that both were scored
--- on by the job's first scorer, how many are better and worse, and the differences' mean and standard deviation. Answers that
--- both runs use are left out: they cannot differ. is_binary: all scores are 0 or 1.
+-- on by the job's first scorer, how many are better and worse, and the differences' mean and standard deviation. Samples of
+-- which both runs use the same answers are left out: they cannot differ. is_binary: all scores are 0 or 1. clustered: the
+-- scores by the metadata column `cluster`, where every sample has it (NULL: it has not).
 -- Parameters: job (NULL takes all)
 WITH ended AS (
     SELECT job, run_id, started_at, scorers[1] AS scorer,
@@ -22,11 +23,13 @@ judged AS (
 by_sample AS (
     SELECT item.run_id, concat_ws(' · ', item.model, item.variant) AS model, item.sample_key,
         reduced(any_value(run.reduce), list(judged.value)) AS value,
-        min(item.answer_run_id || ' ' || item.answer_call_no) AS answer
+        list_sort(list(item.answer_run_id || ' ' || item.answer_call_no)) AS answers,
+        any_value(json_extract_string(sample.sample, '/metadata/cluster')) AS cluster
     FROM run_items AS item
     JOIN judged ON judged.run_id = item.run_id AND judged.request_key = item.request_key
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
     JOIN run_overview AS run ON run.run_id = item.run_id
+    LEFT JOIN samples AS sample ON sample.sample_key = item.sample_key
     WHERE who.counts AND judged.value IS NOT NULL AND item.run_id IN (SELECT run_id FROM wanted)
     GROUP BY ALL
 )
@@ -34,11 +37,13 @@ SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.model, cou
     count(*) FILTER (newest.value - before.value > 1e-9) AS better,
     count(*) FILTER (newest.value - before.value < -1e-9) AS worse,
     avg(newest.value - before.value) AS difference, stddev_samp(newest.value - before.value) AS deviation,
-    bool_and(newest.value IN (0, 1) AND before.value IN (0, 1)) AS is_binary
+    bool_and(newest.value IN (0, 1) AND before.value IN (0, 1)) AS is_binary,
+    CASE WHEN count(newest.cluster) = count(*)
+        THEN list({newest: newest.value, before: before.value, cluster: newest.cluster}) END AS clustered
 FROM pair
 JOIN by_sample AS newest ON newest.run_id = pair.run_id
 JOIN by_sample AS before
     ON before.run_id = pair.before_run_id AND before.model = newest.model AND before.sample_key = newest.sample_key
-        AND before.answer <> newest.answer
+        AND before.answers <> newest.answers
 GROUP BY pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.model
 ORDER BY pair.job, newest.model;
