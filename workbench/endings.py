@@ -132,6 +132,8 @@ class RunEnd(msgspec.Struct, frozen=True):
         }
 
 
+JUDGED_RUN = "judged_run"
+"""The tag that says whose answers the run of a judge is about."""
 MADE_IN_PYTHON = "(made in Python)"
 """What the path of a job that has no file ends with."""
 

@@ -143,7 +143,9 @@ def parse_job(text: str, path: Path) -> Job:
     if written is not None:
         problems += contradictions(written, path.parent)
     if written is None or problems:
-        raise InputError(*faults(problems, text, source))
+        raise InputError(
+            *faults(problems, "" if source.endswith(MADE_IN_PYTHON) else text, source)
+        )  # no file has its lines
     paths = [written.dataset.path] if isinstance(written.dataset.path, str) else written.dataset.path
     return Job(
         name=written.name or path.stem,

@@ -158,7 +158,9 @@ def _model_faults(models: Any, folder: Path) -> list[Problem]:
             if (entry.id is None) == (entry.id_glob is None):
                 found.append(Problem(("models", number), "give either id or id_glob"))
             found += request_problems(entry, ("models", number), folder)
-        if name in seen:
+        if name is not None and not name.strip():
+            found.append(Problem(("models", number), "a model's id must not be empty"))
+        elif name in seen:
             found.append(Problem(("models", number), f"{name!r} is given twice"))
         seen.add(name or "")
     return found

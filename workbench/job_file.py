@@ -14,7 +14,7 @@ InFlight = Annotated[
     int,
     msgspec.Meta(ge=1, le=MAX_IN_FLIGHT, description="64 requests in flight are the whole platform's limit"),
 ]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 MEAN = "mean"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.api import make_job
-from workbench.endings import RunEnd
+from workbench.endings import JUDGED_RUN, RunEnd
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job import Job
 from workbench.ledger.entries import score_entry
@@ -156,7 +156,7 @@ def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
         prompt=scorer.template,
         request=request,
         run={"epochs": scorer.votes, "max_in_flight": run.max_in_flight},
-        tags={"judge": scorer.named, "judged_run": run.run_id},
+        tags={"judge": scorer.named, JUDGED_RUN: run.run_id},
         description=f"Judges the answers of run {run.run_id}",
         budget=budget,
     )

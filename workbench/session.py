@@ -15,6 +15,7 @@ from workbench.display import visible
 from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, slots_name
 from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
 from workbench.errors import Fault, InputError, UnreachableError
+from workbench.ledger.address import SCHEME
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger, is_path
@@ -200,6 +201,10 @@ def account_ledger(where: Where) -> Ledger:
     data = None if shared.data is None else Path(shared.data).expanduser()
     if data is not None and not data.is_absolute():  # it would be another folder for each command
         raise InputError(Fault(f"{file}: ledger.data", f"{shared.data!r} is a relative path", "name the whole path"))
+    if not shared.url.startswith(SCHEME):  # a misspelt address would become a file, and a ledger of this machine alone
+        problem = f"{shared.url!r} is not the address of a team's ledger"
+        example = f'"{SCHEME}dbname=workbench host=db.lab.example"; --ledger names a file'
+        raise InputError(Fault(f"{file}: ledger.url", problem, example))
     try:
         return _ledger(where, shared.url, data)
     except InputError as error:

@@ -239,6 +239,10 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
     (need,) = found["scheduled"]
     assert (need["runs"], need["each"], need["affordable"]) == (4, 140.0, "?" if need["occasions"] else "✓")
     assert need["low"] == need["high"] == 140 * need["occasions"], "four runs that drew alike"
+    bench.write("workbench.toml", "")
+    (need,) = bench.json("allowance", "forecast")["scheduled"]
+    assert (need["each"], need["occasions"], need["low"]) == (100.0, None, None)
+    assert "unknown: no window is set" in bench.here("allowance", "forecast").stdout
     assert found["says"].startswith("When it runs out is unknown")
 
 

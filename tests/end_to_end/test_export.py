@@ -107,6 +107,8 @@ def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
     assert scored(answered) == (6, 0.667)
     done = answered("invalidate", "last", "--sample", "s0", "--sample", "s1", "--reason", "the key is wrong")
     assert "2 samples taken out of the scores" in done.stderr
+    assert "2 samples taken out of the scores" in answered("show").stdout
+    assert "1 sample already taken out" in answered("invalidate", "last", "--sample", "s0", "--reason", "x").stderr
     assert scored(answered) == (4, 1.0)
     frame = Frames(folder=answered.folder).scores()
     assert sorted(frame.loc[~frame["counts"], "sample_id"].unique()) == ["s0", "s1"]
@@ -120,6 +122,25 @@ def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
     answered("invalidate", "last", "--sample", "s0", "--restore")
     assert scored(answered) == (5, 0.8)
     answered("ledger", "check")
+
+
+def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workbench) -> None:
+    bench.write("own.py", 'def odd(answer, sample):\n    raise ValueError("no number")\n')
+    bench.write("sums.jsonl", sums(4))
+    bench.write("job.toml", job() + '[[scorers]]\nname = "custom"\nfunction = "own.py:odd"\n')
+    said = "custom failed on 4 of 4 answers: ValueError: no number"
+    done = bench.here("run", "job.toml")
+    assert said in done.stdout
+    assert f"{said}." in Path(done.stdout.split("report: ")[1].strip()).read_text("utf-8")
+    assert said in bench.here("show").stdout
+    assert bench.json("show")["broken_scorers"] == [
+        {"scorer": "custom", "failed": 4, "answers": 4, "reason": "the scorer failed: ValueError: no number"}
+    ]
+    (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
+    assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("4", "0", "0")
+    error = suite[0].find("error")
+    assert error is not None
+    assert error.get("message") == "custom: the scorer failed: ValueError: no number"
 
 
 def test_a_run_of_which_every_sample_is_taken_out_is_shown_without_scores(bench: Workbench) -> None:
@@ -147,6 +168,9 @@ def test_a_sample_is_put_back_also_after_the_clock_was(bench: Workbench) -> None
 def test_what_cannot_be_taken_out_is_said(answered: Workbench) -> None:
     missing = answered("invalidate", "last", "--sample", "ss1", "--reason", "x", code=2)
     assert "has no sample 'ss1' (did you mean 's1'?)" in missing.stderr
+    again = answered("invalidate", "last", "--sample", "s0", "--restore").stderr
+    assert "1 sample already counted in the scores" in again
+    assert "put back" not in again
     assert "say why with --reason TEXT" in answered("invalidate", "last", "--sample", "s0", code=2).stderr
 
 

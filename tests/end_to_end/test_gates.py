@@ -48,7 +48,10 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     assert bench.json("runs")[0]["status"] == "gate_failed"
     assert "gate min_mean not met" in bench.here("show", "last").stdout
     assert "not met" in Path(result["report"]).read_text("utf-8")
-    assert "gate min_mean not met" in bench.here("run", "job.toml", code=100).stdout
+    again = bench.here("run", "job.toml", code=100).stdout
+    assert "gate min_mean not met" in again
+    assert "continue with" not in again + bench.here("show").stderr, "every request is answered"
+    assert "rerun its job" not in bench.here("runs").stderr
     bench.here("ledger", "check")
 
 

@@ -1,5 +1,7 @@
 """A model as the judge: asked apart from what it judges, paid for once, and never in the way of other scores."""
 
+import shlex
+
 import pytest
 
 from tests.conftest import Workbench, job, sums
@@ -65,7 +67,11 @@ def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
 
 def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
     run_id = judged(bench, more="most_calls = 4\n")
-    assert bench.json("score", run_id, "--yes", code=3)["pending"] == 2
+    done = bench.here("score", run_id, "--yes", code=3)
+    assert "2 answers could not be judged yet" in done.stderr
+    assert "(stopped: the budget of 4 requests" in done.stderr
+    command = bench.here("show").stderr.split("continue with: ")[1].splitlines()[0]
+    assert shlex.split(command)[:4] == ["workbench", "score", run_id, "--yes"]
     assert bench.json("score", run_id, "--yes")["pending"] == 0
 
 

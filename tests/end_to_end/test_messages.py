@@ -247,6 +247,9 @@ CASES: list[tuple[str, str, Change]] = [
     ("nothing to leave behind", "run job.toml --leave-behind r1", nothing),
     ("again without a cap", "run job.toml --again truncated", job_with("[run]", "[run]")),
     ("cap without again", "run job.toml --max-tokens 9", nothing),
+    ("higher cap that is lower", "run job.toml --again truncated --max-tokens 9", nothing),
+    ("higher cap of none", "run job.toml --again truncated --max-tokens 9", job_with("max_tokens = 64", "")),
+    ("asking nobody", "ask -- ' ' hi", nothing),
     ("again and fresh", "run job.toml --again invalidated --fresh", job_with("[run]", "[run]")),
     ("again without samples", "run job.toml --again invalidated", job_with("[run]", "[run]")),
     ("draws of more epochs than there are", "run job.toml", run('reduce = "pass@3"')),
@@ -441,7 +444,8 @@ CASES: list[tuple[str, str, Change]] = [
 ALONE = "job that is running"
 NOT_HERE = {
     "api.py: _rows": "of the Python API",
-    "api.py: _where": "of the Python API",
+    "arguments.py: where_of": "of the Python API",
+    "running/options.py: check_options": "of the Python API; the command line checks the number",
     "api.py: make_job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",
     "narrowing.py: _first": "of the Python API; the command line checks the number",

@@ -148,4 +148,6 @@ def test_asking_again_needs_what_it_needs(cut: Workbench) -> None:
     assert "needs the higher cap" in cut("run", "job.toml", "--again", "truncated", code=2).stderr
     assert "goes with --again truncated only" in cut("run", "job.toml", "--max-tokens", "9", code=2).stderr
     assert "cannot be combined" in cut("run", "job.toml", "--again", "invalidated", "--fresh", code=2).stderr
+    lower = cut("run", "job.toml", "--again", "truncated", "--max-tokens", "1", code=2)
+    assert "--max-tokens: 1 is not above the cap of the job's requests" in lower.stderr
     assert Path(cut.folder / "job.toml").exists()

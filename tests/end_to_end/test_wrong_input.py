@@ -41,6 +41,10 @@ def tool(function: str) -> str:
 CASES: list[tuple[str, Change, str]] = [
     ("unknown key", job_with("max_in_flight", "max_in_fligth"), "job.toml:9: run.max_in_fligth: unknown key (did you mean 'max_in_flight'?)"),
     ("limit 64", job_with("max_in_flight = 8", "max_in_flight = 64"), "job.toml:9: run.max_in_flight: expected at most 63, found 64"),
+    ("empty model", job_with('"sim/instant"', '"sim/instant", " "'), "job.toml:3: models[1]: a model's id must not be empty"),
+    ("endless deadline", job_with("passes = 1", "passes = 1\ndeadline_s = inf"), "run.deadline_s: expected at most"),
+    ("misspelt team's ledger", lambda bench: bench.write("workbench.toml", '[ledger]\nurl = "ducklak:postgres:dbname=x"\n'),
+     "workbench.toml: ledger.url: 'ducklak:postgres:dbname=x' is not the address of a team's ledger"),
     ("missing dataset", job_with("sums.jsonl", "sum.jsonl"), "did you mean 'sums.jsonl'?"),
     ("empty dataset", data(""), "sums.jsonl: the dataset is empty"),
     ("broken line", data(sums(6) + "{oops\n"), "sums.jsonl:7: not valid JSON"),

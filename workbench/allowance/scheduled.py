@@ -25,8 +25,8 @@ class Demand(msgspec.Struct, frozen=True):
     job: str
     next_at: datetime | None
     """None: not before the window ends."""
-    occasions: int
-    """That are still to come in the window."""
+    occasions: int | None
+    """That are still to come in the window; None where none is set."""
     runs: int
     """That the estimate rests on."""
     each: float | None
@@ -83,7 +83,7 @@ def _demand(
         coming = (
             list(islice(following_ones, 1)) if end is None else list(takewhile(lambda at: at < end, following_ones))
         )
-        next_at, occasions = coming[0] if coming else None, 0 if end is None else len(coming)
+        next_at, occasions = coming[0] if coming else None, None if end is None else len(coming)
         drawn = [[weights.units(model, now, tokens) for model, _, tokens in models] for models in runs.values()]
         if any(None in one for one in drawn):
             return Demand(job, next_at, occasions, len(drawn), None, None, None, "a model of it has no weight")
@@ -94,9 +94,11 @@ def _demand(
     return None
 
 
-def _range(totals: Sequence[float], occasions: int) -> tuple[float, float | None, float | None]:
+def _range(totals: Sequence[float], occasions: int | None) -> tuple[float, float | None, float | None]:
     """The mean of a run, and what so many coming ones draw together, at least and at most."""
     n, mean = len(totals), math.fsum(totals) / len(totals)
+    if occasions is None:
+        return mean, None, None
     if not occasions:
         return mean, 0.0, 0.0
     if n < 2:
@@ -113,7 +115,7 @@ def _afforded(ordered: Sequence[Demand], left: tuple[float, float] | None) -> li
     """Whether each fits into what the ones before it leave."""
     found, low, high = [], 0.0, 0.0
     for one in ordered:
-        mark = "✓" if not one.occasions and left is not None else "?"
+        mark = "✓" if one.occasions == 0 and left is not None else "?"
         if one.occasions and one.low is not None and one.high is not None:
             low, high = low + one.low, high + one.high
             if left is not None:

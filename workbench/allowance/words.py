@@ -130,6 +130,8 @@ def demand_text(one: Demand, unit: str) -> str:
     """What a scheduled job still needs, in words."""
     if one.each is None:
         return f"unknown: {one.why}"
+    if one.occasions is None:
+        return "unknown: no window is set ([allowance] window)"
     if one.low is None or one.high is None:
         return f"about {units(one.occasions * one.each)} {unit}, from one run"
     return f"{span(one.low, one.high)} {unit}, from {plural(one.runs, 'run')}"

@@ -197,11 +197,16 @@ def _print_demands(needs: list[Demand], unit: str) -> None:
         return
     echo()
     rows = [
-        {"mark": one.affordable, "job": one.job, "occasions": one.occasions, "each": units(one.each),
-         "needs": demand_text(one, unit),
-         "next": one.next_at}
+        {
+            "mark": one.affordable,
+            "job": one.job,
+            "occasions": "–" if one.occasions is None else one.occasions,
+            "each": units(one.each),
+            "needs": demand_text(one, unit),
+            "next": one.next_at,
+        }
         for one in needs
-    ]  # fmt: skip
+    ]
     columns = {
         "mark": "fits",
         "job": "job",

@@ -28,6 +28,8 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
     The call is recorded as a run of the job "ask".
     """
     prompt = sys.stdin.read() if text == "-" else text
+    if not model.strip():
+        raise click.UsageError("MODEL is empty")
     if not prompt.strip():
         raise click.UsageError("standard input is empty" if text == "-" else "TEXT is empty")
     job = question(model, prompt, system, {"max_tokens": max_tokens} if max_tokens else None)

@@ -22,10 +22,14 @@ def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: 
     if not restore and not (reason or "").strip():
         raise click.UsageError("say why with --reason TEXT")
     ledger = ledger_to_read(options.where(given))
-    run_id, done = take_out(ledger, run, samples, reason or "put back", invalid=not restore)
+    run_id, changed, done = take_out(ledger, run, samples, reason or "put back", invalid=not restore)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
     what = "put back into" if restore else "taken out of"
-    say(
-        f"{plural(len(set(samples)), 'sample')} {what} the scores of run {run_id}; `workbench report {run_id}` renders its page"
-    )
+    if same := len(set(samples)) - len(changed):
+        say(
+            f"{plural(same, 'sample')} {'already counted in' if restore else 'already taken out of'} the scores of run {run_id}"
+        )
+    if changed:
+        rendered = f"`workbench report {run_id}` renders its page"
+        say(f"{plural(len(changed), 'sample')} {what} the scores of run {run_id}; {rendered}")

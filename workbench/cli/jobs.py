@@ -17,7 +17,7 @@ from workbench.cli.expected import is_agreed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display import count, plural
-from workbench.endings import RunEnd, RunSummary, continuation
+from workbench.endings import RunEnd, RunStatus, RunSummary, continuation
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.run_figures import run_findings
 from workbench.job import Job, load_job
@@ -286,7 +286,7 @@ def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
     _print_found(run, ledger)
     for gate in end.gates:
         echo(f"gate {gate.gate} {gate.result}: {gate.says}")
-    if end.exit_code:
+    if end.exit_code and run.status is not RunStatus.GATE_FAILED:  # there every request is settled
         echo(f"continue with: {resumes}")
     if run.report:
         echo(f"report: {run.report}")

@@ -40,7 +40,7 @@ _COMMANDS = {
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
     "help": (
         "help",
-        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, routes, schedules, ledger, platform, "
+        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, schedules, ledger, platform, "
         "exit-codes.",
     ),
     "completion": ("completion", "Print the shell completion script."),

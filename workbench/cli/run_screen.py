@@ -3,8 +3,9 @@
 from collections import Counter
 
 from workbench.cli.output import echo, print_table
+from workbench.display import plural
 from workbench.evaluation.attention import fallbacks
-from workbench.evaluation.run_figures import RunFindings
+from workbench.evaluation.run_figures import RunFindings, broken_text
 from workbench.policy import POLICIES
 from workbench.records import Outcome
 from workbench.stats.intervals import CONFIDENCE
@@ -17,6 +18,8 @@ def print_findings(found: RunFindings) -> None:
     if found.provenance.narrowed:
         echo(f"narrowed to {found.provenance.narrowed}")
     _print_scores(found)
+    for one in found.broken:
+        echo(broken_text(one))
     _print_substitutes(found)
     _print_failures(found)
     if found.provenance.simulated:
@@ -38,6 +41,8 @@ def _print_scores(found: RunFindings) -> None:
     }  # fmt: skip
     echo()
     print_table(rows, {"model": "model", "scorer": "scorer"} | columns)
+    if taken_out := max(row["invalid_samples"] for row in rows):
+        echo(f"{plural(taken_out, 'sample')} taken out of the scores")
     echo()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from tqdm import tqdm
 
 from workbench.cli import options
@@ -30,6 +31,10 @@ _CALL_FIELDS = (
 ).split()
 
 
+_NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
+"""What a run is of which no request waits for a rerun."""
+
+
 @click.command()
 @options.ledger
 @click.option("--most", default=20, show_default=True, type=click.IntRange(1), help="How many, newest first.")
@@ -49,7 +54,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         "answered": "answered", "failed": "failed", "total_tokens": "tokens", "score": "score",
     }  # fmt: skip
     print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
-    open_ones = [row for row in rows if row["status"] not in (None, RUNNING, RunStatus.COMPLETE)]
+    open_ones = [row for row in rows if row["status"] not in (None, *_NOTHING_LEFT)]
     if open_ones:
         say(f"`workbench show {open_ones[0]['run_id']}` shows what is missing; rerun its job to send only that")
 
@@ -107,7 +112,11 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
             return
     summary = run_summary(figures, ledger.name)
     if as_json:
-        print_json(summary.as_object() | {"status": status, "scores": score_objects(figures), "gates": gates})
+        print_json(
+            summary.as_object()
+            | {"status": status, "scores": score_objects(figures), "gates": gates}
+            | {"broken_scorers": msgspec.to_builtins(figures.broken)}
+        )
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
     echo(f"{summary.run_id}  {summary.job}  {status or NOT_ENDED}{because}")
@@ -125,7 +134,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         "total_tokens": "tokens", "calls_without_usage": "no usage",
     }  # fmt: skip
     print_table(figures.tables["run_tokens"], tokens)
-    if status not in (RUNNING, RunStatus.COMPLETE):
+    if status not in _NOTHING_LEFT:
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: workbench report {run}")
 

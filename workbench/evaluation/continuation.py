@@ -1,8 +1,9 @@
 """The command that continues a run of the ledger, from how it began."""
 
+import shlex
 from collections.abc import Sequence
 
-from workbench.endings import BASE_GENERATION, MADE_IN_PYTHON, continuation
+from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, continuation
 from workbench.ledger.rows import Provenance
 from workbench.records import LOCAL
 
@@ -14,9 +15,11 @@ def recorded_continuation(run: Provenance, ledger: str) -> str:
         run: How it began.
         ledger: Path of the ledger that it is in.
     """
+    platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
+    if JUDGED_RUN in run.tags:
+        return shlex.join(["workbench", "score", run.tags[JUDGED_RUN], "--yes", *platform, "--ledger", ledger])
     if run.job_path.endswith(MADE_IN_PYTHON):
         return f"the same call in Python: its job {run.job!r} has no file"
-    platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
     command = _command(run, [*platform, "--ledger", ledger])
     if run.narrowed:  # run as it is, it would send more than that run
         return f"{command}  # the whole job; this run was narrowed to {run.narrowed}"

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 from workbench.display import significant, visible
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import Provenance, RunShape
+from workbench.scoring.scorers import FAILED
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _BEFORE_FORMULA = "\t\r"  # with which a cell is one, whatever follows
@@ -70,21 +71,26 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:
 
 
 def junit(reader: Reader, run_id: str) -> Element:
-    """JUnit XML: a suite a model, a case a sample and epoch; a failure where a scorer says wrong, an error without an answer.
+    """JUnit XML: a suite a model, a case a sample and epoch; a failure where a scorer says wrong, an error where there is no
+    answer, or a scorer failed on it.
 
     A case is skipped where no scorer could judge it, or where it is left out of the scores.
     """
     run = reader.only(Provenance, run_id=run_id)
+    broke: dict[str, list[str]] = {}
+    for row in reader.rows("scores_of_run", run_id=run_id):
+        if row["value"] is None and (row["reason"] or "").startswith(FAILED):
+            broke.setdefault(row["request_key"], []).append(f"{row['scorer']}: {row['reason']}")
     root = Element("testsuites", name=visible(run.job))
     suites: dict[str, list[Row]] = {}
     for row in rows(reader, run_id):
         suites.setdefault(side_name_of(row), []).append(row)
     for model, cases in suites.items():
-        kinds = [_kind(row) for row in cases]
+        kinds = ["error" if row["accepted"] and row["request_key"] in broke else _kind(row) for row in cases]
         counts = {name: str(kinds.count(kind)) for name, kind in _COUNTED}
         suite = SubElement(root, "testsuite", {"name": _line(model), "tests": str(len(cases)), **counts})
         for row, kind in zip(cases, kinds, strict=True):
-            _add_case(suite, run.job, row, kind)
+            _add_case(suite, run.job, row, kind, broke.get(row["request_key"], []))
     return root
 
 
@@ -109,14 +115,16 @@ def _scores(row: Row) -> dict[str, float | None]:
     return {name.removeprefix("score."): value for name, value in row.items() if name.startswith("score.")}
 
 
-def _add_case(suite: Element, job: str, row: Row, kind: str) -> None:
+def _add_case(suite: Element, job: str, row: Row, kind: str, broke: list[str]) -> None:
     epoch = f" epoch {row['epoch']}" if row["epoch"] > 1 else ""
     taken = f"{(row['latency_ms'] or 0) / 1000:.3f}"
     case = SubElement(suite, "testcase", classname=_line(job), name=_line(row["sample_id"] + epoch), time=taken)
     if not kind:
         return
     told = [f"{name}: {'not judged' if value is None else significant(value)}" for name, value in _scores(row).items()]
-    if kind == "error":
+    if kind == "error" and row["accepted"]:
+        told = broke
+    elif kind == "error":
         told = [(row["outcome"] or "not sent").replace("_", " ")]
     elif not row["counts"]:
         told.insert(0, "left out of the scores")

@@ -8,13 +8,13 @@ from workbench.evaluation.run_figures import find_run
 from workbench.ledger.entries import SampleInvalidated, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import reading
+from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 
 
 def invalidate(
     ledger: Ledger, run: str, samples: Sequence[str], reason: str, *, invalid: bool = True
-) -> tuple[str, Ingested]:
+) -> tuple[str, list[str], Ingested]:
     """Take samples out of the scores of a run, for all its models, or put them back.
 
     Args:
@@ -25,7 +25,7 @@ def invalidate(
         invalid: False puts them back.
 
     Returns:
-        The run's id, and how the ingest went.
+        The run's id, the samples that were not so before, and how the ingest went.
 
     Raises:
         InputError: There is no such run or sample.
@@ -33,11 +33,9 @@ def invalidate(
     """
     with reading(ledger) as reader:
         run_id = find_run(reader, run)
-        keys: dict[str, list[str]] = {}
-        said_at = []
+        keys: dict[str, list[Row]] = {}
         for row in reader.rows("run_sample_keys", run_id=run_id):
-            keys.setdefault(row["sample_id"], []).append(row["sample_key"])
-            said_at += [] if row["said_at"] is None else [row["said_at"]]
+            keys.setdefault(row["sample_id"], []).append(row)
     faults = [
         Fault("--sample", f"run {run_id} has no sample {sample!r}", nearest(sample, keys))
         for sample in samples
@@ -45,9 +43,12 @@ def invalidate(
     ]
     if faults:
         raise InputError(*faults)
-    now = newer_than(said_at)
+    now = newer_than(row["said_at"] for rows in keys.values() for row in rows if row["said_at"] is not None)
+    changed = []
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for sample in dict.fromkeys(samples):
-            for key in keys[sample]:
+            other = [row["sample_key"] for row in keys[sample] if row["invalid"] != invalid]
+            changed += [sample] if other else []
+            for key in other:
                 journal.append(SampleInvalidated(run_id, now, key, invalid, reason))
-    return run_id, ingest(ledger, whole=journal.whole)
+    return run_id, changed, ingest(ledger, whole=journal.whole)

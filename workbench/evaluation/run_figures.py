@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from workbench.display import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.standing import Standing, standing
 from workbench.ledger.queries import Reader, Row
-from workbench.ledger.rows import Provenance, RunId, RunNumbers, SampleMean
+from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers, SampleMean
+from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import Interval, mean_interval
 
 LAST = "last"
@@ -25,6 +27,7 @@ class RunFindings(msgspec.Struct, frozen=True):
     """By query name; see `FINDING_FIGURES`."""
     scores: list[tuple[Row, Interval | None]]
     """`run_scores` rows with the interval of the mean; None where nothing is scored."""
+    broken: list[BrokenScorer]
 
 
 class RunFigures(RunFindings, frozen=True):
@@ -69,12 +72,14 @@ def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FI
         InputError: There is no such run.
     """
     provenance = reader.only(Provenance, run_id=find_run(reader, run_id))
-    return RunFindings(provenance, {name: reader.rows(name, run_id=run_id) for name in tables}, _scores(reader, run_id))
+    found = {name: reader.rows(name, run_id=run_id) for name in tables}
+    if not reader.row("run_has_scores", run_id=run_id)["scored"]:  # to find that out by the others takes 30 ms
+        return RunFindings(provenance, found, [], [])
+    broken = reader.all(BrokenScorer, run_id=run_id, failed=FAILED)
+    return RunFindings(provenance, found, _scores(reader, run_id), broken)
 
 
 def _scores(reader: Reader, run_id: str) -> list[tuple[Row, Interval | None]]:
-    if not reader.row("run_has_scores", run_id=run_id)["scored"]:  # to find that out by the other two takes 30 ms
-        return []
     values: dict[tuple[str, str], list[float]] = {}
     for sample in reader.each(SampleMean, run_id=run_id):
         values.setdefault((sample.model, sample.scorer), []).append(sample.value)
@@ -92,7 +97,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     """
     found = run_findings(reader, run_id, ROUTE_FIGURES)
     numbers = reader.only(RunNumbers, run_id=run_id)
-    return RunFigures(found.provenance, found.tables, found.scores, numbers, standing(reader, run_id))
+    return RunFigures(found.provenance, found.tables, found.scores, found.broken, numbers, standing(reader, run_id))
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
@@ -127,6 +132,11 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
         duration_s=provenance.duration_s,
         ledger=ledger,
     )
+
+
+def broken_text(one: BrokenScorer) -> str:
+    """A scorer that failed, in words: `custom failed on 4 of 4 answers: ValueError: no number`."""
+    return f"{one.scorer} failed on {one.failed} of {plural(one.answers, 'answer')}: {one.reason.removeprefix(FAILED)}"
 
 
 def score_objects(figures: RunFigures) -> list[Row]:

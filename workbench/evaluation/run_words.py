@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from workbench.display import count, plural, words
 from workbench.evaluation.difference_words import signed, size
-from workbench.evaluation.run_figures import RunFigures
+from workbench.evaluation.run_figures import RunFigures, broken_text
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.standing import Standing
 from workbench.policy import POLICIES
@@ -169,6 +169,8 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
             yield Trouble(
                 row["cut_off"], f"{_part(row['cut_off'], items)} answers of {model} were cut off by their token limit."
             )
+    for one in figures.broken:
+        yield Trouble(one.failed, f"{broken_text(one)}.")
     for side in figures.standing.sides:
         if side.unread > _NOTED * side.asked:
             judged = f"“{figures.standing.scorer}” could not judge {_part(side.unread, side.answered)} answers of {side.model}."

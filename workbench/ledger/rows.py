@@ -87,6 +87,18 @@ class Provenance(QueryRow, frozen=True):
     reason: str | None
 
 
+class BrokenScorer(QueryRow, frozen=True):
+    """A scorer that failed on some of the answers that it was given."""
+
+    query = "broken_scorers"
+
+    scorer: str
+    failed: int
+    answers: int
+    reason: str
+    """Of one of these scores."""
+
+
 class RunNumbers(QueryRow, frozen=True):
     """How a run's requests ended: `planned = reused + completed + failed + pending`; tokens None: not reported."""
 

@@ -76,9 +76,19 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
 
 
 def with_cap(models: tuple[PlannedModel, ...], max_tokens: int | None) -> tuple[PlannedModel, ...]:
-    """The same where some requests may carry a higher cap."""
+    """The same where some requests may carry a higher cap.
+
+    Raises:
+        InputError: It is not higher than that of any model.
+    """
     if max_tokens is None:
         return models
+    caps = [model.max_tokens for model in models if model.max_tokens is not None]
+    if not any(cap < max_tokens for cap in caps):
+        problem = (
+            f"{max_tokens} is not above the cap of the job's requests" if caps else "the job's requests have no cap"
+        )
+        raise InputError(Fault("--max-tokens", problem, f"it is {max(caps)}" if caps else ""))
     most = BESIDE_THE_TOKENS_BYTES + BYTES_A_TOKEN * max_tokens
     return tuple(
         model if model.max_tokens is None else msgspec.structs.replace(

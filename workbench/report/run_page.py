@@ -181,7 +181,8 @@ def not_known(figures: RunFigures) -> list[str]:
         told = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
         found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {told}.")
     if figures.standing.scorer is None:
-        found.append("Whether the answers are right: the job names no scorer, or nothing was scored.")
+        why = "nothing was scored" if figures.provenance.scorers else "the job names no scorer"
+        found.append(f"Whether the answers are right: {why}.")
     if figures.provenance.simulated:
         found.append("Anything about a real model: every answer here was computed by the embedded platform.")
     else:

@@ -7,6 +7,8 @@ from workbench.scoring.kinds import Kind
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 
 AnyScorer = Kind | BySample
+FAILED = "the scorer failed: "
+"""With what the reason of a score begins where the scorer itself broke."""
 
 
 def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
@@ -24,7 +26,7 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
     except CannotJudgeError as error:
         return Score(None, str(error))
     except Exception as error:  # a crash in a scorer must not lose the answers it was given
-        return Score(None, f"the scorer failed: {type(error).__name__}: {error}")
+        return Score(None, f"{FAILED}{type(error).__name__}: {error}")
 
 
 def judges(scorer: Scorer, sample: Sample) -> bool:
