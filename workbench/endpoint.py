@@ -104,7 +104,9 @@ def _of_profile(name: str, settings: Settings, environment: Environment, *, aske
             key, source = Path(chosen.key_file).expanduser().read_text("utf-8"), chosen.key_file
         except (OSError, ValueError) as error:
             reason = why_unreadable(error)
-            raise KeyRejectedError(f"the key file of profile {name!r} cannot be read: {reason}") from error
+            raise KeyRejectedError(
+                f"the key file of profile {name!r}, {chosen.key_file}, cannot be read: {reason}"
+            ) from error
     else:
         key, source = environment.get(variable), variable
         if not key:

@@ -91,7 +91,9 @@ class Frames:
         return self._pandas("scores", run)
 
     def usage(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per day, run and model: tokens reported, and the calls whose usage is unknown."""
+        """One row per day, run and model: tokens reported, and the calls whose usage is unknown; days are those of
+        `[account] time_zone`.
+        """
         return self._pandas("usage", run)
 
     def tool_calls(self, run: str | None = None) -> "pandas.DataFrame":
@@ -154,7 +156,8 @@ class Frames:
         with reading(self._ledger) as reader:
             found = overview(reader, self._ledger.zone, reader.row("ledger_period"))
         rows = [row | {"attention": "; ".join(map(told, row["attention"])) or None} for row in found.routes]
-        return pandas.DataFrame(rows).rename(columns={"model": "requested_model", "cap": "max_tokens"})
+        frame = pandas.DataFrame(rows).rename(columns={"model": "requested_model", "cap": "max_tokens"})
+        return _in_utc(frame, "first_at", "last_at", "listed_at")
 
     def substitutions(self) -> "pandas.DataFrame":
         """One row per requested model, model that answered in its place, and days in a row on which it did."""
@@ -164,7 +167,7 @@ class Frames:
             found = overview(reader, self._ledger.zone, reader.row("ledger_period")).episodes
         rows = [msgspec.structs.asdict(one) for one in found]
         frame = pandas.DataFrame(rows, columns=Episode.__struct_fields__).rename(columns={"model": "requested_model"})
-        return frame.astype({"answers": "int64"})
+        return _in_utc(frame.astype({"answers": "int64"}), "first_at", "last_at")
 
     def probes(self) -> "pandas.DataFrame":
         """One row per probe and route: what it found (`workbench probe`); what is missing, it did not show."""
@@ -178,7 +181,7 @@ class Frames:
             for probe in found
             for model, facts in probe.routes.items()
         ]
-        return pandas.DataFrame(rows, columns=columns)
+        return _in_utc(pandas.DataFrame(rows, columns=columns), "started_at")
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.
@@ -208,6 +211,14 @@ class Frames:
         import pandas
 
         return self.arrow(name, run).to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def _in_utc(frame: "pandas.DataFrame", *moments: str) -> "pandas.DataFrame":
+    """The same with times that say that they are UTC, as those of the other tables do."""
+    import pandas
+
+    present = [name for name in moments if name in frame]
+    return frame.assign(**{name: pandas.to_datetime(frame[name], utc=True).astype(_MOMENT) for name in present})
 
 
 def _with_parameters(runs: "pyarrow.Table", job_files: dict[str, str]) -> "pyarrow.Table":

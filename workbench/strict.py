@@ -174,7 +174,7 @@ def _explain(error: Any, root: dict[str, Any]) -> Iterator[Problem]:
                 yield Problem((*path, name), "unknown key", near)
         case "required":
             missing = [name for name in error.validator_value if name not in error.instance]
-            yield Problem(path, f"{' and '.join(missing)} missing", "")
+            yield Problem(path, f"{', '.join(missing)} missing", "")
         case "type":
             yield Problem(path, f"expected {_named(error.validator_value)}, found {shown(error.instance)}", hint)
         case "enum":
@@ -256,5 +256,5 @@ def kind_of(value: Any) -> str:
 
 def shown(value: Any) -> str:
     """A value as messages quote it, cut where it is long."""
-    text = repr(value)
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -59,6 +59,10 @@ def test_units_zones_and_missing_values(recorded: Workbench) -> None:
     assert numbers - {"call_no", "epoch", "http_status"} == {
         "latency_ms", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens", "tool_calls",
     }  # fmt: skip
+    for frame in (frames.routes(), frames.substitutions(), frames.probes()):
+        moments = [name for name in frame if name.endswith("_at")]
+        assert moments
+        assert {str(frame[name].dtype) for name in moments} == {"datetime64[us, UTC]"}
     failed = frames.calls().query("outcome == 'route_down'")
     assert failed["total_tokens"].isna().all()
     assert frames.arrow("calls").num_rows == len(frames.calls())

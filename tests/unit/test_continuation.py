@@ -13,7 +13,7 @@ from workbench.ledger.rows import Provenance
 def began(**other: Any) -> Provenance:
     known = {
         "run_id": "r1", "job": "sums", "job_path": "/my jobs/sums.toml", "generation": "base", "identity": "local",
-        "endpoint": "local", **other,
+        "endpoint": "local", "tags": {}, **other,
     }  # fmt: skip
     return Provenance(**(dict.fromkeys(Provenance.__struct_fields__) | known))  # type: ignore[arg-type]
 
@@ -38,6 +38,12 @@ def test_what_the_ledger_knows_is_enough_to_resume_a_run(provenance: Provenance,
 def test_a_job_without_a_file_is_resumed_from_python() -> None:
     command = recorded_continuation(began(job_path=f"/work/sums {MADE_IN_PYTHON}"), "/l.duckdb")
     assert command == "the same call in Python: its job 'sums' has no file"
+
+
+def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:
+    judged = began(job_path=f"/work/sums judged by judge {MADE_IN_PYTHON}", tags={"judge": "judge", "judged_run": "r0"})
+    command = recorded_continuation(judged, "/l.duckdb")
+    assert shlex.split(command) == ["workbench", "score", "r0", "--yes", "--local", "--ledger", "/l.duckdb"]
 
 
 def test_a_run_of_a_part_says_that_the_command_is_of_the_whole() -> None:

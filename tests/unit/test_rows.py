@@ -14,11 +14,13 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import Ledger
+from workbench.scoring.scorers import FAILED
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "accepted_answers": {"request_keys": [], "generation": None},
     "known_samples": {"sample_keys": ["sample1"]},
     "occasion_runs": {"job": "nightly"},
+    "broken_scorers": {"run_id": "r1", "failed": FAILED},
     "newest_latencies": {"models": ["m"], "most": 10},
     "scorable_answers": {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": 9},
     **{
@@ -48,6 +50,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     now = started("r1", 1).recorded_at
     journal.append(ReadingTaken("abc", now, now, "used", "37%", False, 0.365, 0.375))
     journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
+    journal.append(Scored("r1", "k", "custom", "{}", started("r1", 1).recorded_at, f"{FAILED}KeyError: 'x'"))
     journal.close()
     return ledger
 

@@ -80,9 +80,9 @@ def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None
 
 
 def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:
-    high = "no upper bound" if window.high_units is None else f"to {significant(window.high_units)}"
     if window.unit != "tokens":
-        tell(f"{window.unit}: {significant(window.low_units)} {high}")
+        low, high = significant(window.low_units), window.high_units
+        tell(f"{window.unit}: {f'at least {low}' if high is None else f'{low} to {significant(high)}'}")
     leaves = window.leaves
     if leaves is not None:
         until = "" if window.ends_at is None else f" until {window.ends_at:%Y-%m-%d %H:%M} UTC"
@@ -92,4 +92,5 @@ def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:
 
 
 def _range(low: float, high: float | None) -> str:
-    return f"{amount(round(low))} {'no upper bound' if high is None else f'to {amount(round(high))}'}"
+    least = amount(round(low))
+    return f"at least {least}" if high is None else f"{least} to {amount(round(high))}"

@@ -13,6 +13,7 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import harmless, say
+from workbench.errors import Fault, InputError
 from workbench.evaluation.exports import batch_lines, junit, rows, safe_for_a_spreadsheet
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
@@ -33,6 +34,8 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
     """
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs --output FILE")
+    if output is not None and not output.parent.is_dir():
+        raise InputError(Fault("--output", f"there is no folder {output.parent}"))
     with reading(ledger_to_read(options.where(given))) as reader:
         run_id = find_run(reader, run)
         if output is None:

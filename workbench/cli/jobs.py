@@ -1,6 +1,7 @@
 """`workbench demo | lint | plan | run`: check, plan and run a job."""
 
 import os
+import shlex
 import sys
 from datetime import UTC, datetime
 from functools import partial
@@ -70,8 +71,8 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
 @options.as_json
 def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None:
     """Show what a run of JOB would send and what it would reuse; nothing is sent."""
-    asked = options.narrowed_by(given, load_job(job))
-    planned = anyio.run(partial(plan_job, show=show), options.where(given), asked, RunOptions(fresh=fresh))
+    where, asked = options.where(given), options.narrowed_by(given, load_job(job))
+    planned = anyio.run(partial(plan_job, show=show), where, asked, RunOptions(fresh=fresh))
     if as_json:
         described = msgspec.to_builtins(planned)
         del described["findings"]  # `lint` lists them
@@ -94,7 +95,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     if planned.settings:
         echo(f"settings: {', '.join(planned.settings)}")
     if planned.findings:
-        echo(f"{plural(len(planned.findings), 'finding')}: workbench lint {job}")
+        lint_it = shlex.join(["workbench", "lint", str(job), *options.words(where)])
+        echo(f"{plural(len(planned.findings), 'finding')}: {lint_it}")
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
 

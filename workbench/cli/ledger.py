@@ -93,7 +93,7 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(done)
     else:
-        echo(f"{done.records} records from {done.journals} journals")
+        echo(f"{plural(done.records, 'record')} from {plural(done.journals, 'journal')}")
         for aside in done.asides():
             say(aside)
     if done.deferred:

@@ -201,5 +201,5 @@ def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
         say("no occasion has run yet")
     click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none left"))
     if state["timer"] == "not installed":
-        typed = shlex.join(["workbench", "schedule", os.path.relpath(job.path, where.folder)])
-        say(f"no timer is installed: `{typed} --systemd --install`, or --cron")
+        words = ["workbench", "schedule", os.path.relpath(job.path, where.folder), *options.words(where)]
+        say(f"no timer is installed: `{shlex.join(words)} --systemd --install`, or --cron")

@@ -105,6 +105,8 @@ def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
     """
     if target.exists():
         raise InputError(Fault(str(target), "already exists", "name a new file"))
+    if not target.parent.is_dir():
+        raise InputError(Fault(str(target), f"there is no folder {target.parent}"))
     part, count = target.with_name(f"{target.name}.part"), 0
     try:
         with part.open("xb") as stream:

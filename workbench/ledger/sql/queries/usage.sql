@@ -1,4 +1,4 @@
--- What our calls used by UTC day, run and model; calls with unknown usage are counted beside the tokens reported.
+-- What our calls used by day (see `usage_by_day`), run and model; calls with unknown usage are counted beside the tokens reported.
 -- Parameters: run_id (NULL takes all)
 SELECT usage.day, usage.run_id, run.job, run.tags, usage.model AS requested_model, usage.calls, usage.accepted,
     usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens, usage.total_tokens, usage.calls_without_usage,

@@ -1,4 +1,4 @@
--- Tokens and calls by UTC day and model; beyond `most` models, those that used least are one, `others`.
+-- Tokens and calls by day (see `usage_by_day`) and model; beyond `most` models, those that used least are one, `others`.
 -- Parameters: most, others (their name)
 WITH ranked AS (
     SELECT model, row_number() OVER (ORDER BY sum(total_tokens) DESC NULLS LAST, model) AS place, count(*) OVER () AS models
