@@ -108,7 +108,8 @@ class Frames:
         """One row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
 
         Args:
-            runs: The first of them is the baseline; none is the newest run, whose models are compared.
+            runs: The first of them is the baseline; none is the newest run with scores, whose models are
+                compared.
             how: `models`, `baseline`, `scorer`, `cluster`, `on_fallback` and `by`, as options of that command. By a further
                 column of the dataset: one row per difference and value of that column, as tested among its samples.
 

@@ -147,6 +147,12 @@ def test_what_cannot_be_compared_is_said(bench: Workbench, options: tuple[str, .
     assert problem in bench.here("compare", "--no-report", *options, code=2).stderr
 
 
+def test_a_question_asked_since_does_not_take_the_place_of_the_newest_run_with_scores(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0] * 20, "b": [0.0] * 20})
+    record(bench, "r2", {"a": [None]})
+    assert bench.json("compare", "--no-report")["runs"][0]["run_id"] == "r1"
+
+
 def test_runs_without_scores_or_shared_models_are_said(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0], "b": [0.0]})
     record(bench, "r2", {"c": [1.0]})

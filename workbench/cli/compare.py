@@ -44,8 +44,8 @@ _MOST_LINES = 2  # more differences are a table's
 def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any) -> None:
     """Compare the models of RUN, or several RUNs with the first, on the samples that both sides were scored on.
 
-    Without RUN it is the newest. A difference is called better or worse only where a paired test shows it, adjusted for
-    all differences that are listed.
+    Without RUN it is the newest with scores. A difference is called better or worse only where a paired test shows it,
+    adjusted for all differences that are listed.
     """
     if job is not None and runs:
         raise click.UsageError("give either runs or --job")

@@ -71,7 +71,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """What is to be compared."""
 
     runs: Sequence[str] = ()
-    """The first of them is the baseline; none is the newest run, whose models are compared."""
+    """The first of them is the baseline; none is the newest run with scores, whose models are compared."""
     models: Sequence[str] = ()
     """Only these; by default all."""
     baseline: str | None = None
@@ -93,7 +93,8 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     Raises:
         InputError: There is no such run, model or scorer, or nothing to compare.
     """
-    run_ids = list(dict.fromkeys(find_run(reader, name) for name in wanted.runs or (LAST,)))
+    named = wanted.runs or [row["run_id"] for row in reader.rows("newest_scored_run")] or (LAST,)
+    run_ids = list(dict.fromkeys(find_run(reader, name) for name in named))
     if wanted.baseline is not None and len(run_ids) > 1:
         first = find_run(reader, wanted.baseline)
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
