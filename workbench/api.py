@@ -190,7 +190,7 @@ def run(job: Job, **how: Unpack[How]) -> Run:
 
 
 async def run_async(job: Job, **how: Unpack[How]) -> Run:
-    """The same on the running event loop."""
+    """The same on the running event loop; of runs that overlap there, Ctrl-C reaches the one that began to send last."""
     return await _run(job, how, None)
 
 

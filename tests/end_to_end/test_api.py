@@ -192,6 +192,23 @@ def test_both_kinds_of_function_work_where_a_loop_is_running(folder: Path) -> No
     assert "workbench" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_runs_that_overlap_leave_signals_as_they_were(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 50.0)) as server:
+        bench = Workbench(tmp_path, server)
+        (tmp_path / ".env").write_text(f"WORKBENCH_BASE_URL={server.base_url}\nWORKBENCH_API_KEY={server.key}\n")
+
+        async def both() -> list[wb.Run]:
+            long = wb.make_job("long", MODELS[:1], ROWS, run={"epochs": 20, "max_in_flight": 4})
+            first = asyncio.create_task(wb.run_async(made(), folder=bench.folder, progress=False, report=False))
+            while not server.platform.statistics.requests:  # noqa: ASYNC110 - counted on another thread
+                await asyncio.sleep(0.01)
+            return [await wb.run_async(long, folder=bench.folder, progress=False, report=False), await first]
+
+        handled = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+        assert [run.status for run in asyncio.run(both())] == [wb.RunStatus.COMPLETE] * 2
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handled
+
+
 SCRIPT = """
 import asyncio, sys
 import workbench as wb

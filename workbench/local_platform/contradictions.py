@@ -99,7 +99,12 @@ def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:
     try:
         parts = urlsplit(base_url)
         host = (parts.hostname or "").encode("idna")
-        sound = parts.scheme in ("http", "https") and host and parts.port != 0 and not any(map(str.isspace, base_url))
+        sound = (
+            parts.scheme in ("http", "https")
+            and host
+            and parts.port != 0
+            and not any(map(str.isspace, base_url.strip()))
+        )
     except ValueError:  # UnicodeError is one
         sound = False
     if not sound:

@@ -51,9 +51,31 @@ def heeded() -> list[signal.Signals]:
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
+class _Teller:
+    """What a run puts in the place of a signal's handler while it is sending.
+
+    Args:
+        tell: Told of the signal.
+        before: The handler that it takes the place of.
+    """
+
+    def __init__(self, tell: Callable[[signal.Signals], object], before: Any) -> None:
+        self._tell, self.before = tell, before
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self._tell(signal.Signals(number))
+
+
 def handlers() -> list[tuple[signal.Signals, Any]]:
-    """How signals are handled now; a run leaves them ignored, for the end of its process."""
-    return [(number, signal.getsignal(number)) for number in SIGNALS]
+    """How signals are handled now, runs that are sending aside; a run leaves them ignored, for the end of its process."""
+    return [(number, _without_runs(signal.getsignal(number))) for number in SIGNALS]
+
+
+def _without_runs(handler: Any) -> Any:
+    """The handler below those of runs: one that outlives its run, and with that its event loop, is never put back."""
+    while isinstance(handler, _Teller):
+        handler = handler.before
+    return handler
 
 
 def restore(before: list[tuple[signal.Signals, Any]]) -> None:
@@ -73,14 +95,14 @@ def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None 
     """
     loop = asyncio.get_running_loop()
 
-    def tell(number: int, _: FrameType | None) -> None:
-        loop.call_soon_threadsafe(act, signal.Signals(number))
+    def tell(number: signal.Signals) -> None:
+        loop.call_soon_threadsafe(act, number)
 
     if interrupts is not None:
         interrupts.connect(partial(loop.call_soon_threadsafe, act, signal.SIGINT))
     try:
         for number in heeded():
-            signal.signal(number, tell)
+            signal.signal(number, _Teller(tell, signal.getsignal(number)))
         yield
     finally:
         ignore()
