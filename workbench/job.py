@@ -143,9 +143,8 @@ def parse_job(text: str, path: Path) -> Job:
     if written is not None:
         problems += contradictions(written, path.parent)
     if written is None or problems:
-        raise InputError(
-            *faults(problems, "" if source.endswith(MADE_IN_PYTHON) else text, source)
-        )  # no file has its lines
+        lines = "" if source.endswith(MADE_IN_PYTHON) else text  # there is no file to look them up in
+        raise InputError(*faults(problems, lines, source))
     paths = [written.dataset.path] if isinstance(written.dataset.path, str) else written.dataset.path
     return Job(
         name=written.name or path.stem,

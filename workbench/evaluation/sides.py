@@ -120,9 +120,8 @@ def sides_of(
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
     figures = reader.rows("side_figures", run_ids=list(run_ids), on_fallback=on_fallback)
-    samples: Samples = {
-        (row["run_id"], row["model"]): [] for row in figures
-    }  # a side of which all were taken out has none
+    # also where every sample of a side was taken out: then `side_samples` has none of it
+    samples: Samples = {(row["run_id"], row["model"]): [] for row in figures}
     asked = {"run_ids": list(run_ids), "scorer": scorer, "cluster": cluster, "on_fallback": on_fallback}
     for row in reader.rows("side_samples", **asked):
         samples[row["run_id"], row["model"]].append(row)

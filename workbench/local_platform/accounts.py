@@ -148,6 +148,8 @@ class Accounts:
         self._write_again()
         if self._group is not None:
             self._commit(self._group)
+        if self._retry is not None:
+            self._retry.cancel()
         self._state.close()
 
     def _begin(self) -> "_Group":
