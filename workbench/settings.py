@@ -65,11 +65,14 @@ WINDOWS = r"month|week|[1-9][0-9]{0,3}h"
 """What `allowance.window` may be."""
 
 
+_Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", extra_json_schema={"writeOnly": True})]
+
+
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One named endpoint of `workbench.toml`."""
 
     base_url: str
-    key_env: str | None = None
+    key_env: _Variable | None = None
     key_file: str | None = None
     gateway_limit_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
 

@@ -186,6 +186,10 @@ def _explain(error: Any, root: dict[str, Any]) -> Iterator[Problem]:
             if error.validator == "exclusiveMinimum":
                 bound = "more than"
             yield Problem(path, f"expected {bound} {error.validator_value}, found {shown(error.instance)}", hint)
+        case "pattern" if error.schema.get(
+            "writeOnly"
+        ):  # a key put where its variable is to be named must not be shown
+            yield Problem(path, "expected the name of an environment variable, not the key itself", hint)
         case _:
             yield Problem(path, error.message, hint)
 

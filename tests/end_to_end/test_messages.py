@@ -209,6 +209,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("unreachable", "run job.toml --base-url http://127.0.0.1:9", nothing),
     ("elsewhere", "models", lambda bench: bench.environment.update(WORKBENCH_BASE_URL=f"{bench.environment['WORKBENCH_BASE_URL']}/x")),
     ("unknown profile", "models --profile lab", files(workbench_toml='[profiles.labs]\nbase_url = "http://h"\n')),
+    ("key in place of its variable", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_env = "sk-0123456789"\n')),
     ("profile without a key", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_env = "LAB_KEY"\n')),
     ("profile without a key file", "models --profile lab", files(workbench_toml='[profiles.lab]\nbase_url = "http://h"\nkey_file = "key"\n')),
     ("URL of a file for another's key", "models", then(without("WORKBENCH_BASE_URL"), given(WORKBENCH_BASE_URL="http://ours"), files(workbench_toml='default_profile = "lab"\n[profiles.lab]\nbase_url = "http://theirs"\n'))),

@@ -261,6 +261,11 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
             "add up to more than 1",
         ),
         ("temperature = 0.2", 'model = "x"', "parameters.model: a caller or the platform sets this field"),
+        (
+            'base_url = "http://127',
+            'secret_env = "sk-0123"\nbase_url = "http://127',
+            "secret_env: expected the name of an environment variable, not the key itself",
+        ),
         ("window_s = 2_592_000", "window_s = inf", "allowance.window_s: expected at most"),
         ("[silent]", "[silent]\ncooldown_after = [999]", "999 is not a status of a failure"),
     ],

@@ -14,6 +14,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\s\x00-\x1f](.*[^\
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 PositiveSeconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", extra_json_schema={"writeOnly": True})]
 Skill = Literal["arithmetic", "extraction", "tools", "reasoning", "prose", "echo"]
 FaultKind = Literal["status", "hang", "slow", "html", "cut", "gateway", "reset", "truncate"]
 FRONT_FAULTS = frozenset({"gateway", "reset", "truncate"})
@@ -103,7 +104,7 @@ class Route(_Table, frozen=True):
     """Of a simulated model; give either this or `base_url`."""
     base_url: str | None = None
     """Of an OpenAI-compatible model server, up to and including `/v1`."""
-    secret_env: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    secret_env: Variable | None = None
     """The environment variable that holds the model server's own key."""
     options: SkillOptions = SkillOptions()
     latency_ms: Latency = Latency(median=0)
