@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,10 +39,10 @@ def test_api_key_a_secret_begins_with_sk() -> None:
     assert re.fullmatch(r"sk-[0-9a-f]{32}", State().create_key("lab"))
 
 
-def test_api_key_is_shown_once_can_be_regenerated_or_deleted() -> None:
+def test_api_key_is_shown_once_can_be_regenerated_or_deleted(tmp_path: Path) -> None:
     """Resources, API key: secret."""
-    state = State()
-    with ThreadedServer(CONFIG, state) as server:
+    state = State(tmp_path / "platform.sqlite")  # as another process has it: a transaction is one connection's
+    with ThreadedServer(CONFIG, State(tmp_path / "platform.sqlite")) as server:
         first = state.create_key("lab")
         assert not any(first in str(key) or first[3:] in str(key) for key in state.keys())
         with Caller(server, first) as caller:
