@@ -1,14 +1,17 @@
 """Several epochs of a sample become one score, as the job says."""
 
 import math
+from datetime import timedelta
 from itertools import combinations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import Workbench, job, sums
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
+from workbench.evaluation.gates import occasion_scores, worse_now
 from workbench.evaluation.run_figures import run_figures
-from workbench.ledger.entries import RunEnded, score_entry
+from workbench.ledger.entries import RunEnded, RunStarted, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
@@ -27,6 +30,19 @@ def reduced(ledger: Ledger, reducer: str | None) -> float | None:
     return mean
 
 
+def write(ledger: Ledger, run: RunStarted, samples: dict[str, tuple[float, ...]]) -> None:
+    """A run whose samples have these scores by epoch, a minute long."""
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(run)
+    epochs = [(name, epoch, value) for name, values in samples.items() for epoch, value in enumerate(values, 1)]
+    for number, (name, epoch, value) in enumerate(epochs, 1):
+        writer.append(replace(intent(run.run_id, number), sample_key=name, epoch=epoch))
+        writer.append(answer(run.run_id, number, sample_key=name, epoch=epoch))
+        writer.append(score_entry(run.run_id, key(number), ("exact", "{}"), STARTED_AT, Score(value, "")))
+    writer.append(RunEnded(run.run_id, run.recorded_at + timedelta(minutes=1), "complete", 0, 1.0))
+    writer.close()
+
+
 @pytest.mark.parametrize(
     ("reducer", "expected"),
     [(None, 0.4), ("mode", 0.0), ("at_least_2", 1.0), ("at_least_3", 0.0), ("pass@1", 0.4), ("pass@2", 0.7), ("pass@4", 1.0),
@@ -34,20 +50,7 @@ def reduced(ledger: Ledger, reducer: str | None) -> float | None:
 )  # fmt: skip
 def test_what_each_reducer_makes_of_a_sample(bench: Workbench, reducer: str | None, expected: float | None) -> None:
     ledger = bench.ledger
-    writer = JournalWriter(ledger.journal_folder)
-    writer.append(started(f"r{reducer}", 5, reduce=reducer, scorers=["exact"]))
-    for number, value in enumerate(EPOCHS, 1):
-        given = intent(f"r{reducer}", number)
-        writer.append(
-            type(given)(
-                **{name: getattr(given, name) for name in given.__struct_fields__}
-                | {"sample_key": "s", "epoch": number}
-            )
-        )
-        writer.append(answer(f"r{reducer}", number, sample_key="s", epoch=number))
-        writer.append(score_entry(f"r{reducer}", key(number), ("exact", "{}"), STARTED_AT, Score(value, "")))
-    writer.append(RunEnded(f"r{reducer}", STARTED_AT, "complete", 0, 1.0))
-    writer.close()
+    write(ledger, started(f"r{reducer}", 5, reduce=reducer, scorers=["exact"]), {"s": EPOCHS})
     found = reduced(ledger, reducer)
     assert found == (None if expected is None else pytest.approx(expected))
     assert bench.json("runs")[0]["mean_score"] == found, "the list of runs says the same"
@@ -78,3 +81,19 @@ def test_reducers_that_cannot_be_are_named(bench: Workbench, more: str, said: st
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job().replace("passes = 1", f"passes = 1\n{more}"))
     assert said in bench.here("lint", "job.toml", code=2).stderr
+
+
+def test_a_sample_with_too_few_scored_epochs_has_no_score_in_any_series(bench: Workbench) -> None:
+    """Of `pass@2` with one scored epoch nothing is known: it is neither 0 nor among the samples that are compared."""
+    for number, values in enumerate([(1.0, 0.0), (1.0, 1.0)], 1):
+        first = STARTED_AT + timedelta(days=number)
+        fields = {"recorded_at": first, "occasion": f"2026-01-0{number}", "reduce": "pass@2", "scorers": ["exact"]}
+        write(bench.ledger, started(f"r{number}", 3, **fields), {"whole": values, "cut": (1.0,)})
+    with reading(bench.ledger) as reader:
+        series = occasion_scores(reader, "j", "exact")
+        (change,) = reader.rows("job_changes", job="j")
+        course = reader.rows("job_course", job="j", most=9)
+    assert [one.values for one in series] == [{"m": {"whole": 1.0}}] * 2
+    assert worse_now(series, 0.01) == {}
+    assert (change["samples"], change["better"], change["worse"]) == (1, 0, 0)
+    assert [(row["mean"], row["scored"]) for row in course] == [(1.0, 1)] * 2

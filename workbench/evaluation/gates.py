@@ -168,7 +168,7 @@ class OccasionScores(msgspec.Struct, frozen=True):
     run_ids: tuple[str, ...]
     at: datetime
     values: dict[str, dict[str, float]]
-    """Model -> sample key -> mean score."""
+    """Model -> sample key -> score, to which the job reduces those of its epochs."""
 
 
 def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | None = None) -> list[OccasionScores]:

@@ -37,6 +37,7 @@ VIEW_NAMES = (
     "latest_scores",
     "counted_scores",
     "pass_rates",
+    "sample_scores",
     "usage_by_day",
     "route_behaviour",
     "errors_by_kind",

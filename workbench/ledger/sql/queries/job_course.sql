@@ -1,32 +1,23 @@
--- The newest runs of a job by model (and variant), the oldest first: mean over samples of the scores that count by the job's
--- first scorer, with what its interval needs, completion tokens an answer, median latency of answers in ms, shares of requests
+-- The newest runs of a job by model (and variant), the oldest first: mean over samples (see `sample_scores`) by the job's first
+-- scorer, with what its interval needs, completion tokens an answer, median latency of answers in ms, shares of requests
 -- without an answer and of fallbacks, and the name that most other answers were served under.
 -- Parameters: job, most (how many runs)
 WITH newest AS (
-    SELECT run_id, started_at, scorers[1] AS scorer, reduce FROM run_overview
+    SELECT run_id, started_at, scorers[1] AS scorer FROM run_overview
     WHERE job = $job ORDER BY started_at DESC, run_id DESC LIMIT $most
 ),
-judged AS (
-    SELECT run_id, request_key, arg_max({value: value}, recorded_at).value AS value
-    FROM scores JOIN newest USING (run_id, scorer)
-    GROUP BY run_id, request_key
-),
 item AS (
-    SELECT newest.started_at, newest.reduce, item.run_id, item.side, item.sample_key, item.accepted, item.completion_tokens,
-        item.latency_ms, item.served_model, item.answer_call_no, who.identity, CASE WHEN who.counts THEN judged.value END AS value
+    SELECT newest.started_at, item.run_id, item.side, item.accepted, item.completion_tokens, item.latency_ms,
+        item.served_model, item.answer_call_no, who.identity
     FROM newest
     JOIN item_outcomes AS item ON item.run_id = newest.run_id
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
-    LEFT JOIN judged ON judged.run_id = item.run_id AND judged.request_key = item.request_key
-),
-sample AS (
-    SELECT run_id, side, reduced(any_value(reduce), list(value) FILTER (value IS NOT NULL)) AS value
-    FROM item GROUP BY run_id, side, sample_key
 ),
 score AS (
     SELECT run_id, side, avg(value) AS mean, count(value) AS scored, stddev_samp(value) AS deviation,
         bool_and(value IN (0, 1)) AS is_binary, bool_and(value BETWEEN 0 AND 1) AS are_shares
-    FROM sample GROUP BY run_id, side
+    FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id, scorer)
+    GROUP BY run_id, side
 )
 SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model, count(*) AS requests,
     any_value(score.mean) AS mean, any_value(score.scored) AS scored, any_value(score.deviation) AS deviation,

@@ -1,23 +1,8 @@
--- Mean scores of the newest runs, by run, scorer and model (and variant), over samples: of each the one score to which the job
--- reduces those of its epochs that count. scored: samples.
+-- Mean scores of the newest runs, by run, scorer and model (and variant), over samples (see `sample_scores`). scored: samples.
 -- Parameters: most (how many runs)
-WITH newest AS (SELECT run_id, job, started_at, reduce FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most),
-judged AS (
-    SELECT run_id, request_key, scorer, arg_max({value: value}, recorded_at).value AS value
-    FROM scores WHERE run_id IN (SELECT run_id FROM newest)
-    GROUP BY run_id, request_key, scorer
-),
-by_sample AS (
-    SELECT newest.run_id, newest.job, newest.started_at, judged.scorer, concat_ws(' · ', item.model, item.variant) AS model,
-        item.sample_key, reduced(any_value(newest.reduce), list(judged.value)) AS value
-    FROM newest
-    JOIN run_items AS item USING (run_id)
-    JOIN judged ON judged.run_id = item.run_id AND judged.request_key = item.request_key
-    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key AND who.counts
-    WHERE judged.value IS NOT NULL
-    GROUP BY ALL
-)
-SELECT run_id, job, started_at, scorer, model, count(value) AS scored, avg(value) AS mean
-FROM by_sample
-GROUP BY ALL HAVING count(value) > 0
-ORDER BY started_at, scorer, model;
+WITH newest AS (SELECT run_id, job, started_at FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most)
+SELECT newest.run_id, newest.job, newest.started_at, sample.scorer, sample.side AS model, count(sample.value) AS scored,
+    avg(sample.value) AS mean
+FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id)
+GROUP BY ALL HAVING count(sample.value) > 0
+ORDER BY newest.started_at, sample.scorer, model;

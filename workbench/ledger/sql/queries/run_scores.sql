@@ -1,21 +1,10 @@
--- Scores of a run by model and scorer, the first scorer of its job first. mean is over samples: of each one score, as the job
--- reduces those of its epochs that count, so that a sample counts once however many of them are scored. left_out: scored
--- answers of fallbacks that do not count; samples_left_out: samples that have no other score.
+-- Scores of a run by model (and variant) and scorer, the first scorer of its job first. mean is over samples (see
+-- `sample_scores`), so that a sample counts once however many of its epochs are scored. left_out: scored answers of fallbacks
+-- that do not count; samples_left_out: samples that have no other score.
 -- Parameters: run_id
-WITH by_sample AS (
-    SELECT concat_ws(' · ', item.model, item.variant) AS model, score.scorer, item.sample_key,
-        list(score.value) FILTER (who.counts) AS scores, any_value(run.reduce) AS reducer, bool_or(who.invalid) AS invalid
-    FROM run_items AS item
-    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
-    JOIN latest_scores AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
-    JOIN (SELECT reduce FROM runs WHERE run_id = $run_id AND event = 'started') AS run ON true
-    WHERE item.run_id = $run_id AND score.value IS NOT NULL
-    GROUP BY ALL
-),
-means AS (
-    SELECT model, scorer, avg(reduced(reducer, scores)) AS mean,
-        count(*) FILTER (scores IS NULL AND NOT invalid) AS samples_left_out
-    FROM by_sample GROUP BY model, scorer
+WITH means AS (
+    SELECT side AS model, scorer, avg(value) AS mean, count(*) FILTER (answers IS NULL AND NOT invalid) AS samples_left_out
+    FROM sample_scores([$run_id]) GROUP BY side, scorer
 )
 SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, rate.samples, rate.left_out,
     rate.invalid_samples,
