@@ -255,6 +255,12 @@ def test_no_endpoint_creates_keys(caller: Caller) -> None:
         assert caller.http.request(method, "/api/v1/auths/api_key").status_code == 404
 
 
+def test_another_method_is_refused_with_those_that_are_allowed(caller: Caller) -> None:
+    """Endpoints: one method each (RFC 9110, 15.5.6)."""
+    refused = caller.http.put("/api/models"), caller.http.get("/api/chat/completions")
+    assert [(reply.status_code, reply.headers["Allow"]) for reply in refused] == [(405, "GET,HEAD"), (405, "POST")]
+
+
 def test_nothing_but_the_api_is_public(caller: Caller) -> None:
     """What the service does: the gateway's own paths do not answer, with the right key either."""
     body = {"model": "plain", "messages": []}

@@ -280,3 +280,11 @@ def test_the_interval_of_a_median_holds_at_least_95_percent_of_the_binomial(benc
     within = sum(math.comb(n, below) for below in range(int(low), int(high))) / 2**n
     assert within >= 0.95
     assert low == 1 or sum(math.comb(n, below) for below in range(int(low) + 2, int(high) - 2)) / 2**n < 0.95
+
+
+def test_a_page_that_cannot_be_written_does_not_cost_the_figures(bench: Workbench) -> None:
+    record(bench, "r1", {"a": [1.0] * 20, "b": [0.0] * 20})
+    bench.write("taken", "")
+    done = bench.here("compare", "--reports", "taken/pages", code=2)
+    assert done.stdout == bench.here("compare", "--no-report").stdout
+    assert "taken/pages: Not a directory" in done.stderr

@@ -102,7 +102,7 @@ def test_an_ingest_killed_at_any_moment_loses_nothing(ledger: Ledger, seeds: int
             writer.flush()
         writer.close()
         total += 60
-        command = [sys.executable, "-m", "workbench.cli.main", "ledger", "recover", "--ledger", str(ledger.path)]
+        command = [sys.executable, "-m", "workbench", "ledger", "recover", "--ledger", str(ledger.path)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
             time.sleep(chance.uniform(0.1, 0.5))
             process.kill()

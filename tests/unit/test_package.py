@@ -30,7 +30,7 @@ from workbench.scoring.scorers import AnyScorer
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {path.stem for path in (ROOT / "workbench").iterdir() if path.suffix == ".py" or path.is_dir()} - {
-    "__init__", "__pycache__",
+    "__init__", "__main__", "__pycache__",
 }  # fmt: skip
 HEAVY = {"pandas", "pyarrow", "duckdb", "scipy", "altair", "aiohttp", "httpx", "jinja2"}
 
@@ -161,13 +161,13 @@ def test_every_key_of_a_job_file_is_explained() -> None:
 @pytest.mark.parametrize("topic", sorted(TOPICS))
 def test_every_topic_is_there(topic: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "workbench.cli.main", "help", topic], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "workbench", "help", topic], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("# ")
 
 
 def test_a_topic_that_is_not_there_is_named() -> None:
-    command = [sys.executable, "-m", "workbench.cli.main", "help"]
+    command = [sys.executable, "-m", "workbench", "help"]
     done = subprocess.run([*command, "job"], capture_output=True, text=True, check=False)
     assert (done.returncode, "did you mean 'jobs'?" in done.stderr) == (2, True)
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -202,7 +202,7 @@ def test_the_ingest_reads_every_journal_column() -> None:
 @pytest.mark.parametrize("name", sorted(_COMMANDS))
 def test_every_command_has_help(name: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "workbench.cli.main", name, "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "workbench", name, "--help"], capture_output=True, text=True, check=True
     )
     assert "Usage:" in done.stdout
 

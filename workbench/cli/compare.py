@@ -15,7 +15,8 @@ from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.slices import Slice
 from workbench.ledger.queries import Reader, reading
-from workbench.report.compare_page import write_compare_page
+from workbench.report.build import Draft
+from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
 from workbench.session import ledger_to_read, pages_folder
 
@@ -56,14 +57,14 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     wanted = Wanted(
         named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"], given["by"]
     )
-    page = None
+    write: Draft | None = None
     if given["no_report"]:
         with reading(ledger) as reader:
             found = compared(gathered(reader, wanted), wanted)
     else:
-        found, page = write_compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
+        found, write = compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
     if as_json:
-        print_json(as_objects(found) | {"report": None if page is None else str(page)})
+        print_json(as_objects(found) | {"report": None if write is None else str(write())})
         return
     for difference in found.differences if len(found.differences) <= _MOST_LINES else ():
         echo(headline(difference, found) + "\n")
@@ -72,8 +73,8 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
         _print_slices(found)
     for warning in warnings(found):
         say(f"note: {warning}")
-    if page is not None:
-        say(f"page: {page}")
+    if write is not None:
+        say(f"page: {write()}")  # last: a folder that cannot be written costs the page only
 
 
 def as_objects(found: Comparison) -> dict[str, Any]:

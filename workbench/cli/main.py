@@ -186,7 +186,3 @@ def _explain_system(error: OSError | UnicodeEncodeError) -> int:
         return 3
     click.echo(f"error: {error.filename or 'system'}: {error.strerror or error}", err=True)
     return 2
-
-
-if __name__ == "__main__":
-    console()

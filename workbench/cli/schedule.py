@@ -111,7 +111,7 @@ def _log(job: Job) -> Path:
 def _command(where: Where, job: Job, given: dict[str, Any]) -> Command:
     """What the timer starts: this very workbench, here, with the same options."""
     program = Path(sysconfig.get_path("scripts"), "workbench")
-    started = [str(program)] if program.exists() else [sys.executable, "-m", "workbench.cli.main"]
+    started = [str(program)] if program.exists() else [sys.executable, "-m", "workbench"]
     path = os.path.relpath(job.path, where.folder)
     words = [*started, "run", f"./{path}" if path.startswith("-") else path, "--occasion", DUE, *options.words(where)]
     words += ["--no-progress", *(["--fixed"] if given["fixed"] else ())]

@@ -17,9 +17,10 @@ from workbench.evaluation.run_figures import find_run, run_figures, score_object
 from workbench.job import load_job, parse_job
 from workbench.judging import judge, judging
 from workbench.ledger.queries import reading
+from workbench.ledger.rows import ScoreThatCounts
 from workbench.ledger.store import Ledger
 from workbench.running.signals import handlers, restore
-from workbench.scoring.judge import Judge
+from workbench.scoring.judge import PENDING, Judge
 from workbench.session import Where, ledger_to_read
 
 
@@ -47,14 +48,18 @@ def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) ->
     written, ingested = rescore(ledger, run, chosen.scorers)
     if ingested.deferred:
         say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
-    pending, stopped, before = 0, int(ExitCode.DONE), handlers()
-    for scorer in chosen.scorers:
-        if isinstance(scorer, Judge) and not stopped:
+    judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]
+    stopped, before = int(ExitCode.DONE), handlers()
+    for scorer in judges:
+        if not stopped:
             said = anyio.run(partial(_judged, yes=yes), where, ledger, run, scorer)
             restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
-            written, pending, stopped = written + said.written, pending + said.pending, said.stopped
+            written, stopped = written + said.written, said.stopped
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
+        # as the ledger has it: of judges that were not asked any more, too
+        scores, named = reader.all(ScoreThatCounts, run_id=run), {judge.named for judge in judges}
+        pending = sum(score.reason == PENDING and score.scorer in named for score in scores)
     if as_json:
         print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
     else:
@@ -71,8 +76,6 @@ class _Said(NamedTuple):
 
     written: int = 0
     """Scores that are new or changed."""
-    pending: int = 0
-    """Answers that it has not judged."""
     stopped: int = 0
     """The exit code, where a signal ended it and no other judge is to be asked."""
 
@@ -87,7 +90,7 @@ async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes:
     if asked.to_send and not yes:
         calls = f"{plural(asked.to_send, 'call')}, at most {count(asked.most_tokens)} tokens"
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
-        return _Said(pending=asked.answers)
+        return _Said()
     done = await judge(where, ledger, asked)
     if done.end.error is not None:
         say(f"error: {done.end.error}")
@@ -97,4 +100,4 @@ async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes:
         )
     ended = done.end.summary
     say(f"{scorer.named}: judged in run {ended.run_id}{f' ({ended.status}: {ended.reason})' if ended.reason else ''}")
-    return _Said(done.written, done.pending, done.end.exit_code if done.end.told_to_stop else 0)
+    return _Said(done.written, done.end.exit_code if done.end.told_to_stop else 0)

@@ -236,6 +236,10 @@ class Platform:
             return errors.refusal(503, "The platform cannot record usage, so it accepts no requests.")
         except web.HTTPNotFound:
             return replies.unknown_path(self.config.silent, request.method)
+        except web.HTTPMethodNotAllowed as error:
+            reply = errors.refusal(error.status, error.reason)
+            reply.headers["Allow"] = error.headers["Allow"]  # RFC 9110, 15.5.6
+            return reply
         except web.HTTPException as error:
             return errors.refusal(error.status, error.reason)
         except Exception as error:  # a bug here: reported, and the server keeps running

@@ -16,7 +16,7 @@ from workbench.evaluation.slices import Slice
 from workbench.ledger.queries import Row
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Page, PageHead, asked_of, packed_json, render, write_page
+from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json, render, write_page
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
@@ -28,8 +28,8 @@ _MOST_ACROSS = 6
 _NAMED = 3  # runs in the name of the page's file
 
 
-def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[Page]) -> tuple[Comparison, Path]:
-    """Render a comparison and put its page into a folder, whole or not at all.
+def compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[Page]) -> tuple[Comparison, Draft]:
+    """Compare, and draft the page that shows it.
 
     Args:
         ledger: Where the runs are.
@@ -38,7 +38,7 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         pages: Those that its head links.
 
     Returns:
-        The comparison, and the page's absolute path.
+        The comparison, and its page, still to be written: whoever waits for the figures need not wait for a disk.
 
     Raises:
         InputError: There is no such run, model, scorer or column, or nothing to compare.
@@ -75,7 +75,7 @@ def write_compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequ
         "warnings": warnings(found),
     }
     name = f"{_name([run.run_id for run in runs])}.compare.html"
-    return found, write_page(folder, name, render(frame, pages, content))
+    return found, lambda: write_page(folder, name, render(frame, pages, content))
 
 
 def _every_baseline(material: Material, found: Comparison, by: str | None) -> list[Comparison]:
