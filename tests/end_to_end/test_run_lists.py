@@ -43,7 +43,9 @@ def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
     """What a command prints on a terminal of that width, line by line."""
     ours, theirs = pty.openpty()
     environment = bench.environment | {"COLUMNS": str(columns)}
-    subprocess.run([str(COMMAND), *arguments], cwd=bench.folder, env=environment, stdout=theirs, check=True)
+    subprocess.run(
+        [str(COMMAND), *arguments], cwd=bench.folder, env=environment, stdout=theirs, stderr=theirs, check=True
+    )
     os.close(theirs)
     printed = b""
     try:
@@ -72,6 +74,15 @@ def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tup
     assert max(map(len, lines)) <= max(columns, 80 if command == ("show",) else columns)
     if command == ("runs",) and columns == 140:
         assert lines[0].split()[-1] == "score"
+
+
+def test_columns_that_do_not_fit_are_named(recorded: Workbench) -> None:
+    wide, narrow = (on_a_terminal(recorded, columns, "runs") for columns in (200, 80))
+    assert not any("no room for" in line for line in wide)
+    lost = narrow[-1].removeprefix("no room for: ").split(", ")
+    assert lost
+    assert [name for name in lost if name in narrow[0]] == []
+    assert all(name in wide[0] for name in lost)
 
 
 def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:

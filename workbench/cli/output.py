@@ -61,18 +61,24 @@ def _zoned(value: Any) -> Any:
 
 
 def print_table(
-    rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "", spare: Sequence[str] = ()
+    rows: Sequence[dict[str, Any]],
+    columns: dict[str, str],
+    *,
+    whole: str = "",
+    spare: Sequence[str] = (),
+    left_out: Sequence[str] = (),
 ) -> None:
     """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits.
 
-    On a terminal long texts are cut to its width; where that does not help, columns are left out, and each row is a list
-    of its own where even that does not.
+    On a terminal long texts are cut to its width; where that does not help, columns are left out and named below, and each
+    row is a list of its own where even that does not.
 
     Args:
         rows: Dictionaries.
         columns: Key of a row -> heading.
         whole: Key of a column that is never cut: what the next command needs.
         spare: Keys of columns that may be left out, in this order.
+        left_out: Headings of those that were.
     """
     for_people = sys.stdout.isatty()
     cells = [[_cell(row.get(key), for_people=for_people) for key in columns] for row in rows]
@@ -85,7 +91,7 @@ def print_table(
         widths = _narrowed(widths, fixed, room)
         if _width(widths) > room and spare:
             fewer = {key: heading for key, heading in columns.items() if key != spare[0]}
-            print_table(rows, fewer, whole=whole, spare=spare[1:])
+            print_table(rows, fewer, whole=whole, spare=spare[1:], left_out=(*left_out, columns[spare[0]]))
             return
         if _width(widths) > room:
             _print_stacked(headings, cells)
@@ -96,6 +102,8 @@ def print_table(
             for text, width, right in zip(line, widths, numeric, strict=True)
         ]
         echo("  ".join(aligned).rstrip())
+    if left_out:
+        say(f"no room for: {', '.join(left_out)}")
 
 
 def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
