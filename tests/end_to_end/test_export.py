@@ -133,9 +133,16 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     assert said in done.stdout
     assert f"{said}." in Path(done.stdout.split("report: ")[1].strip()).read_text("utf-8")
     assert said in bench.here("show").stdout
-    assert bench.json("show")["broken_scorers"] == [
-        {"scorer": "custom", "failed": 4, "answers": 4, "reason": "the scorer failed: ValueError: no number"}
-    ]
+    shown = bench.json("show")
+    assert shown["broken_scorers"] == [
+        {
+            "run_id": shown["run_id"], "scorer": "custom", "failed": 4, "answers": 4,
+            "reason": "the scorer failed: ValueError: no number",
+        }
+    ]  # fmt: skip
+    index = Path(bench.json("report")["pages"][1]).read_text("utf-8")
+    assert "1 job: 1 needs action." in index
+    assert f"{said}. Fix it, then score the same answers again: <code>workbench score {shown['run_id']}</code>" in index
     (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
     assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("4", "0", "0")
     error = suite[0].find("error")

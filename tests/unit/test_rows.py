@@ -20,7 +20,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "accepted_answers": {"request_keys": [], "generation": None},
     "known_samples": {"sample_keys": ["sample1"]},
     "occasion_runs": {"job": "nightly"},
-    "broken_scorers": {"run_id": "r1", "failed": FAILED},
+    "broken_scorers": {"run_ids": ["r1"], "failed": FAILED},
     "newest_latencies": {"models": ["m"], "most": 10},
     "scorable_answers": {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": 9},
     **{

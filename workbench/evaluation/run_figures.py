@@ -75,7 +75,7 @@ def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FI
     found = {name: reader.rows(name, run_id=run_id) for name in tables}
     if not reader.row("run_has_scores", run_id=run_id)["scored"]:  # to find that out by the others takes 30 ms
         return RunFindings(provenance, found, [], [])
-    broken = reader.all(BrokenScorer, run_id=run_id, failed=FAILED)
+    broken = broken_scorers(reader, [run_id])
     return RunFindings(provenance, found, _scores(reader, run_id), broken)
 
 
@@ -132,6 +132,11 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
         duration_s=provenance.duration_s,
         ledger=ledger,
     )
+
+
+def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]:
+    """The scorers of some runs that failed on answers."""
+    return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
 
 
 def broken_text(one: BrokenScorer) -> str:

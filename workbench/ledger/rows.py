@@ -92,6 +92,7 @@ class BrokenScorer(QueryRow, frozen=True):
 
     query = "broken_scorers"
 
+    run_id: str
     scorer: str
     failed: int
     answers: int

@@ -9,6 +9,7 @@ import workbench.display as people
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import with_status_now
+from workbench.evaluation.run_figures import broken_scorers
 from workbench.ledger.queries import Row
 from workbench.ledger.rows import Provenance
 from workbench.report import time_charts
@@ -34,14 +35,16 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     scores = result(reader, "newest_run_scores", most=MOST_RUNS)
     means = result(reader, "newest_run_means", most=MOST_RUNS)
     changes = job_changes(reader)
+    broken = broken_scorers(reader, [job["last_run_id"] for job in jobs.rows])
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-        rows = job_rows([row | ends[row["run_id"]] for row in newest], scores.rows, changes, asked.colours)
+        rows = job_rows([row | ends[row["run_id"]] for row in newest], scores.rows, changes, broken, asked.colours)
         return {
             "period": period,
             "verdict": summary(rows),
             "rows": rows,
+            "broken": [row for row in rows if row.broken],
             "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
             "there": {f"{stem}.html" for stem in there},
             "needs": [(row, recorded_continuation(began[row["run_id"]], asked.ledger)) for row in needs],

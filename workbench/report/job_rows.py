@@ -13,8 +13,10 @@ from markupsafe import Markup
 import workbench.display as people
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
+from workbench.evaluation.run_figures import broken_text
 from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Row
+from workbench.ledger.rows import BrokenScorer
 from workbench.occasions import following
 from workbench.report.drawing import Colours
 from workbench.report.tables import status_kind
@@ -45,6 +47,8 @@ class JobRow(msgspec.Struct, frozen=True):
     failed: int
     answered: int
     """Of its newest run's requests."""
+    broken: list[str]
+    """The scorers that failed on answers of its newest run, in words."""
     needs_action: bool
 
 
@@ -55,7 +59,11 @@ def page_name(job: str) -> str:
 
 
 def job_rows(
-    runs: Sequence[Row], scores: Sequence[Row], changes: dict[str, list[JobChange]], colours: Colours
+    runs: Sequence[Row],
+    scores: Sequence[Row],
+    changes: dict[str, list[JobChange]],
+    broken: Sequence[BrokenScorer],
+    colours: Colours,
 ) -> list[JobRow]:
     """The jobs, those with the newest run first.
 
@@ -63,17 +71,26 @@ def job_rows(
         runs: `job_newest_runs` rows, with those of `runs`.
         scores: `newest_run_scores` rows.
         changes: By job; see `job_changes`.
+        broken: Scorers that failed on answers of these runs.
         colours: Of the ledger.
     """
     by_job: dict[str, list[Row]] = {}
     for run in runs:
         by_job.setdefault(run["job"], []).append(run)
-    found = [_row(job, own, scores, changes.get(job, []), colours) for job, own in by_job.items()]
+    found = [_row(job, own, scores, changes.get(job, []), broken, colours) for job, own in by_job.items()]
     return sorted(found, key=lambda row: row.newest_at, reverse=True)
 
 
-def _row(job: str, runs: list[Row], scores: Sequence[Row], changes: list[JobChange], colours: Colours) -> JobRow:
+def _row(
+    job: str,
+    runs: list[Row],
+    scores: Sequence[Row],
+    changes: list[JobChange],
+    broken: Sequence[BrokenScorer],
+    colours: Colours,
+) -> JobRow:
     newest = runs[-1]
+    broken_now = [broken_text(one) for one in broken if one.run_id == newest["run_id"]]
     return JobRow(
         job=job,
         page=f"{page_name(job)}.html",
@@ -86,7 +103,8 @@ def _row(job: str, runs: list[Row], scores: Sequence[Row], changes: list[JobChan
         changes=[change for change in changes if change.verdict != "none shown"],
         failed=newest["failed"],
         answered=newest["answered"],
-        needs_action=needs_action(newest),
+        broken=broken_now,
+        needs_action=needs_action(newest) or bool(broken_now),
     )
 
 
