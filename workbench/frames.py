@@ -49,7 +49,8 @@ _READ_FIGURES = ("share_low", "share_high", "units_low", "units_high", "total_un
 class Frames:
     """Tables of a ledger, read afresh at every call and released at once: a run never has to wait.
 
-    Token counts and latencies are as recorded, missing where unknown; times are UTC; names end with their unit.
+    Token counts and latencies are as recorded, missing where unknown; times are UTC; names end with their unit. Calls,
+    answers and scores join on `run_id` and `request_key`.
 
     Args:
         ledger: Path of the DuckDB file, or the address of a team's ledger; by default the one of the folder.

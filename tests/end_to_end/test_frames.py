@@ -130,7 +130,10 @@ def test_frames_have_what_one_groups_by(bench: Workbench) -> None:
     assert set(calls["sample_key"]) == set(answers["sample_key"])
     assert answers.set_index("sample_id")["metadata.level"].to_dict() == {"1": "easy", "2": "easy", "3": "hard"}
     assert answers.set_index("sample_id")["metadata.topic"].isna().to_dict() == {"1": False, "2": False, "3": True}
-    assert {"served_model", "identity"} <= set(scores.columns)
+    assert {"served_model", "identity", "variant"} <= set(scores.columns) & set(calls.columns)
+    for other in (calls, answers):
+        joined = scores.merge(other, on=["run_id", "request_key"], validate="one_to_one", suffixes=("", "_of_other"))
+        assert (joined["sample_id"] == joined["sample_id_of_other"]).tolist() == [True] * 3
     assert frames.tags()[["tag", "value"]].to_numpy().tolist() == [["night", "1"], ["team", "optics"]]
     assert json.loads(frames.runs()["parameters"].iloc[0]) == {"max_tokens": 64}
 

@@ -1,15 +1,14 @@
 -- Every call that ended, one per row, oldest first: requested and served model, outcome, duration and tokens.
 -- Parameters: run_id (NULL takes all)
-SELECT attempt.run_id, run.job, run.tags, attempt.call_no, item.sample_id, attempt.sample_key, attempt.epoch,
-    attempt.model AS requested_model,
-    attempt.served_model, who.identity, who.evidence AS identity_evidence, attempt.outcome, attempt.accepted, attempt.drew,
-    attempt.http_status, attempt.sent_at,
+SELECT attempt.run_id, run.job, run.tags, attempt.call_no, attempt.request_key, item.sample_id, attempt.sample_key,
+    attempt.epoch, attempt.model AS requested_model, item.variant, attempt.served_model, who.identity,
+    who.evidence AS identity_evidence, attempt.outcome, attempt.accepted, attempt.drew, attempt.http_status, attempt.sent_at,
     attempt.ended_at, attempt.latency_ms, attempt.prompt_tokens, attempt.completion_tokens, attempt.reasoning_tokens,
     attempt.total_tokens, attempt.finish_reason, request.tools, coalesce(called.tool_calls, 0) AS tool_calls,
     attempt.evidence, attempt.error_text, run.simulated
 FROM attempts AS attempt
 LEFT JOIN (
-    SELECT run_id, request_key, any_value(sample_id) AS sample_id FROM run_items
+    SELECT run_id, request_key, any_value(sample_id) AS sample_id, any_value(variant) AS variant FROM run_items
     WHERE $run_id IS NULL OR run_id = $run_id GROUP BY run_id, request_key
 ) AS item USING (run_id, request_key)
 LEFT JOIN call_identities AS who ON who.run_id = attempt.run_id AND who.call_no = attempt.call_no
