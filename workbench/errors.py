@@ -13,6 +13,7 @@ A failed call is none of these: it is a record with an outcome.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -92,6 +93,18 @@ class UnreachableError(WorkbenchError):
     """The platform could not be reached, or what answers is not the platform's API."""
 
     exit_code = ExitCode.UNREACHABLE
+
+
+def internal_error(error: Exception) -> WorkbenchError:
+    """A fault of ours as what a command ends with, once it has kept what it has; it names the place in the code."""
+    import traceback  # for an error
+
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    made = WorkbenchError(
+        f"internal error: {type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+    )
+    made.__cause__ = error
+    return made
 
 
 def why_unreadable(error: OSError | ValueError) -> str:

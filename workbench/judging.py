@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ from workbench.api import make_job
 from workbench.endings import JUDGED_RUN, RunEnd
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job import Job
-from workbench.ledger.entries import score_entry
+from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
@@ -103,12 +102,10 @@ async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
         for row in reader.rows("answers", run_id=end.summary.run_id):
             if row["counts"] and row["accepted"] and row["answer"]:
                 votes.setdefault(row["sample_id"], []).append(row["answer"])
-        before = {
-            (old.request_key, old.scorer): Score(old.value, old.reason, old.extracted)
-            for old in reader.all(ScoreThatCounts, run_id=asked.run_id)
-        }
+        scores = reader.all(ScoreThatCounts, run_id=asked.run_id)
+    before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}
     name = (asked.scorer.named, _settings(asked.scorer))
-    now, written = datetime.now(UTC), 0
+    now, written = newer_than(old.recorded_at for old in scores), 0
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for key, said in votes.items():
             verdict = asked.scorer.score_of(said)

@@ -89,6 +89,7 @@ async def plan_job(
             if options.fresh or (job.run.reuse != "always" and options.occasion is None and options.resume is None):
                 if ledger.exists:  # everything is asked again
                     with reading(ledger) as reader:
+                        refuse_mixing(reader, ledger, simulated=_is_simulated(session, plan))
                         plan.look_up_samples(reader)
             else:
                 generation = _generation(ledger, options, "", plan)

@@ -1,5 +1,6 @@
 """Gates of a job: met, not met, or not to be told; and what a run ends with."""
 
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,18 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     assert "continue with" not in again + bench.here("show").stderr, "every request is answered"
     assert "rerun its job" not in bench.here("runs").stderr
     bench.here("ledger", "check")
+
+
+def test_whoever_reads_what_is_printed_may_leave_and_the_code_is_the_same(bench: Workbench) -> None:
+    gated(bench, "min_mean = { numeric = 0.9 }", wrong=30)
+    for options in (["--no-report"], ["--json"]):
+        nobody, theirs = os.pipe()
+        os.close(nobody)
+        process = bench.start("run", "job.toml", *options, stdout=theirs)
+        os.close(theirs)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 100, err
+        assert "cannot" not in err
 
 
 @pytest.mark.parametrize(("more", "code"), [("", 0), ('\non_uncertain = "fail"', 100)])

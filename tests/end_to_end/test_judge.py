@@ -1,12 +1,15 @@
 """A model as the judge: asked apart from what it judges, paid for once, and never in the way of other scores."""
 
 import shlex
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.conftest import Workbench, job, sums
+from workbench.ledger.entries import score_entry
+from workbench.ledger.journal import JournalWriter
 from workbench.records import Score
-from workbench.scoring.judge import Judge
+from workbench.scoring.judge import PENDING, Judge
 
 JUDGE = '[[scorers]]\nname = "judge"\nmodel = "{model}"\n{more}'
 
@@ -52,6 +55,18 @@ def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
     assert bench.json("score", fresh, "--yes")["pending"] == 0
     assert bench.json("runs")[0]["calls"] == 0, "the same answers are judged by what was said of them"
     assert means(bench, fresh)["judge"] == pytest.approx(4 / 6)
+
+
+def test_it_is_heard_also_after_the_clock_was_put_back(bench: Workbench) -> None:
+    run_id = judged(bench)
+    pending = bench.rows("SELECT request_key, scorer_config FROM scores WHERE scorer = 'judge'")
+    writer = JournalWriter(bench.ledger.journal_folder)
+    for key, config in pending:
+        later = datetime.now(UTC) + timedelta(hours=1)
+        writer.append(score_entry(run_id, key, ("judge", config), later, Score(None, PENDING)))
+    writer.close()
+    assert bench.json("score", run_id, "--yes")["pending"] == 0
+    assert means(bench, run_id)["judge"] == pytest.approx(4 / 6)
 
 
 def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:

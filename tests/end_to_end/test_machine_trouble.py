@@ -6,6 +6,8 @@ import json
 import os
 import pty
 import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -34,6 +36,27 @@ def test_too_many_open_files_end_a_run_with_what_it_has(tmp_path: Path) -> None:
         result = json.loads(out)
         sent = sum(server.platform.statistics.requests.values())
         assert 8 <= result["completed"] == sent < 60
+        assert bench.json("run", "job.toml", "--no-report")["reused"] == sent
+
+
+def test_a_fault_of_ours_waits_for_what_is_in_flight_and_loses_nothing(tmp_path: Path) -> None:
+    with ThreadedServer(quick(load_config(), 50)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(60))
+        bench.write("job.toml", job("sim/instant", limit=8))
+        broken = "from workbench.running.guard import Guard\nreal, count = Guard.settle, [0]\n"
+        broken += "def settle(*given):\n    count[0] += 1\n    if count[0] == 20: raise ValueError('odd')\n    return real(*given)\n"
+        broken += "Guard.settle = settle\nfrom workbench.cli.main import console\nconsole()\n"
+        done = subprocess.run(
+            [sys.executable, "-c", broken, "run", "job.toml", "--no-report"],
+            cwd=bench.folder, env=bench.environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stderr
+        assert "error: internal error: ValueError: odd (<string>, line 5)" in done.stderr
+        assert "continue with: workbench run job.toml" in done.stdout
+        assert bench.json("runs")[0]["status"] == "incomplete"
+        sent = server.platform.statistics.requests.total()
+        assert 20 <= sent < 60
         assert bench.json("run", "job.toml", "--no-report")["reused"] == sent
 
 

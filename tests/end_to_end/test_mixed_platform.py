@@ -26,7 +26,8 @@ def test_only_runs_of_simulated_models_are_simulated(tmp_path: Path) -> None:
                 assert "Simulated: these answers" not in page
                 started = bench.rows("SELECT simulated, identity FROM runs WHERE event = 'started'")
                 assert started == [(False, server.base_url)]
-                assert "an account's data" in bench("run", "rehearsal.toml", code=2).stderr
+                for refused in (("run",), ("plan",), ("run", "--fresh"), ("plan", "--fresh")):
+                    assert "an account's data" in bench(refused[0], "rehearsal.toml", *refused[1:], code=2).stderr
                 assert bench.json("run", "rehearsal.toml", "--ledger", "r.duckdb", "--no-report")["completed"] == 3
                 told = bench("run", "both.toml", "--ledger", "b.duckdb", code=2).stderr
                 assert "'rehearsal' is simulated and 'real' is not" in told

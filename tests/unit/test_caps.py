@@ -117,6 +117,16 @@ def test_a_run_that_is_over_counts_for_those_that_go_on(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("r1*")), "it counts for none any more"
 
 
+def test_a_run_that_was_killed_before_it_wrote_anything_stops_no_other(tmp_path: Path) -> None:
+    caps, shared = a_run(tmp_path, "r1", Cap("ten", "requests", 10))
+    with shared:
+        for content in (b"", b"[", b'["a",{}]'.ljust(2**16)):
+            (tmp_path / "r2.spent").write_bytes(content)
+            with shared.others() as others:
+                assert others == {}
+        assert reserved(caps, 11) == 10
+
+
 def test_what_a_dead_run_had_reserved_is_not_waited_for(tmp_path: Path) -> None:
     one, first = a_run(tmp_path, "r1", Cap("ten", "requests", 10))
     two, second = a_run(tmp_path, "r2", Cap("ten", "requests", 10))

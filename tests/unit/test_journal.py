@@ -173,6 +173,28 @@ def test_a_disk_that_takes_nothing_more_leaves_whole_frames(tmp_path: Path, monk
     writer.close()
 
 
+def test_a_journal_that_cannot_be_written_is_let_go(tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import os, resource, signal, sys
+        from pathlib import Path
+        from workbench.ledger.entries import SampleSeen
+        from workbench.ledger.journal import JournalFullError, JournalWriter
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        writer = JournalWriter(Path(sys.argv[1]))
+        writer.append(SampleSeen("k", "x"))
+        try:
+            writer.close()
+        except (JournalFullError, OSError) as error:
+            print(type(error).__name__, len(os.listdir("/proc/self/fd")))
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[0] == "JournalFullError"
+    assert int(done.stdout.split()[1]) == 4, "the three streams, and the listing itself"
+
+
 def test_a_limit_on_file_sizes_goes_on_in_another_file(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """

@@ -194,6 +194,9 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Numeric(), "4", "nan", None),
         (Numeric(), "12345678901234567891", 12345678901234567890, 0),
         (Numeric(), "12345678901234567890", "12345678901234567890", 1),
+        (Numeric(), "-12345678901234567890123456789012399", "-12345678901234567890123456789012345", 0),
+        (Numeric(), "minus 12345678901234567890123456789012399", "-12345678901234567890123456789012345", 0),
+        (Numeric(), "-12345678901234567890123456789012345", "-12345678901234567890123456789012345", 1),
         (Numeric(), "0", 1.602e-19, 0),
         (Numeric(), "1.602 × 10^-19", 1.602e-19, 1),
         (Numeric(tolerance=0.3), "4.3", 4, 1),
@@ -218,6 +221,7 @@ def test_a_choice_target_may_be_a_letter_the_options_text_or_its_number() -> Non
     assert value(Choice(), "four", "B", options) == 1
     assert value(Choice(), "D", "B", options) == 0
     assert value(Choice(), "B", "seven", options) is None
+    assert value(Choice(), "B", "②", options) is None, "a digit, but no number that Python reads"
 
 
 def test_a_whole_number_as_target_counts_options_and_a_text_names_one() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from workbench.errors import Fault, InputError
-from workbench.ledger.entries import ReadingTaken
+from workbench.ledger.entries import ReadingTaken, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader
@@ -137,7 +137,7 @@ def take_reading(
 
 def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
     """Take a reading back; it stays in the ledger and counts no more."""
-    changed = {"recorded_at": datetime.now(UTC), "withdrawn": True}
+    changed = {"recorded_at": newer_than([reading.recorded_at]), "withdrawn": True}
     return _put(ledger, ReadingTaken(**(msgspec.structs.asdict(reading) | changed)))
 
 

@@ -298,6 +298,8 @@ def _print_found(run: RunSummary, ledger: Ledger) -> None:
     """Print what the run found; a ledger that cannot be read now changes nothing of how it ended."""
     try:
         with reading(ledger, frugal=True) as reader:
-            print_findings(run_findings(reader, run.run_id))
+            found = run_findings(reader, run.run_id)
     except (WorkbenchError, OSError) as error:
         say(f"note: the scores cannot be shown now ({error}); `workbench show {run.run_id}` shows them")
+    else:
+        print_findings(found)

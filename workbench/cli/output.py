@@ -1,10 +1,12 @@
 """How values look on a terminal: JSON for programs, tables for people."""
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +20,14 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)
 
 def echo(text: str = "") -> None:
     """Print a line for people on standard output, with control characters made visible."""
-    click.echo(visible(text))
+    _print(visible(text))
+
+
+def _print(text: str | bytes) -> None:
+    try:
+        click.echo(text)
+    except BrokenPipeError:  # whoever read has enough; the command goes on, as its exit code may not be known yet
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
 
 
 def say(text: str) -> None:
@@ -38,7 +47,7 @@ def harmless(data: bytes) -> bytes:
 
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
-    click.echo(harmless(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2)))
+    _print(harmless(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2)))
 
 
 def print_json_lines(values: Any) -> None:

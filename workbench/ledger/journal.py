@@ -220,6 +220,9 @@ class JournalWriter:
             if self._thread is not None:
                 self._thread.join()
             self._free_reserve()
+            if self._fd is not None:  # it was not rotated: its lock would say that it is being written
+                os.close(self._fd)
+                self._fd = None
 
     def _sync(self) -> None:
         """Make what is written durable; after a failure nothing in this file ever is."""

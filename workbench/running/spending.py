@@ -139,9 +139,12 @@ class SharedSpending:
         with looked_into(self._folder / f"{run_id}{SUFFIX}") as fd:
             if fd is None:
                 return None
-            if run_id not in self._heads:
-                self._heads[run_id] = _head(fd)
-            found = Spender(*self._heads[run_id], *_state(fd))
+            try:
+                if run_id not in self._heads:
+                    self._heads[run_id] = _head(fd)
+                found = Spender(*self._heads[run_id], *_state(fd))
+            except (msgspec.DecodeError, struct.error):  # its process was killed, or is about, to write it first
+                return None
             if locked(fd):  # its process is dead: what it had reserved may have been used, and is never given back
                 found.draw(found.reserved, os.fstat(fd).st_mtime)
                 found.reserved = Spending()

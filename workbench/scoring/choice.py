@@ -66,7 +66,7 @@ def _letter(given: Any, sample: Sample) -> str | None:
     stripped = target.strip().strip("().").upper()
     if len(stripped) == 1 and stripped in LETTERS[:options]:
         return stripped
-    if sample.choices and stripped.isdigit() and int(stripped) < options:
+    if sample.choices and stripped.isdecimal() and int(stripped) < options:
         return LETTERS[int(stripped)]
     return None
 

@@ -138,7 +138,7 @@ def _signed(match: re.Match[str]) -> Decimal | None:
         return value
     begin = max(match.start() - _NEAR_CHARS, 0)
     before = match.string[begin : match.start()]
-    return -value if re.search(_BEFORE_SIGN, f"…{before}" if begin else before) else value
+    return value.copy_negate() if re.search(_BEFORE_SIGN, f"…{before}" if begin else before) else value
 
 
 def _value(match: re.Match[str]) -> Decimal | None:
@@ -154,7 +154,7 @@ def _value(match: re.Match[str]) -> Decimal | None:
         if not divisor:
             return None
         value = value / divisor if denominator else value + Decimal(numerator) / divisor
-    return -value if sign == "-" else value
+    return value.copy_negate() if sign == "-" else value  # `-value` rounds
 
 
 def _point_only(digits: str) -> str:
