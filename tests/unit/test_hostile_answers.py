@@ -59,6 +59,8 @@ TEXTS = {
     "quotes": '"',
     "backslashes": "\\",
     "letters": "A ",
+    "ruled out": "not A. ",
+    "list of letters": "- A. x\n",
     "words": "the answer is B. ",
     "marks": "\u0301\u0323",
     "mark": "a" + "\u0301" * 40,

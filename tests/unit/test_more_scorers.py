@@ -53,10 +53,27 @@ def judged(scorer: Scorer, answer: str | Given, target: Any = None, choices: tup
         (Match(at="begin"), "Yes,it is", "yes", 1),
         (Match(at="any"), "Paris/London", "paris", 1),
         (Match(), "“Paris”", "paris", 1),
+        (Match(), "पाना", "पानी", 0),
+        (Match(), "2/3", "3", 0),
+        (Match(), ".5", "5", 0),
+        (Match(), "It is .5", "0.5", 0),
+        (Match(), "I use C", "C++", 0),
+        (Match(), "I use C++.", "C++", 1),
+        (Match(), "I don't", "don’t", 1),
+        (Match(), "答案是巴黎。", "巴黎", 1),
+        (Match(), "答案是巴黎。", "黎巴", 0),
         (AnswerLine(), "Some words.\n\nANSWER: Paris.", "paris", 1),
         (AnswerLine(), "**Answer:** Paris\nand more", "Paris", 1),
         (AnswerLine(), "ANSWER: London\nANSWER: Paris", "Paris", 1),
         (AnswerLine(), "It is Paris", "Paris", 0),
+        (AnswerLine(), "**ANSWER: Paris.**", "Paris", 1),
+        (AnswerLine(), "ANSWER: **“Paris”**.", "Paris", 1),
+        (AnswerLine(), "ANSWER: `_Paris_`", "Paris", 1),
+        (AnswerLine(), "ANSWER：巴黎", "巴黎", 1),
+        (AnswerLine(), "ANSWER: .5", "5", 0),
+        (AnswerLine(), "ANSWER: __init__", "init", 0),
+        (AnswerLine(), "ANSWER: *.py", ".py", 0),
+        (AnswerLine(), "ANSWER: *.py", "*.py", 1),
         (AnswerLine(marker="Solution"), "Solution: 12", 12, 1),
         (F1(), "The cat sat", "a cat sat down", 0.8),
         (F1(), "Paris", ["London", "paris!"], 1),
@@ -79,6 +96,10 @@ def test_texts(scorer: Scorer, answer: str, target: Any, value: float | None) ->
         ("Answer: A, C\n\nThe rest is wrong.", ["A", "C"], 1), ("**Answer:** A, C", ["A", "C"], 1), ("Both A and C are correct.", ["A", "C"], 1),
         ("Answer:\nA) Paris\nC) Rome", ["A", "C"], 1), ("Answer: A. Paris, C. Rome", ["A"], 0), ('{"answer": ["A", "C"]}', ["A", "C"], 1),
         ("Answer: A", ["A", "F"], None),
+        ("The correct options are:\n- A. w\n- C. y", ["A", "C"], 1), ("A. w\nC. y", ["A", "C"], 1), ("- A) w\n- C) y", ["A", "C"], 1),
+        ("Answer: A) w and C) y", ["A", "C"], 1), ("A and C are correct, B is not.", ["A", "C"], 1), ("Answer: AC", ["A", "C"], 1),
+        ("AC", ["A", "C"], 1), ("Answer: CA", ["A", "C"], 0), ("Answer: NO", ["A", "C"], 0),
+        ("Answer: A, C", "AC", 1), ("Answer: A, C", "A and C", 1), ("Answer: A, C", '["A","C"]', 1), ("Answer: A", "CAB", None),
     ],
 )  # fmt: skip
 def test_several_choices(answer: str, target: Any, value: float | None) -> None:
@@ -386,3 +407,15 @@ def test_a_tiny_number_is_not_zero() -> None:
     assert judged(JsonFields(), '{"q": 1.602e-19}', {"q": 0}).value == 0
     assert judged(JsonFields(), '{"q": 0}', {"q": 1.602e-19}).value == 0
     assert judged(JsonFields(), '{"q": 1.602e-19}', {"q": 1.602e-19}).value == 1
+
+
+def test_what_an_answer_spells_and_utf_8_cannot_hold_reaches_no_reason() -> None:
+    """JSON may spell half a pair of surrogates; a journal that meets one loses the scores of all answers."""
+    answer = '{"a\\ud800": "x"}'
+    for scorer, target in (
+        (JsonFields(extra="refuse"), {"b": 1}),
+        (JsonSchema(schema={"additionalProperties": False}), None),
+    ):
+        found = judged(scorer, answer, target)
+        assert found.value == 0
+        assert f"{found.reason}{found.extracted}".encode()

@@ -129,6 +129,18 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
         ("The answer is c.", "C"),
         ("(b), because C is wrong", "B"),
         ("The answer is a dog", None),
+        ("C. Rome\n\nExplanation: Option A is incorrect because… Option B is incorrect…", "C"),
+        ("**C. Rome**\n\n- Option A is wrong.\n- Option B is wrong.", "C"),
+        ("C) Rome\n\nWhy not the others:\nOption A: a city elsewhere", "C"),
+        ("C\n\nOption A is wrong since it is in France", "C"),
+        ("C is correct. A and B are wrong.", "C"),
+        ("Thus, B is the answer, and not C.", "B"),
+        ("It is definitely not C.", None),
+        ("Answer: A and B", None),
+        ("Option A is wrong. Option C fits.", "C"),
+        ("Rather B than A", "B"),
+        ("The answer is not A but D.", "D"),
+        ("A is the only correct option.", "A"),
         ("\\boxed{A}", "A"),
         ("nothing", None),
     ],
@@ -178,6 +190,12 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Exact(ignore_case=True), "paris", "Paris", 1),
         (Exact(ignore_case=True, ignore_punctuation=True), "Paris!", ["London", "paris"], 1),
         (Exact(), "4", 4, 1),
+        (Exact(), "10²", "102", 0),
+        (Exact(), "10²", "10^2", 1),
+        (Exact(), "10⁻³", "10^−3", 1),
+        (Exact(), "H₂O", "H2O", 1),
+        (Exact(ignore_punctuation=True), "“Paris”", "Paris", 1),
+        (Exact(ignore_punctuation=True), "巴黎。", "巴黎", 1),
         (Includes(), "It is Paris, surely", "PARIS", 1),
         (Includes(ignore_case=False), "It is Paris", "PARIS", 0),
         (Includes(), "x", ["y", "x"], 1),
@@ -189,6 +207,13 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Numeric(), "none", 4, 0),
         (Numeric(), "18", "16 - 3 - 4 = 9 … 9 * 2 = 18 #### 18", 1),
         (Numeric(), "4", "four", None),
+        (Numeric(), "The answer is 3", "2\\sqrt{3}", None),
+        (Numeric(), "1.5 billion", "1.5 million", None),
+        (Numeric(), "9:30", "10:30", None),
+        (Numeric(), "2021-07-01", "2024-05-01", None),
+        (Numeric(), "x^2+1", "x^3+1", None),
+        (Numeric(), "18", "18 apples", 1),
+        (Numeric(), "18", "She has 3 of 6, so the answer is 18.", 1),
         (Numeric(), "4", float("nan"), None),
         (Numeric(), "4", "", None),
         (Numeric(), "4", "nan", None),
@@ -222,6 +247,24 @@ def test_a_choice_target_may_be_a_letter_the_options_text_or_its_number() -> Non
     assert value(Choice(), "D", "B", options) == 0
     assert value(Choice(), "B", "seven", options) is None
     assert value(Choice(), "B", "②", options) is None, "a digit, but no number that Python reads"
+    assert value(Choice(), "Z", 29, tuple(map(str, range(100, 130)))) is None, "beyond the letters"
+
+
+@pytest.mark.parametrize(
+    ("texts", "target", "right"),
+    [
+        (("5", "-5", "0", "1"), "-5", "B"), (("x > 0", "x < 0"), "x < 0", "B"), (("C", "C++", "C#"), "C#", "C"),
+        (("(0, 1)", "[0, 1]"), "[0, 1]", "B"), (("Aa", "AA", "aa"), "aa", "C"), (("1/2", "12"), "12", "B"),
+        (("5%", "$5"), "$5", "B"), (("m²", "m2"), "m2", "B"), (("Paris.", "Rome."), "rome", "B"),
+        (("B", "A"), "A", None), (("x-1", "x+1"), "x 1", None),
+    ],
+)  # fmt: skip
+def test_options_that_differ_by_a_sign_are_told_apart(texts: tuple[str, ...], target: str, right: str | None) -> None:
+    for place, letter in enumerate("ABCD"[: len(texts)]):
+        expected = None if right is None else float(letter == right)
+        assert value(Choice(), f"The answer is {letter}.", target, texts) == expected
+        if len(texts[place]) > 1 and right is not None:
+            assert value(Choice(), texts[place], target, texts) == expected, "stated in words"
 
 
 def test_a_whole_number_as_target_counts_options_and_a_text_names_one() -> None:

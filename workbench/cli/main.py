@@ -164,12 +164,17 @@ def _explained(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("interrupted", err=True)
         return 130
-    if isinstance(error, OSError | UnicodeEncodeError):
+    if isinstance(error, OSError) or (isinstance(error, UnicodeEncodeError) and not all(map(_is_utf8, sys.argv))):
         return _explain_system(error)
     if "--debug" in sys.argv:
         raise error
     click.echo(f"internal error: {type(error).__name__}: {error} (for a traceback put --debug first)", err=True)
     return 1
+
+
+def _is_utf8(argument: str) -> bool:
+    """Whether an argument has no bytes that are not UTF-8; Python hands those on as halves of surrogate pairs."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in argument)
 
 
 def _explain_system(error: OSError | UnicodeEncodeError) -> int:

@@ -33,7 +33,9 @@ class Choice(Scorer, frozen=True, tag="choice"):
     def score(self, answer: Given, options: Options) -> Score:
         """1 where the answer settles on a right letter, or is a right option's text."""
         letters = LETTERS[: len(options.texts)] if options.texts else LETTERS
-        given = chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
+        is_label = len(answer.text.strip().strip("().")) == 1  # of one option, though it may be another's text
+        whole = None if is_label else _letter_of_text(answer.text, options.texts)
+        given = whole or chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
         if given is None:
             return Score(0.0, "the answer names no choice")
         return verdict(given in options.right, given, "equal to", sorted(options.right))
@@ -55,28 +57,36 @@ def right_letters(sample: Sample) -> list[str]:
 
 def _letter(given: Any, sample: Sample) -> str | None:
     """The letter of a target: a letter, the option's text, or its number counted from 0 (as datasets store it)."""
-    options = len(sample.choices) or len(LETTERS)
-    if sample.choices and type(given) is int and 0 <= given < options:  # a number, not a text that looks like one
-        return LETTERS[given]
+    letters = LETTERS[: len(sample.choices) or None]
+    if sample.choices and type(given) is int and 0 <= given < len(letters):  # a number, not a text that looks like one
+        return letters[given]
     target = as_text(given)
-    plain = _plain(target)
-    for number, text in enumerate(sample.choices):
-        if _plain(text) == plain:
-            return LETTERS[number]
-    stripped = target.strip().strip("().").upper()
-    if len(stripped) == 1 and stripped in LETTERS[:options]:
-        return stripped
-    if sample.choices and stripped.isdecimal() and int(stripped) < options:
-        return LETTERS[int(stripped)]
+    by_text = _letter_of_text(target, sample.choices)
+    label = target.strip().strip("().").upper()
+    by_label = label if len(label) == 1 and label in letters else None
+    if by_text and by_label and by_text != by_label:
+        raise CannotJudgeError(f"the target {short(target)} is the letter of one option and the text of {by_text}")
+    if by_text or by_label:
+        return by_text or by_label
+    if sample.choices and label.isdecimal() and int(label) < len(letters):
+        return letters[int(label)]
+    return None
+
+
+def _letter_of_text(given: str, texts: tuple[str, ...]) -> str | None:
+    """The letter of the option with that text, read as closely as tells it from the others: `x > 0` is not `x < 0`."""
+    for reading in (_close, _plain):
+        wanted = reading(given)
+        alike = [letter for letter, text in zip(LETTERS, texts, strict=False) if text and reading(text) == wanted]
+        if alike and (reading is _close or len(alike) == 1):
+            exact = [letter for letter in alike if texts[LETTERS.index(letter)].strip() == given.strip()]
+            return (exact or alike)[0]
     return None
 
 
 def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
-    """The letter of the option whose text the answer is, or the only one whose text stands in its last sentence."""
+    """The letter of the only option whose text stands in an answer's last sentence."""
     options = {letter: text for letter, text in zip(LETTERS, map(_plain, texts), strict=False) if text}
-    whole = _plain(answer)
-    if exact := [letter for letter, text in options.items() if text == whole]:
-        return exact[0]
     line = next((line for line in reversed(answer.splitlines()) if line.strip()), "")[-_SENTENCE_CHARS:]
     sentence = re.split(r"[.!?]\s", line.rstrip(".!? "))[-1]
     if re.search(_NEGATED, sentence):
@@ -85,6 +95,10 @@ def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
     # an option may be part of another, as "oxide" is of "carbon oxide": the longer one is meant
     stated = [one for one, text in held.items() if not any(text != other and text in other for other in held.values())]
     return stated[0] if len(stated) == 1 else None
+
+
+def _close(text: str) -> str:
+    return folded(text, ignore_case=True)
 
 
 def _plain(text: str) -> str:

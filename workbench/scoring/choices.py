@@ -1,6 +1,9 @@
 """`choices`: the letters chosen are exactly the target's."""
 
+import contextlib
+import json
 import re
+from typing import Any
 
 from workbench.records import Sample, Score
 from workbench.scoring.choice import LETTERS, right_letters
@@ -13,7 +16,10 @@ _OPEN, _CLOSE = r"[*_\"'`$(\[{]{0,9}", r"[*_\"'`$)\]}]{0,9}"
 _ONE = rf"{_OPEN}([A-Za-z])(?![\w'’]){_CLOSE}"
 _SEPARATOR = r"\s{0,9}(?:,|;|/|\+|&|\band\b)\s{0,9}(?:(?:and|&)\s{1,9})?"
 _LIST = rf"(?<![\w'’]){_ONE}(?:{_SEPARATOR}{_ONE}){{0,25}}"
-_WITH_TEXT = r"(?:^|\n|[,;]\s{1,9})[\s\-*_(]{0,9}([A-Z])[).:](?=\s)"
+_WITH_TEXT = r"(?:^|\n|[,;]\s{1,9}|\band\s{1,9})[\s\-*_•(]{0,9}([A-Z])[).:](?=\s)"
+_LISTED = r"[\s:*_]{0,99}[\s\-*_•(]{0,9}[A-Z][).:]\s"
+_TOGETHER = r"[\s:*_\"'(]{0,99}([A-Z]{2,26})(?!\w)"  # AC
+_ARE_RIGHT = r"\s{1,9}(?i:(?:is|are)\s{1,9}(?:(?:both|all|the)\s{1,9}){0,2}(?:only\s{1,9})?(?:correct|right|true)\b)"
 _NOUN = r"(?:answers?|choices?|options?|letters?)"
 _MARK = rf"(?i)\bboth\b|\b{_NOUN}\b[*_]{{0,3}}\s{{0,9}}(?:is|are|:|=)?|\\boxed\{{(?:\\text\{{)?|####|<answer>"
 _MOST_MARKS = 20
@@ -25,8 +31,8 @@ class Choices(Scorer, frozen=True, tag="choices"):
     def target_of(self, sample: Sample) -> frozenset[str]:
         """The right letters."""
         target = sample.target
-        if isinstance(target, str) and re.fullmatch(r"[A-Za-z](?:\s*[,;]\s*[A-Za-z])+", target.strip()):
-            target = re.findall(r"[A-Za-z]", target)
+        if isinstance(target, str) and target not in sample.choices:
+            target = _several(target.strip(), LETTERS[: len(sample.choices) or None])
         letters = right_letters(Sample(sample.id, sample.input, target, sample.choices))
         if isinstance(target, list | tuple) and len(letters) < len(target):
             raise CannotJudgeError(f"the target names something that is not an option: {short(as_text(target))}")
@@ -44,12 +50,44 @@ class Choices(Scorer, frozen=True, tag="choices"):
 
 
 def chosen_letters(text: str) -> frozenset[str]:
-    """The options that an answer settles on: those after its last mark of an answer, or else those of its last line."""
+    """The options that an answer settles on: those after its last mark of an answer, those it calls right, those of its last
+    line, or a list of options that is all it says.
+    """
     for mark in list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]:
-        if listed := re.match(rf"[\s:*_\"']{{0,99}}{_LIST}", after := text[mark.end() :][:_LINE_CHARS]):
+        after = text[mark.end() :][:_LINE_CHARS]
+        if listed := re.match(rf"[\s:*_\"']{{0,99}}{_LIST}", after):
             return _letters(listed.group()) | frozenset(re.findall(_WITH_TEXT, after))
-    line = next((line for line in reversed(text.splitlines()) if line.strip()), "")[-_LINE_CHARS:].strip().rstrip(".")
-    return _letters(line) if re.fullmatch(_LIST, line) else frozenset()
+        if re.match(_LISTED, after):
+            return frozenset(re.findall(_WITH_TEXT, after))
+        if (together := re.match(_TOGETHER, after)) and (letters := _in_order(together[1])):
+            return letters
+    if right := list(re.finditer(rf"{_LIST}{_ARE_RIGHT}", text[-_LINE_CHARS:])):
+        return _letters(re.sub(_ARE_RIGHT, "", right[-1].group()))
+    lines = [line for line in text.splitlines() if line.strip()]
+    line = lines[-1][-_LINE_CHARS:].strip().rstrip(".") if lines else ""
+    if re.fullmatch(_LIST, line):
+        return _letters(line)
+    if len(lines) <= len(LETTERS) and all(re.match(_LISTED, line) for line in lines):
+        return frozenset(re.findall(_WITH_TEXT, "\n".join(lines)))
+    return _in_order(line)
+
+
+def _several(target: str, letters: str) -> Any:
+    """A target of several letters as a list: `A, C`, `A and C`, `AC`, and a list as JSON writes it."""
+    if re.fullmatch(r"[A-Za-z](?:\s*(?:[,;]|\band\b)\s*[A-Za-z])+", target):
+        return re.findall(r"\b[A-Za-z]\b", target)
+    if len(target) > 1 and _in_order(target) and set(target) <= set(letters):
+        return list(target)
+    if target.startswith("["):
+        with contextlib.suppress(ValueError):
+            return json.loads(target)
+    return target
+
+
+def _in_order(word: str) -> frozenset[str]:
+    """The letters of a word such as `ACD`; none where they are not in the order of options."""
+    is_list = len(word) > 1 and word.isupper() and word.isascii() and list(word) == sorted(set(word))
+    return frozenset(word) if is_list and word.isalpha() else frozenset()
 
 
 def _letters(listed: str) -> frozenset[str]:

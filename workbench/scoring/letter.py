@@ -22,6 +22,9 @@ _SAID += rf"(?i:(?:{_NOUN}|therefore|thus)\s{{0,9}}:?\s{{0,9}})?"
 _OPTION = r"(?i:(?:choice|option|letter)\s{1,9})"  # which may also be one that is ruled out
 _CONCLUDED = r"(?i:\b(?:therefore|thus|hence|so|finally|conclusion|overall)\b\s{0,9}[,:]?\s{0,9}"
 _CONCLUDED += r"(?:it\s{1,9}(?:is|must\s{1,9}be)\s{1,9})?)"
+_IS_RIGHT = r"\s{1,9}(?i:(?:is|was)\s{1,9}(?:(?:the|clearly|indeed|therefore)\s{1,9}){0,2}"
+_IS_RIGHT += r"(?:(?:only\s{1,9})?(?:correct|right|best)\b|(?:\w{1,12}\s{1,9})?(?:answer|choice|option)\b))"
+_ALONE = rf"{_OPEN}([A-Z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)"
 _PATTERNS = (
     (
         rf"\\boxed\{{\s{{0,9}}(?:\\(?:text|mathrm|mathbf)\{{)?{_OPEN}([A-Za-z]){_CLOSE}\}}?\s{{0,9}}\}}",
@@ -29,30 +32,37 @@ _PATTERNS = (
         r"(?i)[\"']answer[\"']\s{0,9}:\s{0,9}[\"']\(?([a-z])\)?[\"']",
         rf"####\s{{0,9}}{_OPEN}([A-Za-z])(?!\w)",
     ),
-    (rf"{_SAID}{_CAPITAL}",),
+    (rf"{_SAID}{_CAPITAL}", rf"(?<![\w'’]){_CAPITAL}{_CLOSE}{_IS_RIGHT}"),
     (rf"(?m){_SAID}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m){_CONCLUDED}{_CAPITAL}{_ENDS}",),
+    (rf"(?m)\A\s{{0,99}}{_ALONE}",),
     (rf"{_OPTION}{_CAPITAL}",),
     (rf"(?m){_OPTION}{_OPEN}([a-z]){_ENDS}",),
-    (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([A-Z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
+    (rf"(?m)^[^\S\n]{{0,99}}{_ALONE}",),
     (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([a-z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
     (r"[*_(\[`$]([A-Z])[*_)\]`$]",),
     (r"\(([a-z])\)",),
     (rf"(?<![\w'’]){_LETTER}",),
 )
 """In the order of how clearly they say it; all of a level count alike."""
-_OR = r",?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})(?:(?i:option)\s{1,9})?"
+_OR = r"(?:,?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})|\s{1,9}(?i:and)\s{1,9})(?:(?i:option)\s{1,9})?"
 _HEDGE = rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])"
-_NEAR_CHARS = 60
+_NEAR_CHARS, _MOST_PLACES = 60, 1_000
+_NO = r"(?i)\b(?:not|never|neither|nor|than)\s{1,9}(?:(?:choice|option|letter)\s{1,9})?[*_\"'`$(\[]{0,9}\Z"
+_RULED_OUT = (
+    rf"{_CLOSE}\s{{1,9}}(?i:is|was|are|would\s{{1,9}}be)\s{{1,9}}(?i:\w{{1,12}}\s{{1,9}})?"
+    r"(?i:wrong|incorrect|false|invalid|excluded|eliminated|not|ruled\s{1,9}out)\b"
+)
 
 
 def chosen_letter(text: str, letters: str) -> str | None:
     """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
 
-    `A or B` settles on neither, and `A` and `I` do not count where they are words.
+    `A or B` settles on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words.
     """
     for level in _PATTERNS:
-        last = max((place for pattern in level for place in _named(pattern, text, letters)), default=None)
+        places = sorted((place for pattern in level for place in _named(pattern, text, letters)), reverse=True)
+        last = next((place for place in places[:_MOST_PLACES] if not _is_ruled_out(text, place)), None)
         if last is not None:
             return None if _is_hedged(text, last, letters) else text[last].upper()
     return None
@@ -62,6 +72,12 @@ def _named(pattern: str, text: str, letters: str) -> Iterator[int]:
     """Where letters of options stand that a pattern finds."""
     either = letters + letters.lower()
     return (match.start(1) for match in re.finditer(pattern, text) if match[1] in either)
+
+
+def _is_ruled_out(text: str, place: int) -> bool:
+    """Whether the letter there is said not to be the answer."""
+    before = text[max(place - _NEAR_CHARS, 0) : place]
+    return bool(re.search(_NO, before) or re.match(_RULED_OUT, text[place + 1 :][:_NEAR_CHARS]))
 
 
 def _is_hedged(text: str, place: int, letters: str) -> bool:

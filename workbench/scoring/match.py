@@ -1,6 +1,5 @@
 """`match`: the answer begins or ends with a target."""
 
-import re
 from typing import Literal
 
 from workbench.records import Sample, Score
@@ -10,7 +9,9 @@ from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import text_targets, verdict
 
 _SHOWN_CHARS = 80
-_WORD = r"(?<!\w)[-+]?\d+(?:[.,]\d+)*|\w+(?:['’]\w+)*"  # a sign and a decimal point belong to their number
+_NUMBER = r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)*|\.\d+)(?:/\d+)?(?!\w)"  # with its sign, its decimal point, its divisor
+_WORD = rf"{_NUMBER}|[\w\p{{M}}]+(?:'[\w\p{{M}}]+)*(?:(?:\+{{1,2}}|#)(?!\w))?"  # C++ and A+ are words of their own
+_SPACELESS = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]\p{M}*)"  # these are written without spaces between words
 
 
 class Match(Scorer, frozen=True, tag="match"):
@@ -38,4 +39,9 @@ class Match(Scorer, frozen=True, tag="match"):
         return verdict(any(map(found, wanted)), shown and shown.strip(), how, targets)
 
     def _fold(self, text: str) -> str:
-        return " ".join(re.findall(_WORD, folded(text, ignore_case=self.ignore_case)))
+        import regex  # takes 10 ms, and few jobs have this scorer
+
+        text = folded(text, ignore_case=self.ignore_case).replace("’", "'")
+        if not text.isascii():
+            text = regex.sub(_SPACELESS, r" \1 ", text)
+        return " ".join(regex.findall(_WORD, text))

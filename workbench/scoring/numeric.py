@@ -1,6 +1,7 @@
 """`numeric`: the number that the answer states is near enough to the target's."""
 
 import math
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated
@@ -9,10 +10,12 @@ import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.number import as_number, near, stated_number, written
+from workbench.scoring.number import as_number, near, numbers_in, stated_number, written
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import short, text_targets, verdict
 
+_WORKED = r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b"
+_CHANGED = r"(?i)\\sqrt|\\pi|[√π^]|\b(?:dozen|hundred|thousand|million|billion|trillion)s?\b"
 Tolerance = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -25,7 +28,7 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     """The same as a share of the target's number."""
 
     def target_of(self, sample: Sample) -> list[Decimal]:
-        """The accepted numbers: each target itself, or what a worked solution ends on."""
+        """The accepted numbers: each target itself, what a worked solution ends on, or the one number of a text (`18 km`)."""
         targets = text_targets(sample)
         numbers = [number for target in targets if (number := _number(target)) is not None]
         if not numbers:
@@ -54,4 +57,11 @@ def finite(**options: float) -> Iterator[tuple[str, str]]:
 
 def _number(target: str) -> Decimal | None:
     number = as_number(target)
-    return number if number is not None else stated_number(target)
+    if number is None and (re.search(_WORKED, target) or _is_one(target)):
+        return stated_number(target)
+    return number
+
+
+def _is_one(target: str) -> bool:
+    """Whether a text is about one number and nothing changes its value: a time, a date or a term is not."""
+    return len(numbers_in(target)) == 1 and not re.search(_CHANGED, target)

@@ -21,6 +21,16 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
     """
     if scorer.needs_text and not answer.text.strip():
         return Score(None, "no text to score")
+    found = _score(scorer, answer, sample)
+    return Score(found.value, _storable(found.reason), None if found.extracted is None else _storable(found.extracted))
+
+
+def _storable(text: str) -> str:
+    r"""A text that UTF-8 can hold: JSON within an answer may spell half a pair of surrogates (`\ud800`), which it cannot."""
+    return text.encode(errors="replace").decode()
+
+
+def _score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
     try:
         return scorer.score(answer, scorer.target_of(sample))
     except CannotJudgeError as error:
