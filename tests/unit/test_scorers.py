@@ -138,6 +138,7 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
         ("It is definitely not C.", None),
         ("Answer: A and B", None),
         ("Option A is wrong. Option C fits.", "C"),
+        ("A. Paris is in France.\nB. Rome is in Italy.\n\nC. Oslo", "C"),
         ("Rather B than A", "B"),
         ("The answer is not A but D.", "D"),
         ("A is the only correct option.", "A"),

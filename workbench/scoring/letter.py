@@ -25,6 +25,7 @@ _CONCLUDED += r"(?:it\s{1,9}(?:is|must\s{1,9}be)\s{1,9})?)"
 _IS_RIGHT = r"\s{1,9}(?i:(?:is|was)\s{1,9}(?:(?:the|clearly|indeed|therefore)\s{1,9}){0,2}"
 _IS_RIGHT += r"(?:(?:only\s{1,9})?(?:correct|right|best)\b|(?:\w{1,12}\s{1,9})?(?:answer|choice|option)\b))"
 _ALONE = rf"{_OPEN}([A-Z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)"
+_NO_LIST = rf"(?![\s\S]*\n[^\S\n]{{0,99}}{_ALONE.replace('([A-Z])', '[A-Z]')})"
 _PATTERNS = (
     (
         rf"\\boxed\{{\s{{0,9}}(?:\\(?:text|mathrm|mathbf)\{{)?{_OPEN}([A-Za-z]){_CLOSE}\}}?\s{{0,9}}\}}",
@@ -35,7 +36,7 @@ _PATTERNS = (
     (rf"{_SAID}{_CAPITAL}", rf"(?<![\w'’]){_CAPITAL}{_CLOSE}{_IS_RIGHT}"),
     (rf"(?m){_SAID}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m){_CONCLUDED}{_CAPITAL}{_ENDS}",),
-    (rf"(?m)\A\s{{0,99}}{_ALONE}",),
+    (rf"(?m)\A\s{{0,99}}{_ALONE}{_NO_LIST}",),
     (rf"{_OPTION}{_CAPITAL}",),
     (rf"(?m){_OPTION}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m)^[^\S\n]{{0,99}}{_ALONE}",),
