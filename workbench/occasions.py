@@ -199,7 +199,8 @@ def _cron_fault(cron: str) -> str:
     for field in cron.split():
         for part in field.split(","):
             values, _, step = part.partition("/")
-            if step and (values != "*" and "-" not in values):
+            first, _, last = values.partition("-")
+            if step and values != "*" and first in (last, values):  # cronsim reads 5-5/1 as 5 to the end
                 return f"{part!r} has a step but no range"
     try:
         next(CronSim(cron, datetime.now(UTC)))

@@ -1,5 +1,6 @@
 """One job all the way: plan, run, score, report."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -189,7 +190,10 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: 
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, SkippedError) as failed:
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
-        remedy = f"`workbench score {run_id}` and `workbench report {run_id}` create them"
+        score, page = (
+            shlex.join(["workbench", command, run_id, "--ledger", ledger.name]) for command in ("score", "report")
+        )
+        remedy = f"`{score}` and `{page}` create them"
         notes.append(f"scores or page are missing ({failed}); {remedy}")
         if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
             notes.append("its gates are not decided: the same command decides them")

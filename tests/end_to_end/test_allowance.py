@@ -2,10 +2,11 @@
 
 import itertools
 import random
+import shlex
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -179,6 +180,13 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
     assert (one["of_what"], one["said"], one["total_units"]) == ("left", "31k", 40_000)
     bench.here("allowance", "reading", "--withdraw", one["reading_id"])
     assert bench.json("allowance", "readings") == []
+    other = bench.here("allowance", "reading", "--used", "5%", "--ledger", "ledger.duckdb").stderr
+    back = shlex.split(other.split("`")[1])
+    assert back[-2:] == ["--ledger", "ledger.duckdb"]
+    bench.here(*back[1:])
+    (bench.folder / "broken.duckdb").write_text("no ledger")
+    bench.here("allowance", "reading", "--used", "5%", "--ledger", "broken.duckdb", code=2)
+    assert not list(bench.folder.glob("broken.duckdb.journal/*")), "what cannot be opened takes no reading"
     assert "unseen unknown" in bench.here("allowance").stdout
     assert bench.json("allowance").keys() == bench.json("allowance", "status").keys(), (
         "options follow the group's name too"
@@ -243,6 +251,15 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
     (need,) = bench.json("allowance", "forecast")["scheduled"]
     assert (need["each"], need["occasions"], need["low"]) == (100.0, None, None)
     assert "unknown: no window is set" in bench.here("allowance", "forecast").stdout
+    parts: tuple[dict[str, Any], ...] = (
+        {"narrowed": "1 sample"},
+        {"occasion": "2026-11-20", "generation": "j@2026-11-20", "status": "incomplete"},
+        {"occasion": "2026-11-20", "generation": "j@2026-11-20"},
+    )
+    for number, fields in enumerate(parts, 5):
+        record(bench, f"r{number}", {"m": [1.0] * number}, job_toml=f"models = ['m']\n{schedule}", **fields)
+    (need,) = bench.json("allowance", "forecast")["scheduled"]
+    assert (need["runs"], need["each"]) == (5, (4 * 100 + 60 + 70) / 5), "an occasion is all its runs, a part is none"
     assert found["says"].startswith("When it runs out is unknown")
 
 

@@ -92,6 +92,30 @@ def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
         assert json.loads(bench.here("allowance", "status", "--json").stdout)["seen"]["units"] - drawn <= 1.5
 
 
+def test_calls_that_nothing_bounds_make_what_is_used_a_least(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M | {"reports_usage": False})) as server:
+        bench = written(tmp_path, server, "", "one", "two", samples=3)
+        bench.write("one.toml", asking("one").replace("max_tokens = 64\n", ""))
+        bench.here("run", "one.toml", "--no-report")
+        bench.write("workbench.toml", '[[caps]]\nper = "day"\ntotal_tokens = 60000\n')
+        told = bench.here("plan", "two.toml").stdout.replace("\u202f", " ")
+        assert "cap: 60 000 tokens a day, at least " in told
+        assert "  3 calls reported no usage and had no max_tokens: what they used is not known" in told
+        (cap,) = bench.json("plan", "two.toml")["window"]["caps"]
+        assert cap["unbounded_calls"] == 3
+
+
+def test_of_two_caps_in_a_request_the_higher_counts(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of(M | {"reports_usage": False})) as server:
+        bench = written(tmp_path, server, '[[caps]]\nper = "day"\ntotal_tokens = 60000\n', samples=1)
+        bench.write(
+            "one.toml", asking("one").replace("max_tokens = 64\n", "max_tokens = 64\nmax_completion_tokens = 5000\n")
+        )
+        bench.here("run", "one.toml", "--no-report")
+        (cap,) = bench.json("plan", "one.toml")["window"]["caps"]
+        assert 5000 < cap["used"] < 5500
+
+
 @pytest.mark.parametrize("ahead", [True, False])
 def test_an_overrun_is_reported(ahead: bool, tmp_path: Path) -> None:
     """A route that ignores `max_tokens` uses more than was reserved for it."""

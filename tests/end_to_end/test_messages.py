@@ -470,6 +470,8 @@ NOT_HERE = {
     "ledger/database.py: migrate": "an edited migration",
     "ledger/database.py: copied": "a full disk",
     "ledger/ingest.py: stage": "a damaged journal",
+    "ledger/ingest.py: _ingest_lines": "a journal of a newer version",
+    "errors.py: internal_error": "a fault of ours",
     "ledger/address.py: team_address": "the packages of a team's ledger are not installed",
     "ledger/queries.py: _explained": "a damaged ledger",
     "ledger/team.py: _lost_connection": "tests/team cuts connections",

@@ -101,7 +101,7 @@ def test_a_run_that_is_over_counts_for_those_that_go_on(tmp_path: Path) -> None:
             assert reserved(two, 4) == 4
             refused = [one.reserve(Spending(1)) for _ in range(7)][-1]
             assert refused is not None
-            assert refused.reason == "the cap of ten has no room for 1.00 more (0 used, 10.0 reserved)"
+            assert refused.reason == "the cap of ten has no room for 1 more (0 used, 10 reserved)"
             assert refused.passes, "the other run may turn out not to have used what it reserved"
             for _ in range(4):
                 two.settle("m", Spending(1), Usage(), tries=1)
@@ -137,7 +137,7 @@ def test_what_a_dead_run_had_reserved_is_not_waited_for(tmp_path: Path) -> None:
         assert reserved(one, 7) == 6
         refused = one.reserve(Spending(1))
         assert refused is not None
-        assert refused.reason == "the cap of ten has no room for 1.00 more (4.00 used, 6.00 reserved)"
+        assert refused.reason == "the cap of ten has no room for 1 more (4 used, 6 reserved)"
         assert not refused.passes
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.unit.ledger_rows import write_run
-from workbench.errors import LockHeldError
+from tests.unit.ledger_rows import answer, write_run
+from workbench.errors import IncompleteError, LockHeldError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.ledger.upkeep import compact_ledger
 
@@ -151,3 +152,14 @@ def test_nobody_writes_to_a_ledger_between_its_copy_and_its_replacement(
     compact_ledger(ledger)
     assert "Could not set lock" in told[0]
     subprocess.run([sys.executable, "-c", script, str(ledger.path)], check=True)
+
+
+def test_a_journal_that_cannot_be_taken_in_is_no_lock(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 2)
+    ingest(ledger)
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(answer("r2", 1))
+    writer.append(answer("r2", 1, request_key=None))
+    writer.close()
+    with pytest.raises(IncompleteError, match="cannot be ingested"):
+        compact_ledger(ledger)

@@ -35,7 +35,7 @@ class Nights:
         run_id, at = f"r{self.count}", MIDNIGHT.replace(day=day, hour=2) + timedelta(minutes=self.count)
         writer = JournalWriter(self.ledger.journal_folder)
         given = {"generation": f"{job_name}@2026-11-{day:02}T02:00Z", "job_path": str(Path("sums.toml").absolute())}
-        writer.append(started(run_id, 1, job=job_name, recorded_at=at, **(given | fields)))
+        writer.append(started(run_id, 1, **({"job": job_name, "recorded_at": at} | given | fields)))
         if status is not None:
             writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
         writer.close()
@@ -121,3 +121,27 @@ def test_another_job_of_the_same_name_is_named(nights: Nights, tmp_path: Path) -
     other.touch()
     with pytest.raises(InputError, match=r"sums\.toml:2: name: another job named 'sums' shares its occasions"):
         due(nights.ledger, nightly(), at(20))
+
+
+def test_midnight_is_one_occasion_by_its_day_and_by_its_time(nights: Nights) -> None:
+    """Asked by hand with `--occasion today`, what the schedule has at midnight is not paid for again."""
+    daily = parse_job(
+        job().replace("passes = 1", 'reuse = "occasion"') + '[schedule]\non_calendar = "daily"\n', Path("sums.toml")
+    )
+    midnight = datetime(2026, 11, 20).astimezone()
+    nights.ran(20, "incomplete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=3))
+    later = midnight + timedelta(hours=5)
+    assert due(nights.ledger, daily, later) == ("2026-11-20", "run r1 left it incomplete")
+    nights.ran(20, "complete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=4))
+    assert due(nights.ledger, daily, later) == (None, "occasion 2026-11-20 is complete (run r2)")
+    assert [(one.occasion, one.runs) for one in occasions_of(nights.ledger, daily, later)] == [("2026-11-20", 2)]
+
+
+def test_a_day_that_was_asked_by_hand_makes_no_time_of_it_missed(nights: Nights) -> None:
+    often = parse_job(
+        job().replace("passes = 1", 'reuse = "occasion"') + '[schedule]\ncron = "*/10 * * * *"\n', Path("sums.toml")
+    )
+    midnight = datetime(2026, 11, 20).astimezone()
+    nights.ran(20, "complete", occasion="2026-11-20", recorded_at=midnight + timedelta(hours=3))
+    came = occasions_of(nights.ledger, often, midnight + timedelta(hours=5))
+    assert [(one.occasion, one.status) for one in came] == [("2026-11-20", "complete")]

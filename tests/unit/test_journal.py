@@ -271,3 +271,14 @@ def test_a_disk_that_stores_nothing_is_never_called_durable(tmp_path: Path, monk
         writer.close()
     assert (told, writer.durable) == ([], 0)
     assert sum(len(lines(path)) for path in tmp_path.glob("*.zst")) == 2, "it is in the kernel all the same"
+
+
+def test_a_reserve_is_kept_for_answers_alone(tmp_path: Path) -> None:
+    """Scores can be made again: they must not want room for what is not on its way."""
+    for in_flight, reserves in ((0, 0), (1, 1)):
+        writer = JournalWriter(tmp_path, in_flight)
+        writer.append(entry(1))
+        writer.flush()
+        held = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+        assert sum(path.parent == tmp_path and ".reserve" in path.name for path in held) == reserves
+        writer.close()

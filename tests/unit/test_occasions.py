@@ -191,6 +191,7 @@ def test_names() -> None:
         ({"on_calendar": ["daily", "*-02-30"]}, "no such day"),
         ({"on_calendar": "02:00 Europe"}, "not a valid calendar event"),
         ({"cron": "5/15 * * * *"}, "a step but no range"),
+        ({"cron": "0 5-5/1 * * *"}, "a step but no range"),
         ({"cron": "0 2\n* * *"}, "not a valid crontab schedule"),
         ({"on_calendar": "02:00\n03:00"}, "an unprintable character"),
         ({"on_calendar": "02:00 Europe/Olso"}, "not a valid calendar event"),

@@ -11,13 +11,15 @@ import duckdb
 import pytest
 
 from tests.unit.ledger_rows import answer, intent, key, started, write_run
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
-from workbench.ledger.entries import Answer
+from workbench.ledger.database import sql, table_names
+from workbench.ledger.entries import Answer, Entry
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.ledger.upkeep import compact_ledger
 
 
 @pytest.fixture
@@ -168,3 +170,53 @@ def test_what_is_in_the_way_of_a_ledger_is_named(ledger: Ledger) -> None:
         Ledger(ledger.path)
     with pytest.raises(InputError, match="must not be empty"):
         Ledger("")
+
+
+class Invoice(Entry, frozen=True, tag="invoice"):
+    """What a later version may record."""
+
+    run_id: str
+
+
+def test_what_a_newer_version_recorded_stays_in_its_journal(ledger: Ledger) -> None:
+    write_run(ledger.journal_folder, "r1", 2)
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r2", 1))
+    writer.append(Invoice("r2"))
+    journal = writer.rotate()
+    writer.close()
+    assert journal is not None
+    done = ingest(ledger)
+    assert (done.journals, journal.exists()) == (1, True)
+    assert done.deferred.endswith("a newer version of workbench wrote it (invoice); upgrade this one")
+    found = check_ledger(ledger)
+    assert found["problems"] == [f"{journal} is of a newer version of workbench, which can ingest it"]
+
+
+def test_a_check_reads_every_part_of_the_file(ledger: Ledger) -> None:
+    tables = {name for name in table_names() if name not in ("schema_versions", "ingested_journals")}
+    assert set(re.findall(r"FROM (\w+)", sql("queries", "every_value"))) == tables
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 3))
+    for number in range(1, 4):
+        writer.append(intent("r1", number))
+        writer.append(answer("r1", number, raw=os.urandom(400_000).hex()))
+    writer.close()
+    ingest(ledger)
+    compact_ledger(ledger)
+    whole = bytearray(ledger.path.read_bytes())
+    first, block = 3 * 4096, 2**18  # headers, and then blocks of that size
+    unsound = 0
+    for start in range(first, len(whole), block):
+        odd = bytes(255 - byte for byte in whole[start + 1000 : start + 1064])
+        ledger.path.write_bytes(whole[: start + 1000] + odd + whole[start + 1064 :])
+        try:
+            sound = check_ledger(ledger)["sound"]
+        except WorkbenchError:
+            sound = False
+        unsound += not sound
+        if sound:  # a block that is free
+            with duckdb.connect(ledger.path, read_only=True) as db:
+                for table in tables:
+                    db.execute(f"FROM {table}").fetchall()
+    assert unsound > 3

@@ -220,11 +220,10 @@ def _with_used(reader: Reader, ledger: Ledger, cap: Cap, counted: Callable[[], s
     }
     rows = reader.rows("run_spent", **told)
     themselves = counted()
-    amounts = [
-        _amount(row, weights) for row in rows if row["run_id"] not in themselves and cap.counts(row["job"], row["tags"])
-    ]
-    used: float = sum(getattr(amount, cap.kind) for amount in amounts)
-    return msgspec.structs.replace(cap, used=used)
+    counted_rows = [row for row in rows if row["run_id"] not in themselves and cap.counts(row["job"], row["tags"])]
+    used: float = sum(getattr(_amount(row, weights), cap.kind) for row in counted_rows)
+    unbounded = 0 if cap.kind == "requests" else sum(row["uncapped_calls"] for row in counted_rows)
+    return msgspec.structs.replace(cap, used=used, unbounded_calls=unbounded)
 
 
 def _amount(row: Row, weights: Weights) -> Spending:

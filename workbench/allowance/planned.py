@@ -48,7 +48,10 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
         least, most = _per_token(weights, model.model, now, parts.get(model.model))
         low += least * model.low_tokens
         high += math.inf if most is None or model.high_tokens is None else most * model.high_tokens
-    held = tuple(CapState(cap.words, cap.used, cap.most) for cap in caps_now(ledger, job, caps))
+    held = tuple(
+        CapState(cap.words, cap.used, cap.told(cap.used), cap.most, cap.unbounded_calls)
+        for cap in caps_now(ledger, job, caps)
+    )
     return WindowPlan(weights.unit, low, None if math.isinf(high) else high, left, ends_at, held)
 
 

@@ -16,7 +16,7 @@ from workbench.ledger.queries import Reader
 from workbench.occasions import following
 
 RUNS_LOOKED_AT = 10
-"""Of each job, the newest complete ones."""
+"""Of each job, the newest whole ones; an occasion counts as one, however many runs it took."""
 
 
 class Demand(msgspec.Struct, frozen=True):

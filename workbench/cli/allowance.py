@@ -1,6 +1,7 @@
 """`workbench allowance`: how the account stands, what was read of it elsewhere, and how long it lasts."""
 
 import math
+import shlex
 import sys
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -82,11 +83,13 @@ def reading(
         _withdraw(ledger_to_read(where), withdrawn)
         return
     ledger = ledger_to_write(where) if where.ledger is None else ledger_to_read(where)  # the first may precede any run
+    _state(ledger)  # before it is written: one that cannot be opened takes no reading
     of_what: Literal["used", "left"] = "left" if used is None else "used"
     number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
-    say(f"recorded as reading {number}; `workbench allowance reading --withdraw {number}` takes it back")
+    back = shlex.join(["workbench", "allowance", "reading", "--withdraw", number, *options.words(where)])
+    say(f"recorded as reading {number}; `{back}` takes it back")
     found, _ = _state(ledger)
     echo(headline(found, ledger.zone))
 

@@ -128,7 +128,9 @@ def _ledger(where: Where) -> CheckResult:
     except WorkbenchError as error:
         fix = "wait for the other process, or use another file with --ledger"
         if isinstance(error, InputError):
-            fix = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
+            hints = [fault.hint for fault in error.faults if fault.hint]
+            backup = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
+            fix = "; ".join(hints) or backup
         return CheckResult("ledger", False, str(error), fix, error.exit_code)
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
     text = f"{ledger.name}: {held}; {waiting_journals(state)}"

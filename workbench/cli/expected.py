@@ -76,7 +76,12 @@ def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None
         if expected.low_s is not None and expected.high_s is not None:
             tell(f"time: {duration(expected.low_s)} to {duration(expected.high_s)}, by earlier answers of these models")
     for cap in planned.window.caps if planned.window is not None else ():
-        tell(f"cap: {cap.words}, {significant(cap.used)} of them used")
+        tell(f"cap: {cap.words}, {'at least ' if cap.unbounded_calls else ''}{cap.used_text} of them used")
+        if cap.unbounded_calls:
+            calls = plural(cap.unbounded_calls, "call")
+            tell(
+                f"  {calls} reported no usage and had no max_tokens: what they used is not known, only their prompts count"
+            )
 
 
 def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:

@@ -1,5 +1,6 @@
 """`workbench invalidate`: samples taken out of a run's scores."""
 
+import shlex
 from typing import Any
 
 import click
@@ -21,7 +22,8 @@ def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: 
     """Take samples out of the scores of RUN and its comparisons, for all models; nothing is deleted."""
     if not restore and not (reason or "").strip():
         raise click.UsageError("say why with --reason TEXT")
-    ledger = ledger_to_read(options.where(given))
+    where = options.where(given)
+    ledger = ledger_to_read(where)
     run_id, changed, done = take_out(ledger, run, samples, reason or "put back", invalid=not restore)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
@@ -31,5 +33,6 @@ def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: 
             f"{plural(same, 'sample')} {'already counted in' if restore else 'already taken out of'} the scores of run {run_id}"
         )
     if changed:
-        rendered = f"`workbench report {run_id}` renders its page"
+        command = shlex.join(["workbench", "report", run_id, *options.words(where)])
+        rendered = f"`{command}` renders its page"
         say(f"{plural(len(changed), 'sample')} {what} the scores of run {run_id}; {rendered}")

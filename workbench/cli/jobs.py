@@ -300,6 +300,7 @@ def _print_found(run: RunSummary, ledger: Ledger) -> None:
         with reading(ledger, frugal=True) as reader:
             found = run_findings(reader, run.run_id)
     except (WorkbenchError, OSError) as error:
-        say(f"note: the scores cannot be shown now ({error}); `workbench show {run.run_id}` shows them")
+        command = shlex.join(["workbench", "show", run.run_id, "--ledger", ledger.name])
+        say(f"note: the scores cannot be shown now ({error}); `{command}` shows them")
     else:
         print_findings(found)

@@ -1,5 +1,6 @@
 """`workbench runs | show | score | report`: what was recorded of runs."""
 
+import shlex
 import sys
 import webbrowser
 from datetime import UTC, datetime
@@ -84,7 +85,8 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
 
     RUN is a run's id, the beginning of an id, or `last` (the default).
     """
-    ledger = ledger_to_read(options.where(given))
+    where = options.where(given)
+    ledger = ledger_to_read(where)
     claims = team_claims(ledger)
     with reading(ledger) as reader:
         run = find_run(reader, run)
@@ -136,7 +138,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     print_table(figures.tables["run_tokens"], tokens)
     if status not in _NOTHING_LEFT:
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
-    say(f"its page: workbench report {run}")
+    say(f"its page: {shlex.join(['workbench', 'report', run, *options.words(where)])}")
 
 
 def _print_suspects(rows: list[Row], run: str, as_json: bool) -> None:

@@ -39,7 +39,10 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
         return 0, Ingested()
     configured = [(scorer, (scorer.named, msgspec.json.encode(scorer).decode())) for scorer in scorers]
     written = 0
-    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal, reading(ledger, frugal=True) as reader:
+    with (
+        contextlib.closing(JournalWriter(ledger.journal_folder, in_flight=0)) as journal,
+        reading(ledger, frugal=True) as reader,
+    ):
         before = reader.all(ScoreThatCounts, run_id=run_id)
         known = {
             (old.request_key, old.scorer, old.scorer_config): Score(old.value, old.reason, old.extracted)

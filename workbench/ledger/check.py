@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from workbench.errors import WorkbenchError
+from workbench.ledger.entries import KIND_NAMES
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.rows import JournalCount, RequestIdentity
@@ -39,8 +41,8 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
         problems = [f"{state[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if state[name]]
         if state["kinds"] > 1:
             problems.append("it mixes simulated data and an account's")
-        problems += _missing_entries(reader) + _wrong_requests(reader)
-    torn, damaged, live = [], [], 0
+        problems += _missing_entries(reader) + _wrong_requests(reader) + _unreadable(reader)
+    torn, damaged, newer, live = [], [], [], 0
     for journal in ledger.journals():
         with open(os.devnull, "wb") as nowhere, contextlib.suppress(FileNotFoundError):  # ingested meanwhile
             live += is_being_written(journal)
@@ -49,7 +51,10 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
                 torn.append(str(journal))
             if content.damaged:
                 damaged.append(str(journal))
+            if set(content.kinds) - KIND_NAMES:
+                newer.append(str(journal))
     problems += [f"{journal} is damaged" for journal in damaged]
+    problems += [f"{journal} is of a newer version of workbench, which can ingest it" for journal in newer]
     return {
         "ledger": ledger.name,
         **state,
@@ -60,6 +65,15 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
         "problems": problems,
         "sound": not problems,
     }
+
+
+def _unreadable(reader: Reader) -> list[str]:
+    """What of the tables cannot be read: the other questions leave most columns on the disk."""
+    try:
+        reader.rows("every_value")
+    except WorkbenchError as error:
+        return [f"a part of the file is damaged: {error}"]
+    return []
 
 
 def _missing_entries(reader: Reader) -> list[str]:

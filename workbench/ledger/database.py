@@ -29,6 +29,7 @@ from workbench.ledger.team import losses_explained, make_turns, take_turn, until
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 VIEW_NAMES = (
     "reduced",
+    "cap_of",
     "run_overview",
     "item_outcomes",
     "served_identities",

@@ -247,6 +247,7 @@ KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, GateDecided, SampleInvalidated,
     SampleUnsent, ReadingTaken,
 )  # fmt: skip
+KIND_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:

@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.address import TeamAddress
 from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, first_line, literal, pattern_of
-from workbench.ledger.entries import journal_columns
+from workbench.ledger.entries import KIND_NAMES, journal_columns
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
 from workbench.ledger.team import (
@@ -216,6 +216,8 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
     db = tables.db
     with ScratchFolder() as scratch:
         content, parts = _parts(journal, scratch.path, known)
+        if unknown := sorted(set(content.kinds) - KIND_NAMES):  # no table takes them, and the journal would be removed
+            raise WorkbenchError(f"a newer version of workbench wrote it ({', '.join(unknown)}); upgrade this one")
         tables.begin()
         if _is_ingested(db, journal):
             db.execute("ROLLBACK")

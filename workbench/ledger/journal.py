@@ -44,7 +44,8 @@ class JournalWriter:
 
     Args:
         folder: The ledger's journal folder; made when the first entry comes.
-        in_flight: How many answers may be on their way at once; each needs room when the disk is full.
+        in_flight: How many answers may be on their way at once; each needs room when the disk is full. 0: none, and what is
+            written can be made again.
     """
 
     def __init__(self, folder: Path, in_flight: int = 1) -> None:
@@ -246,7 +247,7 @@ class JournalWriter:
         path = self.folder / f"{stamp}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
         unlocked = path.with_name(f"{path.name}.new")  # an ingest takes whatever bears the suffix and is not locked
         try:
-            if not self.trouble:
+            if self._in_flight and not self.trouble:
                 self._keep_reserve()
             fd = os.open(unlocked, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:

@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+from workbench.errors import IncompleteError
 from workbench.ledger.database import copied, opened_for_writing
 from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger, LedgerBusyError, log_of
@@ -18,11 +19,12 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
 
     Raises:
         LedgerBusyError: Another process has the ledger open.
+        IncompleteError: A journal cannot be ingested.
         WorkbenchError: The copy cannot be written; the ledger is as it was.
     """
     done = ingest(ledger)
     if done.deferred:
-        raise LedgerBusyError(done.deferred)
+        raise LedgerBusyError(done.deferred) if done.busy else IncompleteError(done.deferred)
     path = ledger.file
     copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):

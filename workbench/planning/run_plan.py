@@ -24,7 +24,11 @@ class CapState(msgspec.Struct, frozen=True):
 
     words: str
     used: float
+    used_text: str
+    """The same in words."""
     most: float
+    unbounded_calls: int
+    """Of those that count, the ones that may have used any amount more: they reported no usage and had no `max_tokens`."""
 
 
 class WindowPlan(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from workbench.display import significant
+from workbench.display import count, significant
 from workbench.errors import UnreachableError
 from workbench.records import Usage
 from workbench.running.spending import Spender, Spending
@@ -39,6 +39,8 @@ class Cap(msgspec.Struct, frozen=True):
     most: float
     used: float = 0.0
     """In the window, by runs that are over."""
+    unbounded_calls: int = 0
+    """Of these runs' calls, those that reported no usage and had no `max_tokens`: they may have used any amount more."""
     job: str | None = None
     """Whose runs count; None: everybody's."""
     tags: dict[str, str] = {}
@@ -50,6 +52,10 @@ class Cap(msgspec.Struct, frozen=True):
     """When it ends; None: not while the run lasts."""
     next_end: Callable[[datetime], datetime] | None = None
     """The end of the window that a moment is in."""
+
+    def told(self, amount: float) -> str:
+        """An amount that counts for it; requests and tokens are whole."""
+        return significant(amount) if self.kind == "units" else count(round(amount))
 
     def counts(self, job: str, tags: dict[str, str]) -> bool:
         """Whether a run of a job with these tags counts."""
@@ -158,7 +164,7 @@ class Caps:
         """By how much caps were exceeded, where routes used more than was reserved for them."""
         over = [(cap, sum(self._used(cap)) - cap.most) for cap in self._caps]
         told = [
-            f"the cap of {cap.words} was exceeded by {significant(by)}" for cap, by in over if by > _ROUNDING * cap.most
+            f"the cap of {cap.words} was exceeded by {cap.told(by)}" for cap, by in over if by > _ROUNDING * cap.most
         ]
         return "; ".join(told) or None
 
@@ -176,8 +182,8 @@ class Caps:
             (used, reserved_here, reserved_there), needed = self._used(cap), getattr(amount, cap.kind)
             if used + reserved_here + reserved_there + needed > cap.most * (1 + _ROUNDING):
                 passes = used + reserved_here + needed <= cap.most * (1 + _ROUNDING)
-                known = f"{significant(used)} used, {significant(reserved_here + reserved_there)} reserved"
-                return Refusal(f"the cap of {cap.words} has no room for {significant(needed)} more ({known})", passes)
+                known = f"{cap.told(used)} used, {cap.told(reserved_here + reserved_there)} reserved"
+                return Refusal(f"the cap of {cap.words} has no room for {cap.told(needed)} more ({known})", passes)
         self._own.reserved = self._own.reserved.plus(amount)
         return None
 

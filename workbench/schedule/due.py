@@ -59,8 +59,9 @@ def due(ledger: Ledger, job: Job, now: datetime) -> Due:
     moment = newest(schedule, now)
     if moment is None:
         return Due(None, "no occasion is due yet")
-    name, runs = occasion_name(moment), _runs(ledger, job)
-    own = runs.get(name, [])
+    runs = _runs(ledger, job)
+    own = runs.get(moment, [])
+    name = _name(moment, own)
     if not own:
         if now - moment <= ON_TIME:
             return Due(name, "it has come")
@@ -95,18 +96,26 @@ def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
 def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
     """The newest occasions of a job, oldest first; those of its schedule that nothing asked since its first are `missed`."""
     runs = _runs(ledger, job)
-    moments = {name: moment for name in runs if (moment := _moment(name)) <= now}
+    moments = {moment for moment in runs if moment <= now}
     begun = _begun(job.timetable, runs)
     if begun is not None:
         came = takewhile(lambda moment: moment <= now, following(job.timetable, begun))
-        moments |= {occasion_name(moment): moment for moment in deque(came, maxlen=_MOST_SHOWN)}
-    names = sorted(moments, key=lambda name: moments[name])[-_MOST_SHOWN:]
-    return [_occasion(name, runs.get(name, [])) for name in names]
+        moments |= set(deque(came, maxlen=_MOST_SHOWN))
+    return [_occasion(moment, runs.get(moment, [])) for moment in sorted(moments)[-_MOST_SHOWN:]]
 
 
-def _begun(schedule: ScheduleTable, runs: dict[str, list[OccasionRun]]) -> datetime | None:
-    """The first occasion of this schedule that was asked; what was asked by hand, or by another schedule, is none."""
-    return next((moment for moment in sorted(map(_moment, runs)) if newest(schedule, moment) == moment), None)
+def _begun(schedule: ScheduleTable, runs: dict[datetime, list[OccasionRun]]) -> datetime | None:
+    """The first occasion of this schedule that was asked; what was asked by hand, or by another schedule, is none.
+
+    A day is named by hand only: midnight may be one of many times of the schedule.
+    """
+    asked = [moment for moment, own in runs.items() if any("T" in run.occasion for run in own)]
+    return next((moment for moment in sorted(asked) if newest(schedule, moment) == moment), None)
+
+
+def _name(moment: datetime, runs: list[OccasionRun]) -> str:
+    """The name of an occasion; what was asked as a day stays under that name, as its answers do."""
+    return runs[-1].occasion if runs else occasion_name(moment)
 
 
 def _moment(name: str) -> datetime:
@@ -114,16 +123,18 @@ def _moment(name: str) -> datetime:
     return datetime.fromisoformat(name).astimezone(UTC)
 
 
-def _occasion(name: str, runs: list[OccasionRun]) -> Occasion:
+def _occasion(moment: datetime, runs: list[OccasionRun]) -> Occasion:
+    name = _name(moment, runs)
     if not runs:
         return Occasion(name, "missed", 0)
     return Occasion(name, runs[-1].status or "unfinished", len(runs), runs[-1].run_id)
 
 
-def _runs(ledger: Ledger, job: Job) -> dict[str, list[OccasionRun]]:
-    found: dict[str, list[OccasionRun]] = defaultdict(list)
+def _runs(ledger: Ledger, job: Job) -> dict[datetime, list[OccasionRun]]:
+    """The runs of a job's occasions by when these were: midnight may be named by its day, or as a time."""
+    found: dict[datetime, list[OccasionRun]] = defaultdict(list)
     if ledger.exists:
         with reading(ledger, frugal=True) as reader:
             for run in reader.all(OccasionRun, job=job.name):
-                found[run.occasion].append(run)
+                found[_moment(run.occasion)].append(run)
     return dict(found)

@@ -27,9 +27,7 @@ ended_later AS (
 ),
 bound AS (
     SELECT call.run_id, call.call_no, call.tries * octet_length(encode(body.body)) AS prompt_bound,
-        call.tries * TRY_CAST(coalesce(
-            json_extract(body.body, '$.max_tokens'), json_extract(body.body, '$.max_completion_tokens')
-        ) AS BIGINT) AS completion_bound
+        call.tries * cap_of(body.body) AS completion_bound
     FROM call JOIN request_bodies AS body USING (body_key)
     WHERE call.is_unknown
 )

@@ -1,27 +1,33 @@
--- What the newest complete runs of each job drew, by model, as in draws_by_segment; job_toml is the newest run's, complete or not.
--- Parameters: most (how many runs of each job), in_parts (whether a call that reports only its total counts as unknown)
-WITH numbered AS (
-    SELECT run_id, job, started_at, status,
-        row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) AS place,
-        row_number() OVER (
-            PARTITION BY job, status IN ('complete', 'gate_failed') ORDER BY started_at DESC, run_id DESC
-        ) AS place_of_kind
+-- What the newest occasions and other whole runs of each job drew, by model, as in draws_by_segment. Of an occasion all its
+-- runs count, those that were cut off too, once one of them is complete; runs that were narrowed never do. run_id: of the newest
+-- of these runs; job_toml: of the job's newest run, whatever it was.
+-- Parameters: most (how many of each job), in_parts (whether a call that reports only its total counts as unknown)
+WITH whole AS (
+    SELECT job, coalesce(occasion, run_id) AS name, max(run_id) AS run_id, list(run_id) AS run_ids, max(started_at) AS started_at
     FROM run_overview
+    WHERE narrowed IS NULL
+    GROUP BY job, coalesce(occasion, run_id) HAVING bool_or(status IN ('complete', 'gate_failed'))
+),
+newest AS (
+    SELECT job, run_id, unnest(run_ids) AS paid_run_id
+    FROM whole QUALIFY row_number() OVER (PARTITION BY job ORDER BY started_at DESC, run_id DESC) <= $most
 ),
 file AS (SELECT run_id, any_value(job_toml) AS job_toml FROM runs WHERE event = 'started' GROUP BY run_id),
-latest AS (SELECT numbered.job, file.job_toml FROM numbered JOIN file USING (run_id) WHERE numbered.place = 1),
+latest AS (
+    SELECT run.job, arg_max(file.job_toml, row(run.started_at, run.run_id)) AS job_toml
+    FROM run_overview AS run JOIN file USING (run_id) GROUP BY run.job
+),
 call AS (
     SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
     FROM call_draws WHERE drew IS NOT NULL
 )
-SELECT run.run_id, run.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
+SELECT newest.run_id, newest.job, latest.job_toml, call.model, count(*) FILTER (call.is_unknown) AS unknown_calls,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
     coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
     coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,
     coalesce(sum(call.total_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS total_tokens
-FROM numbered AS run
-JOIN latest ON latest.job = run.job
-JOIN call ON call.run_id = run.run_id
-WHERE run.place_of_kind <= $most AND run.status IN ('complete', 'gate_failed')
+FROM newest
+JOIN latest ON latest.job = newest.job
+JOIN call ON call.run_id = newest.paid_run_id
 GROUP BY ALL
-ORDER BY run.job, run.run_id DESC, call.model;
+ORDER BY newest.job, newest.run_id DESC, call.model;

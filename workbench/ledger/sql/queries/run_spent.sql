@@ -1,5 +1,5 @@
 -- What the calls of every run drew since a moment, by day and model, with the run's job and tags. unknown_calls may have drawn without a
--- report: their bounds are as in draws_by_segment.
+-- report: their bounds are as in draws_by_segment, but that those of uncapped_calls are of their requests only.
 -- Parameters: since (a moment), zone (whose days), in_parts (whether a call that reports only its total counts as unknown), tries (of the gateway)
 WITH call AS (
     SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
@@ -7,10 +7,7 @@ WITH call AS (
 ),
 bound AS (
     SELECT call.run_id, call.call_no, CASE WHEN call.drew = 'yes' THEN 1 ELSE $tries END AS tries,
-        octet_length(encode(body.body)) AS body_bytes,
-        TRY_CAST(coalesce(
-            json_extract(body.body, '$.max_tokens'), json_extract(body.body, '$.max_completion_tokens')
-        ) AS BIGINT) AS cap
+        octet_length(encode(body.body)) AS body_bytes, cap_of(body.body) AS cap
     FROM call JOIN request_bodies AS body USING (body_key)
     WHERE call.is_unknown
 )
@@ -20,6 +17,7 @@ SELECT call.run_id, run.job, run.tags, CAST(call.sent_at AT TIME ZONE 'UTC' AT T
     coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
     coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,
     coalesce(sum(call.total_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS total_tokens,
+    count(*) FILTER (call.is_unknown AND bound.cap IS NULL) AS uncapped_calls,
     coalesce(sum(bound.tries * bound.body_bytes), 0)::BIGINT AS prompt_bound,
     coalesce(sum(bound.tries * bound.cap), 0)::BIGINT AS completion_bound
 FROM call
