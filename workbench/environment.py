@@ -25,8 +25,8 @@ class Environment(msgspec.Struct, frozen=True):
         return self.own.get(name) or self.of_file.get(name, "")
 
     def values(self) -> dict[str, str]:
-        """All variables."""
-        return {**self.of_file, **self.own}
+        """All variables, as `get` gives them: an empty one hides none of the file's."""
+        return {**self.own, **{name: self.get(name) for name in self.of_file}}
 
 
 def found_upward(folder: Path, name: str) -> Path | None:

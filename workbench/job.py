@@ -8,7 +8,7 @@ import msgspec
 
 from workbench.endings import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError, nearest, why_unreadable
-from workbench.job_faults import contradictions, not_built_yet
+from workbench.job_faults import contradictions
 from workbench.job_file import (
     UNSET,
     BudgetTable,
@@ -134,9 +134,8 @@ def parse_job(text: str, path: Path) -> Job:
     """
     source = str(path)
     data = read_toml(text, source)
-    problems = not_built_yet(data)
     written, more = convert(data, JobFile)
-    problems += [
+    problems = [
         problem._replace(hint=_ONE_ANSWER) if problem.path[-1:] == ("n",) and "unknown" in problem.text else problem
         for problem in more
     ]

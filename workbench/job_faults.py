@@ -16,19 +16,6 @@ from workbench.strict import Problem, shown
 _MOST_NAME_CHARS = 100
 
 
-def not_built_yet(data: dict[str, Any]) -> list[Problem]:
-    """Name, and take out, what a later version will understand."""
-    found: list[Problem] = []
-    budget = data.get("budget")
-    if isinstance(budget, dict):
-        for name in ("allowance_units", "window_share"):
-            if budget.pop(name, None) is not None:
-                found.append(
-                    Problem(("budget", name), "not supported yet: this version rejects the key rather than ignoring it")
-                )
-    return found
-
-
 def contradictions(job: JobFile, folder: Path) -> list[Problem]:
     """What each key allows by itself and the keys together do not."""
     found: list[Problem] = []

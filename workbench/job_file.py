@@ -98,7 +98,7 @@ class RequestFields(TomlTable, frozen=True):
     presence_penalty: Annotated[float, msgspec.Meta(ge=-2, le=2)] | Unset = UNSET
     """Above 0: avoid words that occurred."""
     frequency_penalty: Annotated[float, msgspec.Meta(ge=-2, le=2)] | Unset = UNSET
-    """Above 0: avoid words the more often they occurred."""
+    """Above 0: avoid words, the more so the more often they occurred."""
     response_format: dict[str, Any] | Unset = UNSET
     """{type = "json_object"}, or a JSON schema."""
     tools: list[dict[str, Any]] | Unset = UNSET

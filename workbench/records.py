@@ -60,7 +60,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
 
 
 class Outcome(StrEnum):
-    """How one attempt ended; `workbench.client.outcome` decides it and says what follows from it."""
+    """How one attempt ended; `workbench.client.outcome` decides it, `workbench.policy` says what follows from it."""
 
     OK = "ok"
     EMPTY = "empty"

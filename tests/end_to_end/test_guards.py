@@ -5,8 +5,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.config import PlatformConfig
@@ -147,11 +145,3 @@ def test_one_route_that_refuses_is_no_matter_of_the_allowance(tmp_path: Path) ->
         result = bench.json("run", "job.toml", "--no-report", code=0)
     assert result["pending"] == 0
     assert result["outcomes"]["bad_request"] > 12
-
-
-@pytest.mark.parametrize("name", ["allowance_units", "window_share"])
-def test_what_is_not_built_yet_is_refused(tmp_path: Path, name: str) -> None:
-    bench = Workbench(tmp_path, None)
-    bench.write("sums.jsonl", sums(1))
-    bench.write("job.toml", job("m").replace("passes = 1", f"[budget]\n{name} = 1"))
-    assert f"budget.{name}: not supported yet" in bench.here("run", "job.toml", code=2).stderr

@@ -83,6 +83,12 @@ def test_reducers_that_cannot_be_are_named(bench: Workbench, more: str, said: st
     assert said in bench.here("lint", "job.toml", code=2).stderr
 
 
+@pytest.mark.parametrize("values", [(1.0, 0.0), (0.0, 1.0)])
+def test_of_a_tie_the_lowest_is_the_mode(bench: Workbench, values: tuple[float, ...]) -> None:
+    write(bench.ledger, started("rmode", 2, reduce="mode", scorers=["exact"]), {"s": values})
+    assert reduced(bench.ledger, "mode") == 0.0
+
+
 def test_a_sample_with_too_few_scored_epochs_has_no_score_in_any_series(bench: Workbench) -> None:
     """Of `pass@2` with one scored epoch nothing is known: it is neither 0 nor among the samples that are compared."""
     for number, values in enumerate([(1.0, 0.0), (1.0, 1.0)], 1):

@@ -34,7 +34,9 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert bench.json("runs")[0]["status"] is bench.json("show")["status"] is None
-        assert "not ended" in bench.here("runs").stdout
+        listed = bench.here("runs")
+        assert "not ended" in listed.stdout
+        assert f"`workbench show {run['run_id']}` shows what is missing" in listed.stderr
         assert "continue with" in bench.here("show").stderr
         assert "1 journal not ingested yet" in bench.here("ledger", "check").stdout
 

@@ -77,7 +77,6 @@ max_failed_shar = 0.1
         (LEAST + '[[scorers]]\nname = "pattern"\npattern = "("', "not a valid regular expression"),
         (LEAST + '[[scorers]]\nname = "exact"\n[[scorers]]\nname = "exact"', "its own label"),
         (LEAST + '[run]\nreuse = "ocasion"', "did you mean 'occasion'?"),
-        (LEAST + "[budget]\nwindow_share = 1", "not supported yet"),
         (LEAST + "[budget]\ntotal_tokens = 100", "needs request.max_tokens"),
         (LEAST + "[gates]\nmin_mean = { exact = 0.5 }", "the job has no scorer 'exact'"),
         ("models = [", "not valid TOML"),

@@ -15,6 +15,7 @@ TOPICS = {
     "comparisons": "tests, fallbacks, wrong samples, gates, exports",
     "allowance": "what is known of it, readings, how long it lasts",
     "schedules": "jobs that run at scheduled times",
+    "routes": "who answers for a model id, how well and how fast",
     "ledger": "where data is stored, and its maintenance",
     "platform": "serving the embedded platform to a team",
     "exit-codes": "what each exit code means",

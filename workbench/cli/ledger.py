@@ -11,7 +11,7 @@ import tomli_w
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.display import count, plural
-from workbench.errors import Fault, InputError
+from workbench.errors import ExitCode, Fault, InputError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.database import create_team_ledger
 from workbench.ledger.ingest import ingest
@@ -50,7 +50,7 @@ def check(as_json: bool, **given: Any) -> None:
         print_json(found)
     else:
         _print_checked(found)
-    sys.exit(0 if found["sound"] else 1)
+    sys.exit(ExitCode.DONE if found["sound"] else ExitCode.FAULT_OF_OURS)
 
 
 def waiting_journals(state: dict[str, Any]) -> str:
@@ -98,7 +98,7 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
             say(aside)
     if done.deferred:
         say(f"error: {done.deferred}")
-        sys.exit(5 if done.busy else 3)
+        sys.exit(ExitCode.LOCKED if done.busy else ExitCode.INCOMPLETE)
 
 
 @ledger.command()

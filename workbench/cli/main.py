@@ -23,7 +23,7 @@ _COMMANDS = {
     "runs": ("runs", "List the runs of a ledger."),
     "show": ("runs", "Show one run, or its calls."),
     "compare": ("compare", "Compare models of a run, or runs, by paired tests."),
-    "score": ("score", "Score a run again, from the ledger; nothing is sent."),
+    "score": ("score", "Score a run again, from the ledger; only judges are asked, with --yes."),
     "invalidate": ("invalidate", "Take wrong samples out of a run's scores, or put them back."),
     "export": ("export", "Write a run's answers for other programs."),
     "report": ("runs", "Render the page of a run, and those over all runs."),
@@ -40,7 +40,7 @@ _COMMANDS = {
     "doctor": ("doctor", "Check endpoint, key, ledger and disk, and say how to fix problems."),
     "help": (
         "help",
-        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, schedules, ledger, platform, "
+        "Explain a topic: jobs, datasets, scorers, runs, comparisons, allowance, schedules, routes, ledger, platform, "
         "exit-codes.",
     ),
     "completion": ("completion", "Print the shell completion script."),

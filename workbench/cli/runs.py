@@ -55,7 +55,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         "answered": "answered", "failed": "failed", "total_tokens": "tokens", "score": "score",
     }  # fmt: skip
     print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
-    open_ones = [row for row in rows if row["status"] not in (None, *_NOTHING_LEFT)]
+    open_ones = [row for row in rows if row["status"] not in _NOTHING_LEFT]
     if open_ones:
         say(f"`workbench show {open_ones[0]['run_id']}` shows what is missing; rerun its job to send only that")
 

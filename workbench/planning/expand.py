@@ -82,15 +82,13 @@ class Plan:
         self.dataset_hash = ""
         self.repeated_ids: list[str] = []
         self.mixes_messages = False
-        """Whether a sample is a list of messages of its own."""
+        """Whether a sample brings its own messages."""
         self.samples_bring_tools = False
-        self.is_constant = True
-        """Whether all samples give the same messages."""
+        self.is_constant = True  # all samples give the same messages
         self.checks = PromptChecks()
         self.unmatched_ids: set[str] = set(job.dataset.sample_ids)
         """Those `dataset.sample_ids` that match no sample."""
-        self._least_tokens: int | None = None
-        """What the cheapest request may use at most; None where the job has no token budget."""
+        self._least_tokens: int | None = None  # what the cheapest request may use at most; None: no token budget
         self.unjudged: dict[str, int] = {}
         """By scorer: how many samples have no target that it can judge by."""
         self._spool = spool
@@ -100,12 +98,11 @@ class Plan:
         self._answer_of = array("l")  # by item: its number in _answers, or -1
         self._decoder = msgspec.json.Decoder(_Spooled)
         self._encoder = msgspec.json.Encoder()
-        self._raised: dict[int, int] = {}
-        """By item: the cap with which an answer that was cut off is asked again."""
-        self._expected: list[Sequence[float]] | None = None
-        """By model and sample: how long it is expected to take; None keeps the file's order."""
-        self.unknown_samples = bytearray()
-        """By sample: 1 where the ledger does not hold its content yet."""
+        self._raised: dict[int, int] = {}  # by item: the cap with which an answer that was cut off is asked again
+        self._expected: list[Sequence[float]] | None = (
+            None  # by model and sample, how long it takes; None: file's order
+        )
+        self._unknown_samples = bytearray()  # by sample: 1 where the ledger does not hold its content yet
 
     def __len__(self) -> int:
         return len(self._answer_of)
@@ -155,6 +152,13 @@ class Plan:
     def sample_of(self, item: int) -> int:
         """The number of an item's sample."""
         return self._entry_of(item) // len(self.job.variants)
+
+    def is_new_sample(self, item: int) -> bool:
+        """Whether the ledger does not hold the content of an item's sample; asked once, as it is then recorded."""
+        sample = self.sample_of(item)
+        is_new = bool(self._unknown_samples[sample])
+        self._unknown_samples[sample] = 0
+        return is_new
 
     def body_bytes(self, item: int) -> int:
         """How long an item's request is."""
@@ -234,7 +238,7 @@ class Plan:
         self.dataset_hash = digest.hexdigest()
         items = len(self._spool) * len(self.models) * self.job.run.epochs
         self._answer_of = array("l", [-1]) * items
-        self.unknown_samples = bytearray(b"\1") * self.samples
+        self._unknown_samples = bytearray(b"\1") * self.samples
 
     def _check_budget(self) -> None:
         budget, least = self.job.budget.total_tokens, self._least_tokens
@@ -298,7 +302,7 @@ class Plan:
                 numbers.setdefault(entry.sample_key, []).append(number)
             for known in reader.each(KnownSample, sample_keys=list(numbers)):
                 for number in numbers[known.sample_key]:
-                    self.unknown_samples[number] = 0
+                    self._unknown_samples[number] = 0
             if expected is not None:
                 for row in reader.rows("earlier_latencies", models=models, sample_keys=list(numbers)):
                     expected.take(row["model"], numbers[row["sample_key"]], row["log_ms"])

@@ -16,7 +16,7 @@ from workbench.running.spending import Spender, Spending
 Kind = Literal["requests", "tokens", "units"]
 _ROUNDING = 1e-9
 _LOCKED = (
-    "the lock with which runs share their caps cannot be had: another process holds it, or its server does not answer"
+    "the lock with which runs share their caps cannot be taken: another process holds it, or its server does not answer"
 )
 
 

@@ -137,10 +137,9 @@ class Conductor:
         self._journal.append(started)
         for model in self._visible:
             self._journal.append(model_entry(started.run_id, started.recorded_at, model))
-        for number, answer in self._plan.reuses():
-            item, sample = self._plan.item(number), self._plan.sample_of(number)
-            if self._plan.unknown_samples[sample]:
-                self._plan.unknown_samples[sample] = 0
+        for count, (number, answer) in enumerate(self._plan.reuses(), 1):
+            item = self._plan.item(number)
+            if self._plan.is_new_sample(number):
                 self._journal.append(SampleSeen(item.request.sample_key, item.sample))
             self._journal.append(
                 Reuse(
@@ -156,7 +155,7 @@ class Conductor:
                     variant=item.request.variant,
                 )
             )
-            if number % _ITEMS_A_FRAME == 0:
+            if count % _ITEMS_A_FRAME == 0:
                 self._journal.flush()
         self._journal.flush()
 
@@ -165,10 +164,9 @@ class Conductor:
         if not tally.pending or work.settling.stop.error is not None:
             return
         for number in islice(work.unsent(), MOST_UNSENT):
-            item, sample = self._plan.item(number), self._plan.sample_of(number)
+            item = self._plan.item(number)
             request = item.request
-            if self._plan.unknown_samples[sample]:
-                self._plan.unknown_samples[sample] = 0
+            if self._plan.is_new_sample(number):
                 self._journal.append(SampleSeen(request.sample_key, item.sample))
             self._journal.append(
                 SampleUnsent(self._started.run_id, request.sample_id, request.sample_key, request.epoch)

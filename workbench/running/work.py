@@ -168,9 +168,8 @@ class Work:
     def _intend(self, turn: Turn, item: PlannedItem, call_no: int) -> None:
         """Journal that a request is about to be sent, with its sample where the ledger does not know that yet."""
         self._begun[turn.item] = 1
-        request, sample = item.request, self._plan.sample_of(turn.item)
-        if self._plan.unknown_samples[sample]:
-            self._plan.unknown_samples[sample] = 0
+        request = item.request
+        if self._plan.is_new_sample(turn.item):
             self._journal.append(SampleSeen(request.sample_key, item.sample))
         self._journal.append(
             Intent(

@@ -19,5 +19,5 @@ SELECT
         SELECT count(*) FROM attempts AS attempt JOIN requests AS request USING (run_id, call_no)
         WHERE (attempt.request_key, attempt.generation, attempt.model, attempt.sample_key, attempt.epoch)
             <> (request.request_key, request.generation, request.model, request.sample_key, request.epoch)
-            OR attempt.accepted <> (attempt.outcome IN ('ok', 'truncated', 'reasoning_exhausted'))
+            OR attempt.accepted <> list_contains($accepted, attempt.outcome)
     ) AS contradicting_attempts;

@@ -9,7 +9,6 @@ SELECT model, count(*) FILTER (back <= $newest) AS newest_calls,
     count(*) FILTER (back > $newest AND drew = 'yes') AS earlier_answers,
     count(*) FILTER (back <= $newest AND NOT accepted) AS newest_failed,
     mode(outcome) FILTER (back <= $newest AND NOT accepted) AS newest_failure,
-    count(*) FILTER (back > $newest) AS earlier_calls,
     quantile_cont(latency_ms, 0.5) FILTER (back <= $newest AND drew = 'yes') AS newest_p50_ms,
     quantile_cont(latency_ms, 0.5) FILTER (back > $newest AND drew = 'yes') AS earlier_p50_ms
 FROM numbered GROUP BY model ORDER BY model;

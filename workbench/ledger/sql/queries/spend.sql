@@ -6,5 +6,5 @@ SELECT coalesce(sum(calls), 0)::BIGINT AS calls, coalesce(sum(accepted), 0)::BIG
     sum(reasoning_tokens)::BIGINT AS reasoning_tokens, sum(total_tokens)::BIGINT AS total_tokens,
     coalesce(sum(calls_without_usage), 0)::BIGINT AS calls_without_usage,
     coalesce(sum(maybe_drawn), 0)::BIGINT AS maybe_drawn, coalesce(sum(open_intents), 0)::BIGINT AS open_intents,
-    min(day) AS first_day, max(day) AS last_day, count(DISTINCT day) AS days
+    count(DISTINCT day) AS days
 FROM usage_by_day;
