@@ -10,7 +10,7 @@ import msgspec
 from workbench.errors import nearest
 from workbench.job_file import JobFile, PromptTable, RequestFields
 from workbench.request_fields import request_problems
-from workbench.scoring.scorer import Scorer
+from workbench.scoring.scorer import OptionError, Scorer
 from workbench.strict import Problem, shown
 
 _MOST_NAME_CHARS = 100
@@ -84,8 +84,8 @@ def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
             found.append(Problem(("scorers", number), f"a second scorer {label!r}: give it its own label"))
         try:
             scorer = scorer.in_folder(folder)
-        except ValueError as error:
-            found.append(Problem(("scorers", number), str(error)))
+        except OptionError as error:
+            found.append(Problem(("scorers", number, error.option), str(error)))
         else:
             found += [Problem(("scorers", number, option), problem) for option, problem in scorer.faults()]
     return found

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,63 @@ def test_a_schema_is_checked_before_anything_is_sent_and_fetches_nothing() -> No
     assert judged(JsonSchema(), "{}", {"type": "objekt"}).value is None
 
 
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"$ref": "#/$defs/a/enum/x", "$defs": {"a": {"enum": [1]}}}, "#/$defs/a/enum/x is not in it"),
+        ({"$ref": "#/$defs/a/enum/0", "$defs": {"a": {"enum": [1]}}}, "#/$defs/a/enum/0 is not a schema"),
+        ({"items": {"$ref": "#/of/a"}, "of": {"a": {"type": "objekt"}}}, "'objekt' is not valid"),
+        ({"$dynamicRef": "#none"}, "#none is not in it"),
+        ({"pattern": "a{99999999999}"}, "is not a 'regex'"),
+        ({"patternProperties": {"(": {}}}, "is not a 'regex'"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema: unknown draft 'http://json-schema.org/draft-03/schema#'; expected one of"),
+        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#"}}, "$schema is supported at its top only"),
+        ({"unevaluatedProperties": False, "patternProperties": {"a": {}}}, "unevaluatedProperties is not supported together with patternProperties"),
+    ],
+)  # fmt: skip
+def test_a_schema_that_cannot_be_used_is_an_input_error(schema: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    ((field, found),) = JsonSchema(schema=schema).faults()
+    assert (field, problem in found) == ("schema", True), found
+    with pytest.raises(InputError, match=r"scorers\[0\].schema_path: s.json is not a JSON Schema: ") as raised:
+        parse_job(job_with('name = "json_schema"\nschema_path = "s.json"'), tmp_path / "job.toml")
+    assert problem in str(raised.value)
+
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer", "value"),
+    [
+        ({"pattern": r"^\p{L}+$"}, '"Zoë"', 1),
+        ({"pattern": r"^\p{L}+$"}, '"2"', 0),
+        ({"$schema": DRAFT_7, "dependencies": {"a": ["b"]}}, '{"a": 1}', 0),
+        ({"$schema": DRAFT_7, "dependencies": {"a": ["b"]}}, '{"a": 1, "b": 2}', 1),
+        ({"$schema": DRAFT_7, "items": {"$ref": "#"}, "pattern": r"^\p{L}+$"}, '["a", ["b"]]', 1),
+        ({"dependencies": {"a": ["b"]}}, '{"a": 1}', 1),
+        ({"patternProperties": {"^a": {"type": "integer"}}}, '{"ab": "x"}', 0),
+        ({"patternProperties": {"^a": {"type": "integer"}}}, '{"ab": 1, "b": "x"}', 1),
+        ({"patternProperties": {"^a": {}}, "properties": {"b": {}}, "additionalProperties": False}, '{"ab": 1, "b": "x"}', 1),
+        ({"patternProperties": {"^a": {}}, "additionalProperties": False}, '{"ab": 1, "b": "x"}', 0),
+        ({"patternProperties": {"^a": {}}, "additionalProperties": {"type": "integer"}}, '{"ab": "x", "b": 1}', 1),
+        ({"patternProperties": {"^a": {}}, "additionalProperties": {"type": "integer"}}, '{"ab": "x", "b": "x"}', 0),
+        ({"properties": {"b": {}}, "unevaluatedProperties": False}, '{"a": 1, "b": 1}', 0),
+        ({"multipleOf": 0.01}, "19.99", 1),
+        ({"multipleOf": 0.01}, "19.995", 0),
+        ({"multipleOf": 3}, "1" + "0" * 40, 0),
+        ({"multipleOf": 0.5}, "1e400", 0),
+        ({}, "NaN", 0),
+        ({}, "[1, -Infinity]", 0),
+        ({"type": "object"}, 'So {"a": NaN}', 0),
+    ],
+)  # fmt: skip
+def test_a_schema_says_of_a_value(schema: dict[str, Any], answer: str, value: float) -> None:
+    assert not list(JsonSchema(schema=schema).faults())
+    assert judged(JsonSchema(schema=schema), answer).value == value
+    assert judged(JsonSchema(schema=schema, alone=True), answer).value == value
+
+
 def test_json_is_found_in_a_fence_and_through_a_reference() -> None:
     assert (
         judged(JsonSchema(schema={"type": "array", "items": {"type": "integer"}}), "So:\n```json\n[1, 2]\n```").value
@@ -147,14 +205,42 @@ def test_json_is_found_in_a_fence_and_through_a_reference() -> None:
     assert judged(JsonSchema(schema=referring), 'Draft {"age": "x"}, final {"age": 3}').value == 1
 
 
+@pytest.mark.parametrize(
+    ("schema", "answer", "value"),
+    [
+        (SCHEMA, '```json {"age": 3}``` Then run it: ```42```', 1),
+        ({"properties": {"age": {"minimum": 4}}}, '```{"age": 3}``` then ```42```', 0),
+        ({"type": ["null", "integer"]}, '```json {"age": 3}``` Then run it: ```42```', 1),
+        (SCHEMA, 'It is {"age": 3}, as ```42``` says', 1),
+        (SCHEMA, '```{"age": "x"}``` better ```{"age": 3}```', 1),
+        ({"enum": ["a"]}, 'Of {"a": 1}: ```"a"```', 1),
+    ],
+)
+def test_the_fence_counts_that_has_the_type_of_the_schema(schema: dict[str, Any], answer: str, value: float) -> None:
+    assert judged(JsonSchema(schema=schema), answer).value == value
+
+
 @pytest.mark.parametrize("schema", [{"properties": {"a": {"$ref": "#/$defs/Typo"}}}, {"$ref": "#"}])
 def test_a_reference_that_leads_nowhere_is_found_before_anything_is_sent(schema: dict[str, Any]) -> None:
     assert list(JsonSchema(schema=schema).faults())
     assert judged(JsonSchema(), "{}", schema).value is None
 
 
-def test_a_schemas_pattern_is_given_up_in_time() -> None:
-    assert judged(JsonSchema(schema={"pattern": "^(a|aa)+$"}), json.dumps("a" * 60 + "b")).value == 0
+@pytest.mark.parametrize(
+    ("schema", "answer"),
+    [
+        ({"pattern": "^(a|aa)+$"}, "a" * 60 + "b"),
+        ({"items": {"pattern": "^(a|aa)+$"}}, ["a" * 60 + "b"] * 50),
+        ({"patternProperties": {"^(a|aa)+$": {}}}, {"a" * 60 + "b": 1}),
+        ({"patternProperties": {"^(a|aa)+$": {}}}, {"a" * 60 + "b" * n: 1 for n in range(1, 50)}),
+        ({"patternProperties": {"^(a|aa)+$": {}}, "additionalProperties": False}, {"a" * 60 + "b": 1}),
+        ({"$schema": DRAFT_7, "patternProperties": {"^(a|aa)+$": {"$ref": "#"}}}, {"aa": {"a" * 60 + "b": 1}}),
+    ],
+)
+def test_a_schemas_patterns_are_given_up_in_time(schema: dict[str, Any], answer: Any) -> None:
+    start = time.monotonic()
+    assert judged(JsonSchema(schema=schema), json.dumps(answer)).value == 0
+    assert time.monotonic() - start < 5
 
 
 TOOL = {
@@ -326,7 +412,10 @@ def job_with(scorer: str) -> str:
         ('name = "custom"\nfunction = "f"', 'expected "file.py:name" or "package.module:name"'),
         ('name = "length"', "give at_least, at_most or both"),
         ('name = "length"\nat_least = 5\nat_most = 4', "is below at_least"),
-        ('name = "json_schema"\nschema_path = "none.json"', "none.json is not a readable JSON file"),
+        ('name = "json_schema"\nschema_path = "none.json"', "scorers[0].schema_path: none.json not found"),
+        ('name = "json_schema"\nschema_path = "."', "scorers[0].schema_path: . cannot be read: Is a directory"),
+        ('name = "json_schema"\nschema_path = "job.py"', "scorers[0].schema_path: job.py is not valid JSON"),
+        ('name = "json_schema"\nschema_path = "job.py"\nschema = {}', "schema_path: give either schema or schema_path"),
         ('name = "json_schema"\nschema = { type = "objekt" }', "not a JSON Schema"),
         ('name = "json"\nrelative_tolerance = inf', "expected a finite number"),
         ('name = "answer_line"\nmarker = " "', "is empty"),
@@ -334,6 +423,7 @@ def job_with(scorer: str) -> str:
     ],
 )
 def test_a_wrong_option_is_named_before_anything_is_sent(scorer: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("print()\n")
     with pytest.raises(InputError) as raised:
         parse_job(job_with(scorer), tmp_path / "job.toml")
     assert problem in str(raised.value)

@@ -9,15 +9,19 @@ import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.structure import as_object, object_in
+from workbench.scoring.schemas import problem_of, validator_of
+from workbench.scoring.scorer import CannotJudgeError, OptionError, Scorer
+from workbench.scoring.structure import JSON, as_object, object_in
 
-_SHOWN_CHARS, _LONGEST_SEARCH_S = 200, 0.5
+_SHOWN_CHARS = 200
 _MOST_CHARS, _MOST_FENCES = 200_000, 20
 
 
 class JsonSchema(Scorer, frozen=True, tag="json_schema"):
-    """The answer's JSON is what a schema accepts (draft 2020-12): the table `schema`, a file, or else the sample's target."""
+    """The answer's JSON is what a schema accepts: the table `schema`, a file, or else the sample's target.
+
+    The draft is the one that its `$schema` names, from draft-06 on, and by default 2020-12.
+    """
 
     schema: dict[str, Any] | None = None
     """The schema; references to other documents are refused, as nothing is fetched."""
@@ -31,7 +35,7 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         schema = as_object(sample.target) if self.schema is None else self.schema
         if schema is None:
             raise CannotJudgeError("the scorer has no schema, and the target is not one")
-        if self.schema is None and (problem := _problem(schema)):
+        if self.schema is None and (problem := problem_of(schema)):
             raise CannotJudgeError(f"the target is not a JSON Schema: {problem}")
         return schema
 
@@ -42,7 +46,7 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
             return Score(0.0, "the answer does not contain JSON")
         from jsonschema.exceptions import best_match
 
-        fault = best_match(_validator(schema).iter_errors(given[0]))
+        fault = best_match(validator_of(schema).iter_errors(given[0]))
         shown = json.dumps(given[0])
         if fault is None:
             return Score(1.0, "the schema accepts it", shown)
@@ -56,81 +60,46 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         """A schema that is not valid, or two of them."""
         if self.schema is not None and self.schema_path is not None:
             yield "schema_path", "give either schema or schema_path"
-        if self.schema is not None and (problem := _problem(self.schema)):
+        if self.schema is not None and (problem := problem_of(self.schema)):
             yield "schema", f"not a JSON Schema: {problem}"
 
     def in_folder(self, folder: Path) -> Self:
         """The same with the schema of its file."""
-        if self.schema_path is None:
+        if self.schema_path is None or self.schema is not None:
             return self
         try:
             schema = msgspec.json.decode((folder / self.schema_path).read_bytes())
-        except (OSError, msgspec.DecodeError) as error:
-            raise ValueError(f"{self.schema_path} is not a readable JSON file: {error}") from error
-        problem = _problem(schema) if isinstance(schema, dict) else "it is not an object"
+        except FileNotFoundError as error:
+            raise OptionError("schema_path", f"{self.schema_path} not found") from error
+        except OSError as error:
+            raise OptionError("schema_path", f"{self.schema_path} cannot be read: {error.strerror}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise OptionError("schema_path", f"{self.schema_path} is not valid JSON: {error}") from error
+        problem = problem_of(schema) if isinstance(schema, dict) else "it is not an object"
         if problem:
-            raise ValueError(f"{self.schema_path} is not a JSON Schema: {problem}")
+            raise OptionError("schema_path", f"{self.schema_path} is not a JSON Schema: {problem}")
         return msgspec.structs.replace(self, schema=schema, schema_path=None)
 
 
 def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] | None:
-    """The whole text as JSON, that of its last fence, or the object in it."""
-    fenced = () if alone else text.split("```")[1::2][: -_MOST_FENCES - 1 : -1]
-    for part in (text, *fenced):
-        try:
-            return (json.loads(part.removeprefix("json")),)
-        except (ValueError, RecursionError):
-            continue
-    found = None if alone else object_in(text[:_MOST_CHARS], schema.get("properties"))
-    return None if found is None else (found,)
+    """The whole text as JSON, that of a fence, or the object in it."""
+    whole = _decoded(text)
+    if whole is not None or alone:
+        return whole
+    parts = text.split("```")[1::2][: -_MOST_FENCES - 1 : -1]
+    fenced = [found for found in map(_decoded, parts) if found is not None]
+    named = schema.get("type", [])
+    kinds, validator = [named] if isinstance(named, str) else named, validator_of(schema)
+    # the last fence need not hold the answer: what a program prints may follow it
+    best = next((found for kind in (*kinds, "object") for found in fenced if validator.is_type(found[0], kind)), None)
+    if best is None and (not fenced or "object" in kinds):
+        among_words = object_in(text[:_MOST_CHARS], schema.get("properties"))
+        best = None if among_words is None else (among_words,)
+    return best or next(iter(fenced), None)
 
 
-def _validator(schema: dict[str, Any]) -> Any:
-    """A validator that fetches nothing, and gives up patterns that take long."""
-    import regex
-    from jsonschema import Draft202012Validator, ValidationError, validators
-    from referencing import Registry
-
-    def pattern(validator: Any, wanted: str, instance: Any, _: Any) -> Iterator[ValidationError]:
-        if isinstance(instance, str):
-            try:
-                found = regex.search(wanted, instance, timeout=_LONGEST_SEARCH_S)
-            except TimeoutError:
-                found = None
-            if not found:
-                yield ValidationError(f"{instance!r} does not match {wanted!r}")
-
-    return validators.extend(Draft202012Validator, {"pattern": pattern})(schema, registry=Registry())
-
-
-def _problem(schema: dict[str, Any]) -> str | None:
-    """Why a schema cannot be used."""
-    from jsonschema import Draft202012Validator, SchemaError
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT202012
-
+def _decoded(text: str) -> tuple[Any] | None:
     try:
-        Draft202012Validator.check_schema(schema)
-        resolver = Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver()
-        for reference in _references(schema):
-            resolver.lookup(reference)
-        next(iter(_validator(schema).iter_errors(None)), None)
-    except SchemaError as error:
-        return str(error.message)
-    except Unresolvable as error:
-        return f"{error.ref} is not in it"
-    except RecursionError:
-        return "it refers to itself without an end"
-    return None
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict):
-        if isinstance(schema.get("$ref"), str):
-            yield schema["$ref"]
-        for value in schema.values():
-            yield from _references(value)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from _references(value)
+        return (JSON.decode(text.removeprefix("json")),)
+    except (ValueError, RecursionError):
+        return None

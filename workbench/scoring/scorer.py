@@ -14,6 +14,19 @@ class CannotJudgeError(Exception):
     """A sample has no target that a scorer can judge by; the text says why."""
 
 
+class OptionError(ValueError):
+    """An option of a scorer names a file that cannot be used; the text says why.
+
+    Args:
+        option: Its name.
+        problem: In words.
+    """
+
+    def __init__(self, option: str, problem: str) -> None:
+        super().__init__(problem)
+        self.option = option
+
+
 class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="name"):
     """One way to score answers; its fields are its options in a job file, and its first sentence describes it there."""
 
@@ -45,7 +58,7 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         """The same with the files that it names found and read.
 
         Raises:
-            ValueError: One cannot be read; the text says why.
+            OptionError: One cannot be used.
         """
         return self
 

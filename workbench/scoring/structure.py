@@ -19,6 +19,14 @@ _BROKEN_CHARS = 10_000
 _BRACE = re.compile(r"[{}]")
 
 
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+JSON = json.JSONDecoder(parse_constant=_no_number)
+"""Reads JSON, which has neither NaN nor Infinity."""
+
+
 class ValueRules(Scorer, frozen=True):
     """A scorer that compares values of JSON: when one is the wanted one."""
 
@@ -45,12 +53,12 @@ def object_in(text: str, wanted: Container[str] | None) -> dict[str, Any] | None
         text: An answer.
         wanted: The names of the fields; None takes any object for the wanted one.
     """
-    decoder, found, start = json.JSONDecoder(), None, text.find("{")
+    found, start = None, text.find("{")
     for _ in range(_MOST_TRIES):
         if start < 0:
             break
         try:
-            here, end = decoder.raw_decode(text, start)
+            here, end = JSON.raw_decode(text, start)
         except (ValueError, RecursionError):
             end = _closing(text, start)  # what is within a broken object is not the answer's object
         else:
