@@ -129,3 +129,29 @@ VOTER = Judge(model="m", votes=3)
 )  # fmt: skip
 def test_verdicts_are_read_from_the_last_line_and_the_majority_counts(said: list[str], expected: Score) -> None:
     assert VOTER.score_of(said) == expected
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said", "word"),
+    [
+        ({"A+": 1, "A": 0.5, "B": 0}, "VERDICT: A+", "A+"),
+        ({"A+": 1, "A": 0.5, "B": 0}, "**VERDICT:** `a+`.", "A+"),
+        ({"A+": 1, "A": 0.5, "B": 0}, "VERDICT: **A**", "A"),
+        ({"1": 1, "-1": 0}, "VERDICT: -1", "-1"),
+        ({"1": 1, "-1": 0}, "VERDICT: 1.", "1"),
+        ({"👍": 1, "👎": 0}, "VERDICT: 👎", "👎"),
+        ({"👍": 1, "👎": 0}, "**Verdict**: “👍\ufe0f”", "👍"),
+        ({"yes": 1, "no": 0}, "**VERDICT:**\n\nYes", "yes"),
+        ({"yes": 1, "no": 0}, "VERDICT: yes!", None),
+    ],
+)
+def test_a_verdict_may_be_of_any_characters(verdicts: dict[str, float], said: str, word: str | None) -> None:
+    scorer = Judge(model="m", verdicts=verdicts)
+    assert not list(scorer.faults())
+    assert scorer.verdict_in(said) == word
+
+
+@pytest.mark.parametrize("words", [["A"], ["A", "a", "B"], ["A", "A.", "B"], ["*", "**"], ["", "x"], ["_x_", "'x'"]])
+def test_verdicts_that_cannot_be_told_apart_are_refused(words: list[str]) -> None:
+    ((field, _),) = Judge(model="m", verdicts=dict.fromkeys(words, 1.0)).faults()
+    assert field == "verdicts"

@@ -34,6 +34,8 @@ Say in one or two sentences why. Then write one last line: VERDICT: and one of {
 """Variables: question, options, reference, answer, rubric and verdicts, and the columns of the sample's metadata."""
 VERDICTS = MappingProxyType({"CORRECT": 1.0, "INCORRECT": 0.0})
 _MOST_REASON_CHARS = 400
+_AROUND = " \t\r.\"'`“”„‘’«»*_\ufe0f"
+"""What may stand around a verdict: blanks, quotes, emphasis and a full stop; an emoji may end with its selector."""
 
 
 class Judge(Scorer, frozen=True, tag="judge"):
@@ -74,17 +76,22 @@ class Judge(Scorer, frozen=True, tag="judge"):
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Words that cannot be told apart."""
-        folded = [word.strip().casefold() for word in self.verdicts]
-        if len(set(folded)) < 2 or "" in folded:
-            yield "verdicts", "expected two words or more that differ by more than case"
+        bare = {_bare(word) for word in self.verdicts}
+        if len(bare) < max(2, len(self.verdicts)) or "" in bare:
+            yield (
+                "verdicts",
+                "expected two words or more that differ by more than case, quotes, emphasis or a full stop",
+            )
 
     def verdict_in(self, text: str) -> str | None:
         """The word that an answer of the judge ends with; None where it gives none of them."""
-        found = re.findall(r"verdict\W{0,10}:\W{0,10}([^\n]{1,200})", text, re.IGNORECASE)
+        found = re.findall(r"verdict\W{0,10}:[\s*_]{0,10}([^\n]{1,200})", text, re.IGNORECASE)
         if not found:
             return None
-        said = re.sub(r"[\W_]+$", "", found[-1]).casefold()
-        return next((word for word in self.verdicts if word.strip().casefold() == said), None)
+        said = found[-1].strip()
+        if said in self.verdicts:
+            return str(said)
+        return next((word for word in self.verdicts if _bare(word) == _bare(said)), None)
 
     def score_of(self, said: Sequence[str]) -> Score:
         """The score that the judge's answers to one question make.
@@ -105,3 +112,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         why = " ".join(re.split(r"verdict\W{0,10}:", why, flags=re.IGNORECASE)[0].split())[:_MOST_REASON_CHARS]
         by = f" by {votes} of {len(said)} votes" if len(said) > 1 else ""
         return Score(self.verdicts[best], f"{self.model} says {best}{by}{f': {why}' if why else ''}", best)
+
+
+def _bare(word: str) -> str:
+    return word.strip(_AROUND).casefold()
