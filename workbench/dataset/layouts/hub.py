@@ -8,7 +8,9 @@ from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused
 from workbench.dataset.layouts.messages import answer_in, are_messages
 from workbench.dataset.layouts.options import Choosable, option_text, options_of, right_one
 
-_BOXED = r"\\boxed\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+_BOX = "\\boxed{"
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)  # an escaped brace is part of the text
+_SHAPES = '{"value": …, "aliases": […]}, {"text": …} or {"number": …, "spans": […], "date": {…}}'
 
 
 class _Columns(NamedTuple):
@@ -95,13 +97,39 @@ def _target(place: str, columns: _Columns, given: Any) -> Any:
         if given[-1]["role"] != "assistant":
             raise refused(place, f"expected the assistant's message at the end, found one of {given[-1]['role']!r}")
         return answer_in(place, given[-1])
-    if isinstance(given, dict):  # TriviaQA has aliases, SQuAD texts with places
-        value, aliases = given.get("value"), given.get("aliases")
-        texts = given.get("text") if isinstance(given.get("text"), list) else [value, *(aliases or ())]
-        return list(dict.fromkeys(text for text in texts or () if text is not None)) or None
-    if columns.target == "solution" and (boxed := re.findall(_BOXED, str(given))):
-        return boxed[-1]
+    if isinstance(given, dict):
+        return _in_object(place, given)
+    if columns.target == "solution" and (boxed := _last_box(str(given))) is not None:
+        return boxed
     return given.strip() if isinstance(given, str) else given
+
+
+def _in_object(place: str, given: dict[str, Any]) -> Any:
+    """The target that an object holds: of SQuAD texts with places, of TriviaQA aliases, of DROP one of three kinds."""
+    if isinstance(given.get("text"), list):
+        return list(dict.fromkeys(text for text in given["text"] if text is not None)) or None
+    if isinstance(given.get("text"), str):
+        return given["text"].strip()
+    if given.keys() & {"value", "aliases"}:
+        texts = [given.get("value"), *(given.get("aliases") or ())]
+        return list(dict.fromkeys(text for text in texts if text is not None)) or None
+    if given.keys() & {"number", "spans", "date"}:
+        date = given.get("date") or {}
+        day = " ".join(str(date[part]) for part in ("day", "month", "year") if date.get(part) not in (None, ""))
+        return given.get("number") or given.get("spans") or day or None
+    found = f"found an object with {', '.join(given)}" if given else "found an empty object"
+    raise refused(place, f"expected text or {_SHAPES}, {found}", "[dataset.fields] takes the column as it is")
+
+
+def _last_box(solution: str) -> str | None:
+    """What the last box of a solution holds, at any depth; None where there is none, or it never closes."""
+    _, box, rest = solution.rpartition(_BOX)
+    depth = 1
+    for match in _BRACE.finditer(rest) if box else ():
+        depth += {"{": 1, "}": -1}.get(match.group(), 0)
+        if depth == 0:
+            return rest[: match.start()]
+    return None
 
 
 def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: Any) -> Row:
