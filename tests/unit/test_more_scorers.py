@@ -46,6 +46,7 @@ def judged(scorer: Scorer, answer: str | Given, target: Any = None, choices: tup
         (Match(at="any"), "It is Paris, surely", "paris", 1),
         (Match(at="any"), "Comparison", "paris", 0),
         (Match(ignore_case=False), "paris", "Paris", 0),
+        (Match(), "The answer is 5.", 5.0, 1),
         (Match(), "x", "...", None),
         (Match(), "The answer is -5", "5", 0),
         (Match(), "The answer is 1.5", "15", 0),

@@ -197,6 +197,10 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Exact(), "H₂O", "H2O", 1),
         (Exact(ignore_punctuation=True), "“Paris”", "Paris", 1),
         (Exact(ignore_punctuation=True), "巴黎。", "巴黎", 1),
+        (Exact(), "5", 5.0, 1),
+        (Exact(), "2.5", 2.5, 1),
+        (Exact(), "1e+300", 1e300, 1),
+        (Exact(), "-5", [4.0, -5.0], 1),
         (Includes(), "It is Paris, surely", "PARIS", 1),
         (Includes(ignore_case=False), "It is Paris", "PARIS", 0),
         (Includes(), "x", ["y", "x"], 1),
@@ -270,6 +274,7 @@ def test_options_that_differ_by_a_sign_are_told_apart(texts: tuple[str, ...], ta
 
 def test_a_whole_number_as_target_counts_options_and_a_text_names_one() -> None:
     assert value(Choice(), "B", 1, ("1", "2", "3")) == 1
+    assert value(Choice(), "B", 1.0, ("1", "2", "3")) == 1
     assert value(Choice(), "A", "1", ("1", "2", "3")) == 1
 
 

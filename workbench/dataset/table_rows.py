@@ -73,8 +73,13 @@ def _check_header(header: list[str], path: Path) -> None:
             raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice"))
 
 
-def _plain(value: Any, place: str) -> Any:
+def _plain(value: Any, place: str, kind: Any) -> Any:
     """A value as any other format would hold it: times and decimals as text, bytes as the text that they are.
+
+    Args:
+        value: As Python has it.
+        place: For messages.
+        kind: The type that its column has in Arrow.
 
     Raises:
         InputError: Bytes are not text, or a number is one that JSON does not have.
@@ -83,7 +88,7 @@ def _plain(value: Any, place: str) -> Any:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if math.isfinite(value) else None  # how tables mark what is missing
+            return _shortest(value, kind) if math.isfinite(value) else None  # how tables mark what is missing
         case bytes():
             try:
                 return value.decode()
@@ -92,11 +97,41 @@ def _plain(value: Any, place: str) -> Any:
                     Fault(place, f"{len(value)} bytes that are not text", "leave the column out")
                 ) from error
         case dict():
-            return {str(name): _plain(inner, place) for name, inner in value.items()}
-        case list() | tuple():
-            return [_plain(inner, place) for inner in value]
+            return {str(name): _plain(inner, place, _stored(kind).field(name).type) for name, inner in value.items()}
+        case list():
+            entries = _entry_kind(_stored(kind))
+            return [_plain(inner, place, entries) for inner in value]
+        case tuple():  # a pair of a map
+            return [_plain(inner, place, kind.field(number).type) for number, inner in enumerate(value)]
         case _:
             return str(value)
+
+
+def _entry_kind(kind: Any) -> Any:
+    """The type of the entries of a list, or of the pairs of a map."""
+    import pyarrow
+
+    return kind.field(0).type if isinstance(kind, pyarrow.MapType) else kind.value_type
+
+
+def _stored(kind: Any) -> Any:
+    """The type of a column's values, whose type may be one of an extension, or name a dictionary of them."""
+    import pyarrow
+
+    match kind:
+        case pyarrow.BaseExtensionType():
+            return _stored(kind.storage_type)
+        case pyarrow.DictionaryType():
+            return _stored(kind.value_type)
+    return kind
+
+
+def _shortest(value: float, kind: Any) -> float:
+    """The number that a column of 16 or 32 bits was given: 0.1, not 0.10000000149011612, which is only its nearest there."""
+    import numpy
+
+    narrow = {"halffloat": numpy.float16, "float": numpy.float32}.get(str(_stored(kind)))
+    return value if narrow is None else float(str(narrow(value)))
 
 
 def _rows_at_once(group: Any, path: Path) -> int:
@@ -137,6 +172,7 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
         try:
             with pyarrow.parquet.ParquetFile(unpacked) as file:
                 names = file.schema_arrow.names
+                kinds = file.schema_arrow.types
                 if twice := [name for number, name in enumerate(names) if name in names[:number]]:
                     raise InputError(Fault(str(path), f"two columns have the name {twice[0]!r}"))
                 rows = itertools.chain.from_iterable(
@@ -146,6 +182,12 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
                 )
                 for number, columns in enumerate(rows, 1):
                     place = f"{path}: row {number}"
-                    yield place, {name: _plain(value, f"{place}: {name}") for name, value in columns.items()}
+                    yield (
+                        place,
+                        {
+                            name: _plain(value, f"{place}: {name}", kind)
+                            for (name, value), kind in zip(columns.items(), kinds, strict=True)
+                        },
+                    )
         except (pyarrow.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
             raise InputError(Fault(str(path), f"not a readable Parquet file: {error}")) from error

@@ -58,6 +58,8 @@ def right_letters(sample: Sample) -> list[str]:
 def _letter(given: Any, sample: Sample) -> str | None:
     """The letter of a target: a letter, the option's text, or its number counted from 0 (as datasets store it)."""
     letters = LETTERS[: len(sample.choices) or None]
+    if isinstance(given, float) and given.is_integer():  # as pandas stores whole numbers where one is missing
+        given = int(given)
     if sample.choices and type(given) is int and 0 <= given < len(letters):  # a number, not a text that looks like one
         return letters[given]
     target = as_text(given)

@@ -6,6 +6,8 @@ from workbench.records import Sample, Score
 from workbench.scoring.scorer import CannotJudgeError
 
 _SHOWN_CHARS = 80
+_MOST_WHOLE = 2**53
+"""Beyond it a float holds no whole number exactly."""
 
 
 def targets_of(sample: Sample) -> list[str]:
@@ -32,9 +34,11 @@ def text_targets(sample: Sample) -> list[str]:
 
 
 def as_text(value: Any) -> str:
-    """A target as text; true and false as JSON writes them."""
+    """A target as text: true and false as JSON writes them, whole numbers without a point."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_WHOLE:
+        return str(int(value))  # pandas stores whole numbers so where one is missing
     return value if isinstance(value, str) else str(value)
 
 
