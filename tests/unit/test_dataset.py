@@ -345,6 +345,17 @@ def test_fields_choices_and_tools(tmp_path: Path) -> None:
     assert found.target == "A"
 
 
+def test_options_of_several_columns_may_end_early_but_have_no_gap(tmp_path: Path) -> None:
+    fields = {"input": "q", "choices": ["a", "b", "c"], "target": ["t", "u"]}
+    (tmp_path / "d").write_text("q,a,b,c,t,u\nQ,1,2,,,y\nQ,,,,x,\n")
+    assert [(found.choices, found.target) for found in samples(tmp_path, "d", fields=fields)] == [
+        (("1", "2"), ["y"]),
+        ((), ["x"]),
+    ]
+    (tmp_path / "d").write_text("q,a,b,c,t,u\nQ,1,2,3,x,\nQ,1,,3,x,\n")
+    assert "d:3: b: an empty option before 'c', which is not" in fault(tmp_path, "d", fields=fields)
+
+
 def test_a_row_without_an_input_column_stands_for_itself(tmp_path: Path) -> None:
     (tmp_path / "d").write_text("language,body\nFrench,Hello\nGerman,Hello\n")
     found = samples(tmp_path, "d")
