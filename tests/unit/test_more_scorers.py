@@ -23,7 +23,7 @@ from workbench.scoring.latency import Latency
 from workbench.scoring.length import Length
 from workbench.scoring.match import Match
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.scorers import score
+from workbench.scoring.scorers import judges, score
 from workbench.scoring.served_model import ServedModel
 from workbench.scoring.tokens import Tokens
 from workbench.scoring.tool_call import CalledTool
@@ -317,6 +317,24 @@ def test_an_empty_text_is_a_value_where_arguments_are_given_plainly() -> None:
     assert called(("f", {"x": ""}), target=target).value == 1
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"name": "f", "arguments": '{"x": 1}'},
+        {"type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+        {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}},
+    ],
+)
+def test_a_call_may_be_wanted_as_openais_api_has_it(call: dict[str, Any]) -> None:
+    for target in ([call], call, json.dumps([call])):
+        assert called(("f", {"x": 1}), target=target).value == 1
+        assert called(("f", {"x": 2}), target=target).value == 0
+    answer = Given("", [ToolCall(None, "f", '{"x": 1}')])
+    assert judged(CalledTool(), answer, call).value == 1
+    assert judged(CalledTool(), answer, call | {"name": "g"}).value != 1
+    assert called(("f", ""), target=[{"name": "f", "arguments": ""}]).value == 1
+
+
 def test_parallel_calls_count_in_any_order_and_each_once() -> None:
     target = [{"f": {"a": [1, 2]}}, {"f": {"a": [1]}}, {"name": "g", "arguments": {"b": [1, 2]}}]
     calls = (("f", {"a": 1}), ("f", {"a": 2}), ("g", {"b": [1, 2]}))
@@ -337,7 +355,19 @@ def test_no_call_prose_and_a_call_in_the_text_are_told_apart() -> None:
     assert called(("geo_distance", "{n: 5}")).reason.startswith("malformed call")
 
 
-@pytest.mark.parametrize("target", [None, "text", [1], [{"f": 1}], {"f": {"a": 1}}, [{"name": "f", "arguments": []}]])
+@pytest.mark.parametrize(
+    "target",
+    [
+        None,
+        "text",
+        [1],
+        [{"f": 1}],
+        {"f": {"a": 1}},
+        [{"name": "f", "arguments": []}],
+        [{"name": "f", "arguments": '{"a"'}],
+        [{"type": "function", "function": 5}],
+    ],
+)
 def test_what_is_no_list_of_calls_cannot_be_judged_by(target: Any) -> None:
     assert called(("f", {}), target=target).value is None
 
@@ -468,6 +498,12 @@ def test_a_sample_may_bring_its_scorers(target: Any, answer: str, value: float |
     assert judged(BySample(), answer, target).value == value
     if value is not None:
         assert judged(BySample(whole=True), answer, target).value == float(value == 1)
+
+
+def test_a_judge_in_a_target_is_refused_as_nothing_would_ask_it() -> None:
+    sample = Sample("1", "q", {"scorer": {"name": "judge", "model": "m"}})
+    assert not judges(BySample(), sample)
+    assert score(BySample(), Given("x"), sample).reason.startswith("a dataset cannot bring a judge")
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,10 @@ def _judging(entry: Any, sample: Sample) -> Judging:
         raise CannotJudgeError(f"the target is not a check: {error}; {_EXPECTED}") from error
     if isinstance(scorer, Custom):
         raise CannotJudgeError("a dataset cannot bring a function of its own; a job's [[scorers]] can")
+    if scorer.asks_a_model:
+        raise CannotJudgeError(
+            f"a dataset cannot bring a {scorer.kind}, as nothing would ask it; a job's [[scorers]] can"
+        )
     if getattr(scorer, "schema_path", None) is not None:
         raise CannotJudgeError("a dataset cannot name a file; give the schema itself")
     for option, problem in scorer.faults():

@@ -16,6 +16,7 @@ from workbench.scoring.scorer import Scorer
 
 _MOST_TRIES = 200
 _BROKEN_CHARS = 10_000
+_OF_A_CALL = frozenset({"id", "type", "function"})
 _BRACE = re.compile(r"[{}]")
 
 
@@ -86,6 +87,13 @@ def as_object(value: Any) -> dict[str, Any] | None:
         except (msgspec.DecodeError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
+
+
+def bare_call(value: dict[str, Any]) -> dict[str, Any]:
+    """The name and arguments of a wanted call, also where it has the shape of OpenAI's API."""
+    inner = value.get("function")
+    is_wrapped = value.get("type") == "function" and isinstance(inner, dict) and not value.keys() - _OF_A_CALL
+    return inner if is_wrapped and isinstance(inner, dict) else value
 
 
 def same(given: Any, wanted: Any, by: ValueRules) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError
-from workbench.scoring.structure import ValueRules, as_object, wrong_fields
+from workbench.scoring.structure import ValueRules, as_object, bare_call, wrong_fields
 
 _SHOWN = 3
 
@@ -31,7 +31,7 @@ class CalledTool(ValueRules, frozen=True, tag="tool_call"):
 
     def target_of(self, sample: Sample) -> WantedCall:
         """The wanted call."""
-        wanted = as_object(sample.target) or {}
+        wanted = bare_call(as_object(sample.target) or {})
         arguments = as_object(wanted.get("arguments") or {})
         if not isinstance(wanted.get("name"), str) or arguments is None:
             raise CannotJudgeError('the target is not a tool call {"name": …, "arguments": {…}}')

@@ -10,7 +10,7 @@ from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.given import Given
 from workbench.scoring.number import near
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.structure import number_of
+from workbench.scoring.structure import as_object, bare_call, number_of
 
 _SHOWN = 3
 _LOOKED_AT_CHARS = 10_000
@@ -46,8 +46,9 @@ class CalledTools(Scorer, frozen=True, tag="tool_calls"):
 
     Conventions of the Berkeley Function-Calling Leaderboard (Patil, S. et al., 2025): a call is either
     `{"name": {"parameter": [accepted values]}}`, where an empty text among the values says that the parameter may be left out,
-    or `{"name": …, "arguments": {…}}`. Texts compare without regard to capitals, spaces and `,./-_*^`; `5` is taken for `5.0`
-    unless the tool says integer, and never for `"5"`; a dot in a name is the same as `_`, as the API allows no dots.
+    or `{"name": …, "arguments": {…}}`, or as OpenAI's API has it, with a `function` and the arguments as JSON text. Texts compare
+    without regard to capitals, spaces and `,./-_*^`; `5` is taken for `5.0` unless the tool says integer, and never for `"5"`;
+    a dot in a name is the same as `_`, as the API allows no dots.
     """
 
     needs_text: ClassVar[bool] = False
@@ -90,9 +91,11 @@ class CalledTools(Scorer, frozen=True, tag="tool_calls"):
 def _wanted(entry: Any, tools: Sequence[Mapping[str, Any]]) -> AcceptedCall | None:
     if not isinstance(entry, dict) or not entry:
         return None
+    entry = bare_call(entry)
     if isinstance(entry.get("name"), str):
-        arguments = entry.get("arguments", {})
-        if not isinstance(arguments, dict) or entry.keys() - {"name", "arguments"}:
+        given = entry.get("arguments", {})
+        arguments = as_object({} if given == "" else given)
+        if arguments is None or entry.keys() - {"name", "arguments"}:
             return None
         accepted = {name: [value] for name, value in arguments.items()}
         return AcceptedCall(
