@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, UndefinedError, nodes
@@ -37,6 +37,7 @@ class _BoundedJinja(ImmutableSandboxedEnvironment):
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, finalize=_as_text)
         self.steps = 0
+        del self.filters["random"], self.globals["lipsum"]  # other prompts at every run: no answer would be reused
         self.filters |= {
             "rounds": self.rounds,
             "text": _as_text,
@@ -93,6 +94,8 @@ class Template:
             tree = self._jinja.parse(source)
             self.names = frozenset(find_undeclared_variables(tree))
             """The variables that it names."""
+            self.needed = self.names - self._jinja.globals.keys() - _guarded(tree)
+            """Those of them that must be there: the template does not ask whether they are defined."""
             self._compiled = self._jinja.from_string(_counted(tree))
         except TemplateSyntaxError as error:
             raise InputError(Fault(where, f"line {error.lineno} is not valid Jinja: {error.message}")) from error
@@ -144,6 +147,16 @@ def _counted(tree: nodes.Template) -> nodes.Template:
     return tree
 
 
+def _guarded(tree: nodes.Template) -> set[str]:
+    """The variables that a template tests for, or has another value for."""
+    asked = (*tree.find_all(nodes.Test), *tree.find_all(nodes.Filter))
+    return {
+        each.node.name
+        for each in asked
+        if each.name in ("defined", "undefined", "default", "d") and isinstance(each.node, nodes.Name)
+    }
+
+
 def _filtered(value: Any, name: str) -> nodes.Filter:
     return nodes.Filter(value, name, [], [], None, None, lineno=value.lineno)
 
@@ -186,9 +199,14 @@ def _as_text(value: Any) -> Any:
     return value if isinstance(value, Undefined) else as_text(_short(value))
 
 
+def _as_json(value: Any, indent: int | None = None) -> str:
+    """A value as JSON for a model: Jinja's own filter escapes it for HTML. Keys are sorted, as Jinja does."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=indent)
+
+
 def _bounded(name: str) -> Any:
     """A filter of Jinja's that looks at the size of what it would make."""
-    original = FILTERS[name]
+    original: Callable[..., Any] = _as_json if name == "tojson" else FILTERS[name]
     passed = getattr(original, "jinja_pass_arg", None)
 
     def filtered(*given: Any, **named: Any) -> Any:

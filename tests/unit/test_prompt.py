@@ -64,6 +64,15 @@ def test_a_template_that_is_no_jinja_is_a_fault() -> None:
         Prompt(PromptTable(template="{{ input"), where)
 
 
+@pytest.mark.parametrize(
+    ("template", "problem"),
+    [("{{ input | random }}", "No filter named 'random'"), ("{{ lipsum() }}", "'lipsum' is undefined")],
+)
+def test_what_gives_another_prompt_at_every_run_is_refused(template: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        rendered(Sample("1", "x"), template=template)
+
+
 @pytest.mark.parametrize("template", ["{{ ''.__class__.__mro__ }}", "{{ input.__init__.__globals__ }}"])
 def test_templates_are_sandboxed(template: str) -> None:
     with pytest.raises(InputError):
@@ -136,6 +145,10 @@ def test_a_sample_key_ignores_id_and_metadata() -> None:
         ("{{ 'is ' ~ flag }}", "is true"),
         ("{{ number }}", "1.5"),
         ("{{ nothing or '' }}-", "-"),
+        ("{{ 'Zo\u00eb <&>' | tojson }}", '"Zo\u00eb <&>"'),
+        ("{{ tags | tojson }}", '["a", "\u00e9"]'),
+        ("{{ box | tojson(indent=1) }}", '{\n "a": [\n  1,\n  null\n ]\n}'),
+        ("{{ tags | tojson(2) ~ '<' }}", '[\n  "a",\n  "\u00e9"\n]<'),
         ("{% if nothing is none %}none{% endif %}", "none"),
     ],
 )

@@ -20,7 +20,7 @@ def validator_of(schema: dict[str, Any]) -> Any:
     from jsonschema import validators
     from referencing import Registry
 
-    # where the library meets $schema again, at a reference to the root, it would go on with its own keywords
+    # where the library meets $schema, as at a reference to the root, it changes to its own keywords
     plain = {name: value for name, value in schema.items() if name != "$schema"}
     return validators.extend(_draft(schema), _Keywords().by_name())(plain, registry=Registry())
 
