@@ -62,7 +62,8 @@ class Session:
         return all(model.simulated for model in self.models)
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Print a warning to standard error."""
     _say(f"warning: {text}")
 
 
@@ -104,7 +105,7 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
             environment = read_environment(where.folder)
             endpoint = find_endpoint(settings, environment, base_url=where.base_url, profile=where.profile)
             if endpoint.base_url.startswith("http://") and not is_loopback(endpoint.base_url):
-                _warn(f"the API key goes to {endpoint.base_url} unencrypted; use https:// if the platform speaks it")
+                warn(f"the API key goes to {endpoint.base_url} unencrypted; use https:// if the platform speaks it")
         headers = {
             "Authorization": f"Bearer {endpoint.key}",
             "Content-Type": "application/json",

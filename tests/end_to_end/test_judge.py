@@ -98,19 +98,35 @@ def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('template = "{{ answr }}"', "did you mean 'answer'?"),
+        ('template = "{{ answr }}"', "scorers[1].template: 'answr' is undefined (did you mean 'answer'?)"),
+        ('template = "{{ answer "', "scorers[1].template: line 1 is not valid Jinja"),
+        (
+            'template = "{{ answer | shorten }}"',
+            "scorers[1].template: line 1 is not valid Jinja: No filter named 'shorten'",
+        ),
         ('verdicts = { YES = 1, "yes " = 0 }', "expected two words or more that differ by more than case"),
         ("votes = 99", "votes"),
     ],
 )
-def test_a_judge_that_cannot_be_asked_is_named(bench: Workbench, more: str, said: str) -> None:
-    run_id = judged(bench, more=more + "\n") if "votes" not in more and "verdicts" not in more else None
-    done = bench.here("score", run_id, "--yes", code=2) if run_id else None
-    if done is None:
-        bench.write("sums.jsonl", sums(2))
-        bench.write("job.toml", job("sim/instant") + JUDGE.format(model="m", more=more))
-        done = bench.here("lint", "job.toml", code=2)
-    assert said in done.stderr
+def test_a_judge_that_cannot_be_asked_is_named_before_anything_is_sent(bench: Workbench, more: str, said: str) -> None:
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", job("sim/instant") + JUDGE.format(model="Abacus Large [careful]", more=more))
+    for command in ("lint", "run"):
+        assert said in bench.here(command, "job.toml", code=2).stderr
+
+
+def test_a_template_may_name_columns_that_not_every_sample_has(bench: Workbench) -> None:
+    template = "{{ answer }} {{ hint | default('') }}{% if note is defined %}{{ note }}{% endif %}{{ range(2) | list }}"
+    run_id = judged(bench, more=f'template = "{template} VERDICT: and one of {{{{ verdicts }}}}"\n')
+    assert bench.json("score", run_id, "--yes")["pending"] == 0
+
+
+def test_a_judge_that_is_not_visible_is_said_before_a_run_spends_anything(bench: Workbench) -> None:
+    judged(bench, model="Abacus Larg [careful]")
+    expected = "job.toml:15: scorers[1].model: 'Abacus Larg [careful]' is not visible to this account"
+    assert expected in bench.here("lint", "job.toml").stdout
+    said = bench.here("run", "job.toml", "--no-report").stderr
+    assert f"warning: {expected}: the scores will stay pending (did you mean 'Abacus Large [careful]'?)" in said
 
 
 VOTER = Judge(model="m", votes=3)

@@ -17,6 +17,7 @@ from workbench.job_file import BudgetTable
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.planning.again import Again, raised
+from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
@@ -211,11 +212,12 @@ class Plan:
         ]
         named = frozenset[str]().union(*(prompt.named for _, prompt in prompts))
         digest = ContentHash()
-        seen_bodies: dict[int, int] = {}
-        seen_ids: set[int] = set()
+        seen_bodies, seen_ids = dict[int, int](), set[int]()
         first: list[list[dict[str, Any]]] | None = None
+        judge_columns = JudgeColumns(self.job)
         for sample in selected_samples(self.job):
             digest.add(sample)
+            judge_columns.take(sample)
             if (folded := hash(sample.id)) in seen_ids:
                 self.repeated_ids.append(sample.id)
             seen_ids.add(folded)
@@ -233,6 +235,7 @@ class Plan:
             key = sample_key(sample, named)
             for (variant, _), sent in zip(prompts, messages, strict=True):
                 self._add(sample, sent, variant, key, seen_bodies)
+        judge_columns.check()
         self._spool.seal()
         self._check_budget()
         self.dataset_hash = digest.hexdigest()

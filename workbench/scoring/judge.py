@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
+from workbench.errors import InputError
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
@@ -32,6 +33,8 @@ Rubric: {{ rubric }}
 
 Say in one or two sentences why. Then write one last line: VERDICT: and one of {{ verdicts }}."""
 """Variables: question, options, reference, answer, rubric and verdicts, and the columns of the sample's metadata."""
+VARIABLES = frozenset("id question options reference answer rubric verdicts target choices metadata".split())
+"""What a template of a judge may name beside the columns of a sample."""
 VERDICTS = MappingProxyType({"CORRECT": 1.0, "INCORRECT": 0.0})
 _MOST_REASON_CHARS = 400
 _AROUND = " \t\r.\"'`“”„‘’«»*_\ufe0f"
@@ -75,13 +78,29 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return Score(None, PENDING)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Words that cannot be told apart."""
+        """Words that cannot be told apart, or a template that is not valid."""
         bare = {_bare(word) for word in self.verdicts}
         if len(bare) < max(2, len(self.verdicts)) or "" in bare:
             yield (
                 "verdicts",
-                "expected two words or more that differ by more than case, quotes, emphasis or a full stop",
+                "expected two words or more that differ by more than case, quotes, emphasis and a full stop",
             )
+        try:
+            self.needed()
+        except InputError as error:
+            yield "template", error.faults[0].problem
+
+    def needed(self) -> frozenset[str]:
+        """The columns that a sample must have for the template.
+
+        Raises:
+            InputError: The template is not valid.
+        """
+        if self.template == TEMPLATE:
+            return frozenset()
+        from workbench.template import Template  # with Jinja, which few commands need
+
+        return Template("template", self.template).needed - VARIABLES
 
     def verdict_in(self, text: str) -> str | None:
         """The word that an answer of the judge ends with; None where it gives none of them."""
