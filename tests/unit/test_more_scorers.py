@@ -431,6 +431,17 @@ def test_a_function_that_changed_is_loaded_again_and_may_use_dataclasses(tmp_pat
         assert judged(Custom("mine.py:f").in_folder(tmp_path), "x").value == value
 
 
+def test_what_a_function_prints_is_not_among_what_a_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text("print('loaded')\ndef f(answer, sample):\n    print('called')\n    return 1\n")
+    scorer = Custom("mine.py:f").in_folder(tmp_path)
+    assert not list(scorer.faults())
+    assert judged(scorer, "x").value == 1
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "loaded\ncalled\n")
+
+
 def job_with(scorer: str) -> str:
     return f'models = ["m"]\n[dataset]\npath = "d.jsonl"\n[[scorers]]\n{scorer}\n'
 
@@ -441,6 +452,7 @@ def job_with(scorer: str) -> str:
         ('name = "custom"\nfunction = "none.py:f"', "there is no file"),
         ('name = "custom"\nfunction = "json:nothing"', "it has no function 'nothing'"),
         ('name = "custom"\nfunction = "f"', 'expected "file.py:name" or "package.module:name"'),
+        ('name = "custom"\nfunction = "job.py:f"', "is an async function; expected a plain one"),
         ('name = "length"', "give at_least, at_most or both"),
         ('name = "length"\nat_least = 5\nat_most = 4', "is below at_least"),
         ('name = "json_schema"\nschema_path = "none.json"', "scorers[0].schema_path: none.json not found"),
@@ -454,7 +466,7 @@ def job_with(scorer: str) -> str:
     ],
 )
 def test_a_wrong_option_is_named_before_anything_is_sent(scorer: str, problem: str, tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text("print()\n")
+    (tmp_path / "job.py").write_text("async def f(answer, sample): return 1\n")
     with pytest.raises(InputError) as raised:
         parse_job(job_with(scorer), tmp_path / "job.toml")
     assert problem in str(raised.value)

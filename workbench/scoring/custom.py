@@ -1,9 +1,12 @@
 """`custom`: a Python function of the user's own."""
 
+import contextlib
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +27,8 @@ class Custom(Scorer, frozen=True, tag="custom"):
 
     `answer` has `text`, `calls` (each with `name` and `arguments`), `latency_ms`, `completion_tokens`, `total_tokens`,
     `requested_model` and `served_model`; `sample` has `id`, `input`, `target`, `choices` and `metadata`. The object has `value`,
-    and if it likes `reason` and `extracted`. None, or whatever the function raises, leaves the answer unscored.
+    and if it likes `reason` and `extracted`. None, or whatever the function raises, leaves the answer unscored. What it prints
+    goes to standard error.
     """
 
     function: str
@@ -39,16 +43,21 @@ class Custom(Scorer, frozen=True, tag="custom"):
     def score(self, answer: Given, sample: Sample) -> Score:
         """What the function says, or why it says nothing."""
         try:
-            return _as_score(self._found()(answer, sample))
+            with _printing_aside():
+                return _as_score(self._found()(answer, sample))
         except SystemExit as error:  # a script's way to end, which would take the other scores along
             return Score(None, f"the function ended with sys.exit({error.code!r})")
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """A function that cannot be found."""
+        """A function that cannot be found, or would have to be awaited."""
         try:
-            self._found()
+            with _printing_aside():
+                found = self._found()
         except (Exception, SystemExit) as error:
             yield "function", f"{self.function!r} cannot be loaded: {type(error).__name__}: {error}"
+        else:
+            if inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found):
+                yield "function", f"{self.function!r} is an async function; expected a plain one"
 
     def in_folder(self, folder: Path) -> Self:
         """The same with the whole path of its file."""
@@ -67,6 +76,11 @@ class Custom(Scorer, frozen=True, tag="custom"):
         if not callable(found):
             raise ValueError(f"it has no function {name!r}")
         return found  # type: ignore[no-any-return]  # what it returns is looked at
+
+
+def _printing_aside() -> AbstractContextManager[Any]:
+    """Sends what a user's code prints to standard error, as standard output may be a command's JSON."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _changed_at(path: str) -> int:
