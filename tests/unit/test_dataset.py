@@ -353,7 +353,11 @@ def test_options_of_several_columns_may_end_early_but_have_no_gap(tmp_path: Path
         ((), ["x"]),
     ]
     (tmp_path / "d").write_text("q,a,b,c,t,u\nQ,1,2,3,x,\nQ,1,,3,x,\n")
-    assert "d:3: b: an empty option before 'c', which is not" in fault(tmp_path, "d", fields=fields)
+    assert "d:3: b: an empty option before 'c', which has a text" in fault(tmp_path, "d", fields=fields)
+    fields["choices"] = ["a", "bb", "c"]
+    assert "d:2: no column 'bb'; the columns are: q, a, b, c, t, u (did you mean 'b'?)" in fault(
+        tmp_path, "d", fields=fields
+    )
 
 
 def test_a_row_without_an_input_column_stands_for_itself(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ class _SampleReader:
             columns.get(source) if isinstance(source, str) else _collected(columns, source) for source in sources
         ]
         if isinstance(sources[2], list):
-            choices = _options_of_columns(columns, sources[2], place)
+            choices = self._options_of_columns(columns, sources[2], place)
         rest = {column: columns[column] for column in others}
         if has_input and given in (None, "", []):
             raise InputError(Fault(place, "the input is empty"))
@@ -231,6 +231,19 @@ class _SampleReader:
         if sources[0] == "messages" and self._fields.input is None and isinstance(given, list) and not sample.is_chat:
             raise InputError(Fault(f"{place}: messages", "expected a list of messages, each with a role"))
         return sample
+
+    def _options_of_columns(self, columns: dict[str, Any], names: list[str], place: str) -> list[Any]:
+        """An option from each column; the last may be empty, but a gap would give those after it other letters."""
+        options = [columns.get(name) for name in names]
+        while options and options[-1] in (None, ""):
+            options.pop()
+        for name, option in zip(names, options, strict=False):
+            if name not in columns:
+                raise InputError(self._no_column("choices", name, columns, place))
+            if option in (None, ""):
+                problem = f"an empty option before {names[len(options) - 1]!r}, which has a text"
+                raise InputError(Fault(f"{place}: {name}", problem, "only the last options of a row may be empty"))
+        return options
 
     def _lay_out(self, place: str, columns: dict[str, Any]) -> _Layout:
         """Work out the layout of a set of columns that was not seen before, or not recently."""
@@ -271,18 +284,6 @@ def _columns(mapped: str | list[str] | None) -> list[str]:
 def _collected(columns: dict[str, Any], names: list[str]) -> list[Any] | None:
     """A list from several columns, without the empty ones; None where all are."""
     return [columns[name] for name in names if columns.get(name) not in (None, "")] or None
-
-
-def _options_of_columns(columns: dict[str, Any], names: list[str], place: str) -> list[Any]:
-    """An option from each of several columns; a row may have fewer, but no gap, which would give the others new letters."""
-    options = [columns.get(name) for name in names]
-    while options and options[-1] in (None, ""):
-        options.pop()
-    for name, option in zip(names, options, strict=False):
-        if option in (None, ""):
-            problem = f"an empty option before {names[len(options) - 1]!r}, which is not"
-            raise InputError(Fault(f"{place}: {name}", problem, "only the last options of a row may be empty"))
-    return options
 
 
 def _named(source: str | list[str], name: str) -> str:
