@@ -158,3 +158,11 @@ def sample_key(sample: Sample, named: Collection[str] = ()) -> str:
     if more or sample.tools:
         content += [more, sample.tools]
     return hashlib.sha256(SAMPLE_KEY_VERSION + b"\0" + canonical(content)).hexdigest()
+
+
+def tools_asked(body: dict[str, Any]) -> str | None:
+    """Whether a request body has tools: `forced` or `offered`; None where it has none."""
+    if not body.get("tools"):
+        return None
+    choice = body.get("tool_choice")
+    return "forced" if isinstance(choice, dict) or choice == "required" else "offered"

@@ -151,6 +151,7 @@ def test_verdicts_are_read_from_the_last_line_and_the_majority_counts(said: list
     ("verdicts", "said", "word"),
     [
         ({"A+": 1, "A": 0.5, "B": 0}, "VERDICT: A+", "A+"),
+        ({"A+": 1, "A": 0.5, "B": 0}, "VERDICT: [A+]!", "A+"),
         ({"A+": 1, "A": 0.5, "B": 0}, "**VERDICT:** `a+`.", "A+"),
         ({"A+": 1, "A": 0.5, "B": 0}, "VERDICT: **A**", "A"),
         ({"1": 1, "-1": 0}, "VERDICT: -1", "-1"),
@@ -158,7 +159,7 @@ def test_verdicts_are_read_from_the_last_line_and_the_majority_counts(said: list
         ({"👍": 1, "👎": 0}, "VERDICT: 👎", "👎"),
         ({"👍": 1, "👎": 0}, "**Verdict**: “👍\ufe0f”", "👍"),
         ({"yes": 1, "no": 0}, "**VERDICT:**\n\nYes", "yes"),
-        ({"yes": 1, "no": 0}, "VERDICT: yes!", None),
+        ({"yes": 1, "no": 0}, "VERDICT: yes!", "yes"),
     ],
 )
 def test_a_verdict_may_be_of_any_characters(verdicts: dict[str, float], said: str, word: str | None) -> None:

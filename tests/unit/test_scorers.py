@@ -198,6 +198,7 @@ def test_an_option_may_be_stated_in_words(answer: str, expected: float) -> None:
         (Exact(ignore_punctuation=True), "“Paris”", "Paris", 1),
         (Exact(ignore_punctuation=True), "巴黎。", "巴黎", 1),
         (Exact(), "5", 5.0, 1),
+        (Exact(), "5.0", 5.0, 1),
         (Exact(), "2.5", 2.5, 1),
         (Exact(), "1e+300", 1e300, 1),
         (Exact(), "-5", [4.0, -5.0], 1),

@@ -21,7 +21,7 @@ from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key
+from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key, tools_asked
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
 
@@ -194,7 +194,7 @@ class Plan:
             max_reply_bytes=model.max_reply_bytes,
             variant=variant.name or None,
         )
-        return PlannedItem(request, body_key(body), _tools_asked(content), spooled.sample)
+        return PlannedItem(request, body_key(body), tools_asked(content), spooled.sample)
 
     def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
         fields = model.fields | variant.fields
@@ -344,10 +344,3 @@ class Plan:
             self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES] = key
             self._raised[item] = max_tokens
             self._answer_of[item] = -1
-
-
-def _tools_asked(body: dict[str, Any]) -> str | None:
-    if not body.get("tools"):
-        return None
-    choice = body.get("tool_choice")
-    return "forced" if isinstance(choice, dict) or choice == "required" else "offered"

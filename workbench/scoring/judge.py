@@ -37,8 +37,8 @@ VARIABLES = frozenset("id question options reference answer rubric verdicts targ
 """What a template of a judge may name beside the columns of a sample."""
 VERDICTS = MappingProxyType({"CORRECT": 1.0, "INCORRECT": 0.0})
 _MOST_REASON_CHARS = 400
-_AROUND = " \t\r.\"'`“”„‘’«»*_\ufe0f"
-"""What may stand around a verdict: blanks, quotes, emphasis and a full stop; an emoji may end with its selector."""
+_AROUND = " \t\r.,;:!?()[]{}\"'`“”„‘’«»*_\ufe0f"
+"""What may stand around a verdict: blanks, quotes, emphasis and punctuation; an emoji may end with its selector."""
 
 
 class Judge(Scorer, frozen=True, tag="judge"):
@@ -83,7 +83,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         if len(bare) < max(2, len(self.verdicts)) or "" in bare:
             yield (
                 "verdicts",
-                "expected two words or more that differ by more than case, quotes, emphasis and a full stop",
+                "expected two words or more that differ by more than case, quotes, emphasis and punctuation",
             )
         try:
             self.needed()

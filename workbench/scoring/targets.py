@@ -16,7 +16,9 @@ def targets_of(sample: Sample) -> list[str]:
     if target is None:
         return []
     entries = target if isinstance(target, list | tuple) else [target]
-    return [as_text(entry) for entry in entries if entry is not None and entry == entry]  # NaN says nothing
+    there = [entry for entry in entries if entry is not None and entry == entry]  # NaN says nothing
+    as_stored = [str(entry) for entry in there if isinstance(entry, float)]  # an answer may be 5.0 where the target is
+    return list(dict.fromkeys([*map(as_text, there), *as_stored]))
 
 
 def text_targets(sample: Sample) -> list[str]:
