@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 
 from workbench.dataset import files
 from workbench.dataset.files import opened
+from workbench.dataset.id_globs import IdGlobs
 from workbench.dataset.python_rows import checked_rows
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
@@ -376,6 +378,7 @@ def test_selection(tmp_path: Path) -> None:
     assert ids(limit="3-4") == ["a2", "b3"]
     assert ids(sample_ids=["b1*"]) == ["b1", "b11", "b13", "b15", "b17", "b19"]
     assert ids(sample_ids=["b*"], limit=2) == ["b1", "b3"]
+    assert ids(sample_ids=["b3", "b1?"]) == ["b3", "b11", "b13", "b15", "b17", "b19"]
     drawn = ids(shuffle_seed=7, limit=5)
     assert drawn == ids(shuffle_seed=7, limit=5) != ids(shuffle_seed=8, limit=5)
     assert drawn != ids(limit=5)
@@ -452,6 +455,7 @@ def test_bytes_that_are_not_text_name_row_and_column(tmp_path: Path) -> None:
 MOST_MIB = 1024
 BOMB = """
 import sys
+import time
 from pathlib import Path
 from workbench.dataset.samples import samples_in
 from workbench.errors import InputError
@@ -477,3 +481,14 @@ def test_a_small_parquet_file_that_unpacks_to_gigabytes_takes_little_memory(
     text, peak_mib = done.stdout.splitlines()
     assert said in text
     assert int(peak_mib) < MOST_MIB
+
+
+def test_thousands_of_ids_are_looked_up_at_once() -> None:
+    globs = IdGlobs([*(f"id{n}" for n in range(20_000)), "x*", "[b"])
+    began = time.thread_time()
+    assert sum(globs.match(f"id{n}") for n in range(10_000, 30_000)) == 10_000
+    assert time.thread_time() - began < 1
+    assert globs.match("xy")
+    for taken in (*(f"id{n}" for n in range(20_000)), "xy"):
+        globs.take(taken)
+    assert globs.unmatched == {"[b"}

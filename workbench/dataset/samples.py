@@ -1,6 +1,5 @@
 """Rows become samples: columns get the workbench's names, and the job's selection is applied."""
 
-import fnmatch
 import hashlib
 import itertools
 import json
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
+from workbench.dataset.id_globs import IdGlobs
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
 from workbench.dataset.layouts.known import in_our_columns, layout_named, layout_of
 from workbench.dataset.layouts.layout import Layout
@@ -43,9 +43,9 @@ def selected_samples(job: Job) -> Iterator[Sample]:
     chosen = _shuffled_choice(job, files)
     first, last = limit_range(job.dataset.limit) if chosen is None else (1, None)
     matching = 0
-    reader = _SampleReader(job.dataset.fields, job.where)
+    reader, globs = _SampleReader(job.dataset.fields, job.where), IdGlobs(job.dataset.sample_ids)
     for number, sample in enumerate(_samples(job, files, reader)):
-        if job.dataset.sample_ids and not any(fnmatch.fnmatchcase(sample.id, glob) for glob in job.dataset.sample_ids):
+        if not globs.match(sample.id):
             continue
         matching += 1
         if (chosen is not None and number not in chosen) or matching < first:
@@ -90,11 +90,11 @@ def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
     """Which rows a seeded draw of `limit` takes; None without a seed."""
     if job.dataset.shuffle_seed is None:
         return None
-    globs = job.dataset.sample_ids
+    globs = IdGlobs(job.dataset.sample_ids)
     rows = [
         number
         for number, sample in enumerate(_samples(job, files, _SampleReader(job.dataset.fields, job.where)))
-        if not globs or any(fnmatch.fnmatchcase(sample.id, glob) for glob in globs)
+        if globs.match(sample.id)
     ]
     random.Random(job.dataset.shuffle_seed).shuffle(rows)  # not for secrets: a repeatable draw
     first, last = limit_range(job.dataset.limit)

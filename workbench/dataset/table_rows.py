@@ -66,11 +66,15 @@ def delimiter_of(path: Path) -> str:
 
 
 def _check_header(header: list[str], path: Path) -> None:
+    seen: set[str] = set()
     for number, name in enumerate(header, 1):
         if not name.strip():
-            raise InputError(Fault(f"{path}:1", f"column {number} of the header has no name"))
-        if header.count(name) > 1:
+            hint = "pandas writes its index there: to_csv(…, index=False) does not" if number == 1 else ""
+            hint = "remove the line" if number == 2 and header[0] == "sep=" else hint
+            raise InputError(Fault(f"{path}:1", f"column {number} of the header has no name", hint))
+        if name in seen:
             raise InputError(Fault(f"{path}:1", f"the header names {name!r} twice"))
+        seen.add(name)
 
 
 def _plain(value: Any, place: str, kind: Any) -> Any:

@@ -1,6 +1,5 @@
 """A job times its dataset: every request by its key, with its texts on disk and only numbers in memory."""
 
-import fnmatch
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.dataset.id_globs import IdGlobs
 from workbench.dataset.samples import ContentHash, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
@@ -87,8 +87,7 @@ class Plan:
         self.samples_bring_tools = False
         self.is_constant = True  # all samples give the same messages
         self.checks = PromptChecks()
-        self.unmatched_ids: set[str] = set(job.dataset.sample_ids)
-        """Those `dataset.sample_ids` that match no sample."""
+        self.globs = IdGlobs(job.dataset.sample_ids)
         self._least_tokens: int | None = None  # what the cheapest request may use at most; None: no token budget
         self.unjudged: dict[str, int] = {}
         """By scorer: how many samples have no target that it can judge by."""
@@ -226,7 +225,7 @@ class Plan:
             for scorer in self.job.scorers:
                 if not judges(scorer, sample):
                     self.unjudged[scorer.named] = self.unjudged.get(scorer.named, 0) + 1
-            self.unmatched_ids -= {glob for glob in self.unmatched_ids if fnmatch.fnmatchcase(sample.id, glob)}
+            self.globs.take(sample.id)
             messages = [prompt.messages(sample) for _, prompt in prompts]
             for sent in messages:
                 self.checks.take(sample, sent)

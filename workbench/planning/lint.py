@@ -82,7 +82,12 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     if job.dataset.shuffle_seed is not None and job.dataset.limit is None:
         found.append(Finding("dataset.shuffle_seed", "has no effect without limit: samples are sent in file order"))
     if plan.samples > 1 and plan.is_constant:
-        found.append(Finding(job.where("prompt"), "every sample gives the same prompt: the template uses no column"))
+        found.append(
+            Finding(
+                job.where("prompt"),
+                "every sample gives the same prompt: no column that the template uses differs",
+            )
+        )
     most, left = job.budget.requests, len(plan) - plan.reused
     if most is not None and most < left:
         found.append(Finding(job.where("budget", "requests"), f"the run stops after {most} of {left} requests"))
@@ -96,7 +101,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     ]
     found += [Finding(job.where(where), text) for where, text in plan.checks.findings()]
     found += _lint_gates(plan)
-    for glob in sorted(plan.unmatched_ids):
+    for glob in sorted(plan.globs.unmatched):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))
     return found
 
