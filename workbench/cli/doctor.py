@@ -16,7 +16,7 @@ from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
 from workbench.display import plural, visible
 from workbench.environment import DOTENV, found_upward
-from workbench.errors import InputError, KeyRejectedError, UnreachableError, WorkbenchError
+from workbench.errors import ExitCode, InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.evaluation.ongoing import team_claims
 from workbench.ledger.check import check_ledger
 from workbench.running.provenance import package_versions
@@ -119,12 +119,16 @@ def _ledger(where: Where) -> CheckResult:
         ledger = ledger_to_write(where)
         if ledger.team is None and not os.access(ledger.path.parent, os.W_OK):
             text = f"{ledger.path.parent} is not writable"
-            return CheckResult("ledger", False, text, "make the folder writable, or use another file with --ledger", 2)
+            return CheckResult(
+                "ledger", False, text, "make the folder writable, or use another file with --ledger", ExitCode.USAGE
+            )
         if not ledger.exists:
             return CheckResult("ledger", True, f"{ledger.path} will be created by the first run")
         state = check_ledger(ledger)
     except OSError as error:
-        return CheckResult("ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable", 2)
+        return CheckResult(
+            "ledger", False, f"{where.folder}: {error.strerror}", "make the folder writable", ExitCode.USAGE
+        )
     except WorkbenchError as error:
         fix = "wait for the other process, or use another file with --ledger"
         if isinstance(error, InputError):
@@ -135,7 +139,7 @@ def _ledger(where: Where) -> CheckResult:
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
     text = f"{ledger.name}: {held}; {waiting_journals(state)}"
     if not state["sound"]:
-        return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", 1)
+        return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", ExitCode.FAULT_OF_OURS)
     fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""
     return CheckResult("ledger", True, text, fix)
 
@@ -159,7 +163,11 @@ def _team(where: Where) -> list[CheckResult]:
         ]
     if not may_write:
         fix = "a role that runs jobs needs INSERT, UPDATE and DELETE in the schemas workbench and workbench_live"
-        return [CheckResult("team", False, "the server's role may not write: it reads, and runs no jobs", fix, 2)]
+        return [
+            CheckResult(
+                "team", False, "the server's role may not write: it reads, and runs no jobs", fix, ExitCode.USAGE
+            )
+        ]
     live = [f"job {one.job!r} runs {one.where}" for one in known if one.is_live]
     over = [f"job {one.job!r}: {one.unfinished}" for one in known if not one.is_live]
     fix = "`workbench ledger recover` on that machine hands its answers in" if over else ""
@@ -176,5 +184,13 @@ def _disk(where: Where) -> list[CheckResult]:
             if enough
             else f"free disk space: a run stops when it cannot record; have at least {_LEAST_FREE_BYTES // 2**20} MiB"
         )
-        findings.append(CheckResult(name, enough, f"{free // 2**20} MiB free in {folder}", fix, 0 if enough else 3))
+        findings.append(
+            CheckResult(
+                name,
+                enough,
+                f"{free // 2**20} MiB free in {folder}",
+                fix,
+                ExitCode.DONE if enough else ExitCode.INCOMPLETE,
+            )
+        )
     return findings

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from workbench.errors import WorkbenchError, nearest
+from workbench.errors import ExitCode, WorkbenchError, nearest
 
 _COMMANDS = {
     "demo": ("jobs", "Run the demonstration job on the embedded platform."),
@@ -142,19 +142,21 @@ def _explain(error: BaseException) -> int:
     try:
         return _explained(error)
     except OSError:  # standard error cannot be written either
-        return error.exit_code if isinstance(error, WorkbenchError) else 3 if isinstance(error, OSError) else 1
+        if isinstance(error, WorkbenchError):
+            return error.exit_code
+        return ExitCode.INCOMPLETE if isinstance(error, OSError) else ExitCode.FAULT_OF_OURS
 
 
 def _explained(error: BaseException) -> int:
     error = _only(error)
     if _terminal_is_gone(error):
-        return 129
+        return ExitCode.TERMINAL_CLOSED
     if isinstance(error, SystemExit):
         enough = "PacifyFlush" in type(sys.stdout).__name__  # how click marks a pipe whose reader is gone
-        return error.code if isinstance(error.code, int) and not enough else 0
+        return error.code if isinstance(error.code, int) and not enough else ExitCode.DONE
     if isinstance(error, click.ClickException):
         error.show()
-        return 2
+        return ExitCode.USAGE
     if isinstance(error, WorkbenchError):
         from workbench.display import visible  # text from a server must not control the terminal
 
@@ -163,13 +165,13 @@ def _explained(error: BaseException) -> int:
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("interrupted", err=True)
-        return 130
+        return ExitCode.INTERRUPTED
     if isinstance(error, OSError) or (isinstance(error, UnicodeEncodeError) and not all(map(_is_utf8, sys.argv))):
         return _explain_system(error)
     if "--debug" in sys.argv:
         raise error
     click.echo(f"internal error: {type(error).__name__}: {error} (for a traceback put --debug first)", err=True)
-    return 1
+    return ExitCode.FAULT_OF_OURS
 
 
 def _is_utf8(argument: str) -> bool:
@@ -179,15 +181,15 @@ def _is_utf8(argument: str) -> bool:
 
 def _explain_system(error: OSError | UnicodeEncodeError) -> int:
     if isinstance(error, BrokenPipeError):
-        return 0
+        return ExitCode.DONE
     if isinstance(error, UnicodeEncodeError):
         click.echo("error: an argument is not valid UTF-8", err=True)
-        return 2
+        return ExitCode.USAGE
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         click.echo(
             f"error: {error.strerror}: {error.filename or 'standard output, or a temporary file'}; free disk space and run again",
             err=True,
         )
-        return 3
+        return ExitCode.INCOMPLETE
     click.echo(f"error: {error.filename or 'system'}: {error.strerror or error}", err=True)
-    return 2
+    return ExitCode.USAGE

@@ -6,14 +6,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from workbench.errors import Fault, InputError
+from workbench.errors import ExitCode, Fault, InputError
 from workbench.job import Job
 from workbench.occasions import as_calendar_events
 from workbench.schedule.command import RETRY_MINUTES, Command, header, timer_name
 
-_NOT_AGAIN = "1 2 4 7 100"
-"""Exit codes after which the same command would end the same way, or was stopped on purpose."""
-_ENDED_WELL = "129 130 143"
+_NOT_AGAIN = (ExitCode.FAULT_OF_OURS, ExitCode.USAGE, ExitCode.KEY_REJECTED, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
+"""After these the same command would end the same way, or was stopped on purpose."""
+_ENDED_WELL = (ExitCode.TERMINAL_CLOSED, ExitCode.INTERRUPTED, ExitCode.TERMINATED)
 
 
 def units(job: Job, command: Command) -> dict[str, str]:
@@ -42,11 +42,11 @@ WorkingDirectory={_plain(str(command.folder))}
 # A stopped run waits for requests in flight: they are paid for.
 KillMode=mixed
 TimeoutStopSec={command.stop_s:.0f}
-SuccessExitStatus={_ENDED_WELL}
+SuccessExitStatus={" ".join(map(str, _ENDED_WELL))}
 # What ended incomplete is resumed; what a guard or a gate stopped is not.
 Restart=on-failure
 RestartSec={RETRY_MINUTES}min
-RestartPreventExitStatus={_NOT_AGAIN}
+RestartPreventExitStatus={" ".join(map(str, _NOT_AGAIN))}
 """
     after_boot = "# resume what a shutdown interrupted; does nothing otherwise\nOnStartupSec=2min\n" if again else ""
     timer = f"""{header(job.path)}
