@@ -14,7 +14,8 @@ from workbench.scoring.number import as_number, near, numbers_in, stated_number,
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import short, text_targets, verdict
 
-_WORKED = r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b"
+_WORKED = r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b|\n|=\s*[-+$€£]{0,2}[\d.,]+\W*\Z"
+"""What a worked solution has: a mark of its answer, several lines, or a result at its end."""
 _CHANGED = r"(?i)\\sqrt|\\pi|[√π^]|\b(?:dozen|hundred|thousand|million|billion|trillion)s?\b"
 Tolerance = Annotated[float, msgspec.Meta(ge=0)]
 
