@@ -74,6 +74,21 @@ def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals
     assert [row["changed"] for row in chart["layer"][-1]["data"]["values"]] == ["m is served as m-2026", "prompt"]
 
 
+def test_a_job_that_always_scores_nothing_has_its_score_chart(bench: Workbench) -> None:
+    for number in range(1, 4):
+        record(bench, f"r{number}", {"m": [0.0] * 40}, scorers=["exact"])
+    found = pages(bench)[1]
+    assert [row["mean"] for row in found.charts[0]["data"]["values"]] == [0.0] * 3
+    assert found.cells("job_course", 3) == ["0"] * 3
+    assert "Does it fail as rarely?" not in found.text, "nothing ever failed"
+
+
+def test_a_run_that_failed_its_gates_is_said_to_have(bench: Workbench) -> None:
+    for number in range(1, 3):
+        record(bench, f"r{number}", {"m": HALF}, scorers=["exact"], status="gate_failed")
+    assert "2 runs; the newest failed its gates. No difference" in pages(bench)[1].text
+
+
 def test_many_models_have_a_chart_each(bench: Workbench) -> None:
     for number in range(1, 4):
         record(bench, f"r{number}", {f"m{n}": HALF for n in range(12)}, scorers=["exact"])

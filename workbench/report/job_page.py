@@ -19,6 +19,7 @@ from workbench.stats.intervals import interval_of_moments
 
 MOST_RUNS = 60
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
+_TROUBLES = ("failed_share", "fallback_share")  # without a chart where they never happened
 _MEASURES = (
     ("mean", "mean score", "Does it score as before?"),
     ("completion_tokens", "completion tokens an answer", "Do answers take as many tokens?"),
@@ -69,13 +70,18 @@ def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
     newest = runs[0]
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
-    said = f"{people.plural(len(runs), 'run')}; the newest is {(newest['status'] or NOT_ENDED).replace('_', ' ')}. "
+    said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest['status'])}. "
     shown = [change for change in changes if change.verdict != "none shown"]
     if not changes:
         return said + "It asked nothing again that the run before was scored on."
     if not shown:
         return said + "No difference from the run before is shown."
     return said + "; ".join(change.says for change in shown) + ", compared with the run before."
+
+
+def _ended(status: str | None) -> str:
+    """How a run ended, as a sentence goes on."""
+    return "failed its gates" if status == "gate_failed" else f"is {(status or NOT_ENDED).replace('_', ' ')}"
 
 
 def _marks(runs: Result, course: Result) -> list[dict[str, str]]:
@@ -106,7 +112,7 @@ def _charts(course: Result, marks: Sequence[dict[str, str]], colours: Colours) -
             for row in course.rows
             if (value := _value(row, name)) is not None
         ]  # fmt: skip
-        if not points or not any(point[name] for point in points):
+        if not points or (name in _TROUBLES and not any(point[name] for point in points)):
             continue
         drawing = time_charts.lines_over_time(points, name, title, colours.scale(models), height=140, marks=marks)
         note = "" if found else "Dotted lines: something changed, as the table of runs says." if marks else ""
