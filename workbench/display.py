@@ -58,10 +58,17 @@ def milliseconds(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A ratio as a percentage to a whole number, with words for what is nearly nothing."""
+    """A ratio as a percentage to a whole number, with words for what is nearly nothing and what is nearly all."""
     if value is None or math.isnan(value):
         return NOT_KNOWN
-    return "under 1 %" if 0 < value < 0.01 else f"{100 * value:.0f} %"
+    if 0 < value < 0.01:
+        return "under 1 %"
+    return "over 99 %" if 0.99 < value < 1 else f"{100 * value:z.0f} %"
+
+
+def exact_percent(value: float | None) -> str:
+    """A ratio that somebody chose, as a percentage with all its figures: `0.5 %`."""
+    return NOT_KNOWN if value is None else f"{100 * value:.6g} %"
 
 
 def plural(number: int, noun: str) -> str:

@@ -56,6 +56,14 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     bench.here("ledger", "check")
 
 
+def test_the_reason_counts_the_other_gates_that_failed(bench: Workbench) -> None:
+    gates = "min_mean = { numeric = 0.9 }\nmax_failed_share = 0.005"
+    gated(bench, gates, "sim/instant", "sim/prose", "Abacus Large [careful]", wrong=30)
+    result = bench.json("run", "job.toml", "--no-report", code=100)
+    assert result["reason"].endswith("at least 0.9 is wanted (and 2 more gates failed)")
+    assert "(0 %); at most 0.5 % may be" in bench.here("show", "last").stdout
+
+
 def test_whoever_reads_what_is_printed_may_leave_and_the_code_is_the_same(bench: Workbench) -> None:
     gated(bench, "min_mean = { numeric = 0.9 }", wrong=30)
     for options in (["--no-report"], ["--json"]):

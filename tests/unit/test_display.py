@@ -45,10 +45,13 @@ def test_lists_in_words(items: list[str], text: str) -> None:
     assert display.words(items) == text
 
 
-def test_percentages_say_when_they_are_nearly_nothing() -> None:
-    assert [display.percent(value) for value in (None, 0.0, 0.004, 0.79)] == [
-        "not available",
-        "0 %",
-        "under 1 %",
-        "79 %",
-    ]
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "not available"), (0.0, "0 %"), (0.004, "under 1 %"), (0.79, "79 %"), (0.99, "99 %"), (0.996, "over 99 %"), (1.0, "100 %"), (1.2, "120 %"), (-0.001, "0 %"), (-0.3, "-30 %")]
+)  # fmt: skip
+def test_percentages_say_when_they_are_nearly_nothing_or_all(value: float | None, text: str) -> None:
+    assert display.percent(value) == text
+
+
+def test_a_share_that_was_chosen_has_all_its_figures() -> None:
+    assert [display.exact_percent(value) for value in (0.005, 0.07, 0.995)] == ["0.5 %", "7 %", "99.5 %"]

@@ -16,7 +16,7 @@ from workbench.allowance.weights import weights_of
 from workbench.allowance.words import demand_text, headline, missing, runs_out, units
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.display import percent
+from workbench.display import exact_percent, percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
@@ -53,7 +53,7 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
     else:
         _print_status(found, ledger)
     if crossed == "may be beyond":
-        share = percent(ledger.allowance.warn_at)
+        share = exact_percent(ledger.allowance.warn_at)
         say(f"note: whether {share} of the total are used cannot be told")
     sys.exit(ExitCode.GATE_NOT_MET if crossed == "beyond" else ExitCode.DONE)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from workbench.display import percent, plural
+from workbench.display import exact_percent, percent, plural
 from workbench.endings import GateResult, GateVerdict
 from workbench.errors import Fault, InputError
 from workbench.evaluation.difference_words import interval_text, signed, size, unit
@@ -45,10 +45,12 @@ def is_met(results: list[GateResult], gates: GatesTable) -> bool:
 
 def reason_of(results: list[GateResult]) -> str:
     """The gates that were not met, for the reason of the run's end."""
-    failed = [result.says for result in results if result.result == "not met"]
-    failed = failed or [result.says for result in results if result.result == "cannot tell"]
-    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
-    return f"{failed[0]}{more}" if failed else ""
+    failed, ended = [result.says for result in results if result.result == "not met"], "failed"
+    if not failed:
+        failed, ended = [result.says for result in results if result.result == "cannot tell"], "cannot tell"
+    if len(failed) < 2:
+        return "".join(failed)
+    return f"{failed[0]} (and {plural(len(failed) - 1, 'more gate')} {ended})"
 
 
 def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateResult]:
@@ -83,7 +85,7 @@ def _shares(found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
         ("max_fallback_share", gates.max_fallback_share, fallbacks, answered, "answers are of another model"),
     ):
         if most is not None and whole:
-            says = f"{part} of {whole} {what} ({percent(part / whole)}); at most {percent(most)} may be"
+            says = f"{part} of {whole} {what} ({percent(part / whole)}); at most {exact_percent(most)} may be"
             yield GateResult(gate, "met" if part / whole <= most else "not met", says)
 
 
@@ -154,7 +156,7 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
             says = f"{model} scores {less} less by “{scorer}” since {since} ({plural(change.samples, 'sample')})"
             yield GateResult("steady", "not met", says, scorer, model)
         if not worse:
-            rate = percent(gates.false_alarm_rate)
+            rate = exact_percent(gates.false_alarm_rate)
             says = (
                 f"no model has become worse by “{scorer}” over {plural(len(series), 'occasion')} (false alarms: {rate})"
             )
