@@ -98,17 +98,22 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
     names = [row["model"] for row in rows]
     own = [colours.of(row["of"]) for row in rows]
     scale, shapes = alt.Scale(domain=names, range=own), alt.Scale(domain=names, range=_shapes(own))
-    titles = {"tokens": "completion tokens an answer", "p50": "median seconds to the answer"}
+    titles = {  # short ones where they say more: a title that is too long is cut
+        "tokens": ("completion tokens an answer", "completion tokens, logarithmic"),
+        "p50": ("median seconds to the answer", "median seconds, logarithmic"),
+    }
     data = [row | {"seconds": people.milliseconds(1000 * row["p50"])} for row in rows]
     tips = [
         tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f"),
         tip("seconds", "N", title="median"),
     ]  # fmt: skip
     parts = []
-    for name, title in titles.items():
+    for name, worded in titles.items():
         wide = max(row[name] for row in rows) > _WIDE * min(row[name] for row in rows) > 0
-        axis = alt.X(f"{name}:Q", title=title, scale=alt.Scale(type="log") if wide else alt.Scale(zero=True))
-        base = over(data).encode(x=axis, color=alt.Color("model:N", scale=scale, title=None))
+        axis = _across(name, worded, alt.Scale(zero=True), wide=wide)
+        base = over(_above_zero(data, name) if wide else data).encode(
+            x=axis, color=alt.Color("model:N", scale=scale, title=None)
+        )
         rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
         across = base.mark_rule(strokeWidth=2).encode(x=f"{name}_low:Q", x2=f"{name}_high:Q", y="mean:Q")
         dot = base.mark_point(filled=True, size=90, opacity=1).encode(
@@ -116,6 +121,17 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
         )
         parts.append(alt.layer(rule, across, dot).properties(width=WIDTH, height=200))
     return alt.vconcat(*parts)
+
+
+def _across(name: str, titles: tuple[str, str], plain: Any, *, wide: bool) -> alt.X:
+    """An axis, logarithmic where a wide range would hide the differences of most values; a title for each kind."""
+    return alt.X(f"{name}:Q", title=titles[wide], scale=alt.Scale(type="log") if wide else plain)
+
+
+def _above_zero(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Rows whose intervals begin where a logarithmic scale has a place: one that begins at 0 leaves it without any."""
+    least = min(row[name] for row in rows) / 2
+    return [row | {f"{name}_low": row[f"{name}_low"] if row[f"{name}_low"] > 0 else least} for row in rows]
 
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -167,11 +183,7 @@ def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     base = over(data).encode(y=model_axis(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
     fastest = min((row["p10"] for row in data), default=1)
     wide = fastest > 0 and max((row["p99"] for row in data), default=1) / fastest > _WIDE
-    x = alt.X(
-        "p10:Q",
-        title="seconds to the answer" + (", logarithmic" if wide else ""),
-        scale=alt.Scale(type="log") if wide else alt.Undefined,
-    )
+    x = _across("p10", ("seconds to the answer", "seconds to the answer, logarithmic"), alt.Undefined, wide=wide)
     tips = [tip("model", "N"), *(tip(told, "N") for told in _QUANTILES.values()), tip("answers", "N")]
     whole = base.mark_rule(strokeWidth=2).encode(x=x, x2="p90:Q", tooltip=tips)
     half = base.mark_bar(height=12, opacity=0.55).encode(x="p25:Q", x2="p75:Q", tooltip=tips)

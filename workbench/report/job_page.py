@@ -24,7 +24,7 @@ _MEASURES = (
     ("mean", "mean score", "Does it score as before?"),
     ("completion_tokens", "completion tokens an answer", "Do answers take as many tokens?"),
     ("seconds", "median seconds to the answer", "Are answers as fast?"),
-    ("failed_share", "share of requests that are unanswered", "Does it fail as rarely?"),
+    ("failed_share", "share of requests unanswered", "Does it fail as rarely?"),
     ("fallback_share", "share of answers by a fallback", "Do others answer for it?"),
 )
 
@@ -115,11 +115,18 @@ def _charts(course: Result, marks: Sequence[dict[str, str]], colours: Colours) -
         if not points or (name in _TROUBLES and not any(point[name] for point in points)):
             continue
         drawing = time_charts.lines_over_time(points, name, title, colours.scale(models), height=140, marks=marks)
-        note = "" if found else "Dotted lines: something changed, as the table of runs says." if marks else ""
-        if len(models) > time_charts.MOST_TOGETHER:
+        note = _note(intervals=any("low" in point for point in points), marks=bool(marks) and not found)
+        if len(models) > time_charts.MOST_TOGETHER:  # without intervals and marks
             note = f"Each chart: {title}."
         found.append(drawn(f"{name}", question, drawing, _course_table(course) if name == "mean" else None, note))
     return found
+
+
+def _note(*, intervals: bool, marks: bool) -> str:
+    """What the upright lines of a chart are."""
+    thin = "Thin vertical lines: 95 % intervals." if intervals else ""
+    dotted = "Dotted lines: something changed, as the table of runs says." if marks else ""
+    return " ".join(filter(None, (thin, dotted)))
 
 
 def _value(row: Row, name: str) -> Any:

@@ -10,7 +10,8 @@ from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import Interval
 
 _UNCHANGED_PACE = 2  # its rows: the start and the end
-_PARTS = {"prompt": "var(--m8)", "completion": "var(--m0)", "of which reasoning": "var(--m4)"}
+TOKEN_PARTS = {"prompt": "var(--m8)", "completion without reasoning": "var(--m0)", "reasoning": "var(--m4)"}
+"""The parts of what a model cost, with their colours."""
 
 
 def of_run(figures: RunFigures, query: str, rows: list[Row]) -> Result:
@@ -102,7 +103,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         )
     tokens = sorted(figures.tables["run_tokens"], key=place)
     if len(tokens) > 1 and any(row["prompt_tokens"] or row["completion_tokens"] for row in tokens):
-        drawing = charts.token_chart(tokens, _PARTS, "model")
+        drawing = charts.token_chart(tokens, TOKEN_PARTS, "model")
         found.append(drawn("tokens", "What did each model cost?", drawing, tables["tokens"]))
     latency = sorted(figures.tables["run_latency"], key=place)
     if len(latency) > 1:
@@ -127,7 +128,7 @@ def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Re
         )  # fmt: skip
         drawing = time_charts.course_chart(course.rows, far, colours)
         many = len({row["model"] for row in course.rows}) > time_charts.MOST_TOGETHER
-        note = "Each chart: median seconds to the answer, over the run." if many else ""
+        note = "Each chart: median seconds to the answer, over the seconds since the first call." if many else ""
         found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown, note))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:
         columns = (

@@ -41,7 +41,11 @@ def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyCha
         over(data, width=width, height=height)
         .mark_line(point=len(data) < 60 * len(models), strokeWidth=2)
         .encode(
-            x=alt.X("s:Q", title="seconds since the first call", scale=alt.Scale(domain=[0, far], nice=False)),
+            x=alt.X(
+                "s:Q",
+                title=None if apart else "seconds since the first call",
+                scale=alt.Scale(domain=[0, far], nice=False),
+            ),
             y=alt.Y("latency:Q", title=None if apart else "median seconds to the answer"),
             color=alt.Color("model:N", scale=colours.scale(models), title=None, **_legend(apart=apart)),
             tooltip=[tip("model", "N"), tip("into the run", "N"), tip("median", "N"), tip("answers", "N")],
@@ -51,7 +55,8 @@ def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyCha
 
 
 def _legend(*, apart: bool) -> dict[str, Any]:
-    return {"legend": None} if apart else {}
+    """The legend of lines: whole, where the intervals beside them are faint."""
+    return {"legend": None if apart else alt.Legend(symbolOpacity=1)}
 
 
 def _apart(chart: alt.Chart, by: str, names: Sequence[str]) -> AnyChart:

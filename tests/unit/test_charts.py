@@ -1,0 +1,66 @@
+"""What charts draw, as their specifications say it."""
+
+from typing import Any
+
+import pytest
+
+from workbench.report.charts import cost_chart, latency_chart, token_chart
+from workbench.report.drawable import MOST_CHARS
+from workbench.report.drawing import Colours
+from workbench.report.run_charts import TOKEN_PARTS
+from workbench.report.time_charts import course_chart, lines_over_time
+
+
+def side(model: str, tokens: float, low: float, high: float) -> dict[str, Any]:
+    bounds = {"tokens_low": low, "tokens_high": high, "p50_low": 1.0, "p50_high": 1.0}
+    return {"model": model, "of": model, "mean": 0.5, "low": 0.4, "high": 0.6, "tokens": tokens, "p50": 1.0, **bounds}
+
+
+def panels(*rows: dict[str, Any]) -> list[dict[str, Any]]:
+    spec: dict[str, Any] = cost_chart(rows, Colours([row["model"] for row in rows])).to_dict(validate=False)
+    return list(spec["vconcat"])
+
+
+def test_an_interval_that_begins_at_nothing_has_its_place_on_a_logarithmic_scale() -> None:
+    tokens, seconds = panels(side("a", 4.0, 0.0, 9.0), side("b", 9000.0, 8000.0, 10_000.0))
+    axis = tokens["layer"][0]["encoding"]["x"]
+    assert (axis["scale"], axis["title"]) == ({"type": "log"}, "completion tokens, logarithmic")
+    assert len(axis["title"]) <= MOST_CHARS
+    assert [row["tokens_low"] for row in tokens["data"]["values"]] == [2.0, 8000.0]
+    axis = seconds["layer"][0]["encoding"]["x"]
+    assert (axis["scale"], axis["title"]) == ({"zero": True}, "median seconds to the answer")
+    tokens, _ = panels(side("a", 4.0, 0.0, 9.0), side("b", 9.0, 8.0, 10.0))
+    assert [row["tokens_low"] for row in tokens["data"]["values"]] == [0.0, 8.0], "an even scale begins at 0"
+
+
+@pytest.mark.parametrize(("slowest", "kind", "title"), [(9.0, None, ""), (900.0, "log", ", logarithmic")])
+def test_latencies_far_apart_have_a_logarithmic_scale(slowest: float, kind: str | None, title: str) -> None:
+    names = ("p10_ms", "p25_ms", "p50_ms", "p75_ms", "p90_ms", "p99_ms")
+    rows = [{"model": "a", "answers": 5} | dict.fromkeys(names, 1000.0) | {"p99_ms": 1000 * slowest}]
+    axis = latency_chart(rows, Colours(["a"])).to_dict(validate=False)["layer"][0]["encoding"]["x"]
+    assert (axis.get("scale", {}).get("type"), axis["title"]) == (kind, f"seconds to the answer{title}")
+
+
+def test_the_parts_of_a_completion_are_named_and_add_up() -> None:
+    used = {"model": "a", "prompt_tokens": 5, "completion_tokens": 30, "reasoning_tokens": 20}
+    spec = token_chart([used], TOKEN_PARTS, "model").to_dict(validate=False)
+    drawn = {row["part"]: row["tokens"] for row in spec["data"]["values"]}
+    assert drawn == {"prompt": 5, "completion without reasoning": 10, "reasoning": 20}
+
+
+def test_a_legend_is_not_as_faint_as_the_intervals() -> None:
+    rows = [
+        {"series": name, "at": f"2026-11-0{day}T00:00:00Z", "when": "", "mean": 0.5, "low": 0.4, "high": 0.6}
+        for name in "ab"
+        for day in (1, 2)
+    ]
+    spec = lines_over_time(rows, "mean", "mean score", Colours(["a", "b"]).scale(["a", "b"])).to_dict(validate=False)
+    assert [layer["encoding"]["color"]["legend"] for layer in spec["layer"]] == [{"symbolOpacity": 1}] * 2
+
+
+@pytest.mark.parametrize(("models", "title"), [(8, "seconds since the first call"), (9, None)])
+def test_small_charts_have_no_title_of_their_own_below(models: int, title: str | None) -> None:
+    names = [f"m{number}" for number in range(models)]
+    rows = [{"model": name, "seconds": 1.0, "p50_ms": 5.0, "answers": 2} for name in names]
+    spec = course_chart(rows, 10, Colours(names)).to_dict(validate=False)
+    assert spec.get("spec", spec)["encoding"]["x"]["title"] == title
