@@ -22,7 +22,15 @@ workbench.exchange = (() => {
     try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
   }
 
-  const time = (ms) => (ms == null ? null : ms < 1000 ? `${ms} ms` : `${(ms / 1000).toPrecision(3)} s`);
+  // As the rest of the page says it: 430 ms, 1.80 s, 2 m 05 s, 3 h 12 m.
+  function time(ms) {
+    if (ms == null) return null;
+    const s = ms / 1000, two = (number) => String(Math.floor(number)).padStart(2, "0");
+    if (s < 1) return `${Number(ms.toPrecision(3))} ms`;
+    if (s < 60) return `${s.toPrecision(3)} s`;
+    return s < 3600 ? `${Math.floor(s / 60)} m ${two(s % 60)} s` : `${Math.floor(s / 3600)} h ${two((s % 3600) / 60)} m`;
+  }
+
   const scoreText = (value) => (value == null ? "unscored" : Number(value.toPrecision(3)).toString());
 
   // The messages of a request's body, each under who says it.

@@ -17,7 +17,7 @@
     failed: ["!", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
   };
   const KINDS = {
-    disagree: (row) => row.disagree,
+    disagree: (row) => row.cells.length > 1 && row.disagree,
     wrong: (row) => row.cells.some((line) => line && line.mark === "wrong"),
     failed: (row) => row.cells.some((line) => !line || ["failed", "cut off", "no end"].includes(line.mark)),
     unread: (row) => row.cells.some((line) => line && line.mark === "unread"),
@@ -50,10 +50,11 @@
   // The columns: all models, or the chosen one.
   const columns = () => (form.elements.model.value ? [models.indexOf(form.elements.model.value)] : models.map((_, number) => number));
 
+  const shownRows = (shown = columns()) => rows.map((row) => ({ ...row, cells: shown.map((number) => row.cells[number]) }));
+
   async function chosen() {
-    const kind = form.elements.show.value, q = form.elements.q.value.trim().toLowerCase(), shown = columns(), mine = ++latest;
-    const found = rows.map((row) => ({ ...row, cells: shown.map((number) => row.cells[number]) }))
-      .filter((row) => (!only || row.sample === only) && (!kind || KINDS[kind](row)));
+    const kind = form.elements.show.value, q = form.elements.q.value.trim().toLowerCase(), mine = ++latest;
+    const found = shownRows().filter((row) => (!only || row.sample === only) && (!kind || KINDS[kind](row)));
     if (!q) return found;
     const hits = [];
     for (const row of found) {
@@ -69,6 +70,7 @@
 
   async function show(changed, turned) {
     if (changed) page = 1;
+    countKinds();
     let found;
     try {
       found = await chosen();
@@ -76,7 +78,11 @@
       told.textContent = `The texts cannot be searched: ${error.message}.`;
       return;
     }
-    if (found === null) return;
+    if (found !== null) draw(found, turned);
+  }
+
+  // Draws a page of the rows that were found; turned: the button to which the focus returns.
+  function draw(found, turned) {
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
     page = Math.min(Math.max(1, page), pages);
     const first = (page - 1) * PAGE;
@@ -143,9 +149,9 @@
       content = [make("p", { class: "failed" }, error.message)];
     }
     if (opened !== button) return; // another one was opened meanwhile
-    const step = (by, name) => make("button", { type: "button", disabled: !neighbour(by), onclick: () => neighbour(by)?.click() }, name);
+    const go = (by, name) => make("button", { type: "button", disabled: !neighbour(by), onclick: () => step(by) }, name);
     const copyLink = (event) => navigator.clipboard.writeText(location.href).then(() => { event.target.textContent = "Copied"; });
-    const bar = make("p", { class: "pager" }, make("b", {}, make("bdi", {}, line.sample), " · ", make("bdi", {}, line.model)), step(-1, "Previous sample"), step(1, "Next sample"),
+    const bar = make("p", { class: "pager" }, make("b", {}, make("bdi", {}, line.sample), " · ", make("bdi", {}, line.model)), go(-1, "Previous sample"), go(1, "Next sample"),
       navigator.clipboard ? make("button", { type: "button", onclick: copyLink }, "Copy link") : null);
     const holder = make("tr", { class: "opened" }, make("td", { colspan: table.tHead.rows[0].cells.length }, make("div", { class: "exchange" }, bar, ...content)));
     button.closest("tr").after(holder);
@@ -157,20 +163,45 @@
     opened = null;
   }
 
-  // The cell of the same model in the next row that has one.
+  // What the same model was asked in the next row that has it, on whatever page that row is.
   function neighbour(by) {
     if (!opened) return null;
-    const cells = [...table.querySelectorAll(`td:nth-child(${opened.closest("td").cellIndex + 1}) > .cell`)];
-    return cells[cells.indexOf(opened) + by];
+    const line = lines[opened.dataset.number], from = listed.findIndex((row) => row.cells.includes(line));
+    const column = listed[from].cells.indexOf(line);
+    for (let at = from + by; listed[at]; at += by) {
+      if (listed[at].cells[column]) return { at, line: listed[at].cells[column] };
+    }
+    return null;
+  }
+
+  // Opens the neighbour, and turns to its page.
+  function step(by) {
+    const next = neighbour(by);
+    if (!next) return;
+    const there = 1 + Math.floor(next.at / PAGE), find = () => table.querySelector(`[data-number="${next.line.number}"]`);
+    if (there === page) find().click();
+    else {
+      page = there;
+      keep({ open: String(next.line.number) });
+      draw(listed);
+    }
+    bring(find());
+  }
+
+  function bring(button) {
+    button.focus({ preventScroll: true });
+    button.closest("tr").scrollIntoView({ block: "nearest" });
   }
 
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-    const by = { j: 1, k: -1 }[event.key], next = by && (opened ? neighbour(by) : by > 0 && table.querySelector(".cell"));
-    if (!next) return;
-    next.click();
-    next.focus({ preventScroll: true });
-    next.closest("tr").scrollIntoView({ block: "nearest" });
+    const isTyping = event.target.closest("input:not([type=radio]), select, textarea");
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+    const by = { j: 1, k: -1 }[event.key];
+    if (by && opened) return step(by);
+    const first = by > 0 && table.querySelector("button.cell");
+    if (!first) return;
+    first.click();
+    bring(first);
   });
 
   // What the page holds, as rows of cells; samples on which the models differ come first, then those with a trouble.
@@ -192,11 +223,16 @@
   function fill() {
     for (const model of models) form.elements.model.append(make("option", { value: model }, model));
     form.elements.model.closest("label").hidden = models.length < 2;
-    for (const label of form.querySelectorAll("[name=show]")) {
-      const found = label.value ? rows.filter(KINDS[label.value]).length : rows.length;
-      label.disabled = !found;
-      label.nextSibling.textContent += ` ${count(found)}`;
-      label.parentElement.hidden = !found;
+    for (const radio of form.elements.show) radio.dataset.name = radio.nextSibling.textContent;
+  }
+
+  // How many samples each kind has in the columns that are shown. One that is chosen stays, whatever it has.
+  function countKinds() {
+    const shown = shownRows();
+    for (const radio of form.elements.show) {
+      const found = radio.value ? shown.filter(KINDS[radio.value]).length : shown.length;
+      radio.nextSibling.textContent = `${radio.dataset.name} ${count(found)}`;
+      radio.disabled = radio.parentElement.hidden = !found && !radio.checked;
     }
   }
 
