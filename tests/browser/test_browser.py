@@ -204,6 +204,35 @@ def test_tables_sort_and_remember(reader: Reader, pages: dict[str, Path]) -> Non
     assert not reader.faults
 
 
+def test_a_column_of_drawings_does_not_sort(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["index"], "#t.runs.sort=scores:asc")
+    assert "scores" in page.locator("#runs th").all_inner_texts()
+    expect(page.locator("#runs th button")).to_have_count(page.locator("#runs th").count() - 1)
+    expect(page.locator("#runs th button", has_text="scores")).to_have_count(0)
+    expect(page.locator("#runs th[aria-sort]")).to_have_count(0)
+
+
+def test_a_filter_finds_figures_as_they_are_shown_and_exactly(reader: Reader, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    for number in range(14):
+        writer.append(
+            started(f"r{number:02}", 4438 if number == 3 else number, job="night sums" if number else "other")
+        )
+    for run_id, tokens in (("r05", 98_765), ("r06", 98_799)):
+        writer.append(intent(run_id, 1))
+        writer.append(answer(run_id, 1, total_tokens=tokens))
+    writer.close()
+    write_pages(ledger, [], tmp_path)
+    page = reader.open(tmp_path / "index.html")
+    rows, filtered = page.locator("#runs tbody tr"), page.get_by_role("searchbox").first
+    assert "4\u202f438" in page.locator("#runs").inner_text()
+    for text, found in (("4438", 1), ("4 438", 1), ("98765", 1), ("98.8 k", 2), ("Night Sums", 13), ("4439", 0)):
+        filtered.fill(text)
+        expect(rows).to_have_count(found)
+    assert not reader.faults
+
+
 def test_times_are_the_readers(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
     expect(page.locator("#zone")).to_contain_text("Asia/")

@@ -47,6 +47,11 @@ class Column(msgspec.Struct, frozen=True):
         """Whether it holds numbers."""
         return self.kind in _SHOW
 
+    @property
+    def is_sortable(self) -> bool:
+        """Whether its cells have an order: drawings have none."""
+        return self.kind != "bars"
+
 
 class Table(msgspec.Struct, frozen=True):
     """A query's rows as people read them."""

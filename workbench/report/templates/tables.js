@@ -16,25 +16,30 @@
     return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
   }
 
+  // What a filter looks for, and in what: figures are found with their thin spaces and without.
+  const plain = (text) => text.toLowerCase().replace(/\s/g, "");
+  const searchable = (cell) => [cell.textContent, ...[...cell.querySelectorAll("data")].map((exact) => exact.value)].map(plain);
+
   function enliven(table) {
     const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells], all = [...body.rows];
     const names = heads.map((head) => head.textContent.trim()), prefix = `t.${table.id}`;
+    const texts = new Map(all.map((row) => [row, [...row.cells].flatMap(searchable)])), sortable = (head) => !("unsorted" in head.dataset);
     const tools = workbench.make("div", { class: "tools" });
     const told = workbench.make("span", { role: "status" });
     const filter = workbench.make("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows" });
     let column, descending, text, page;
 
-    // Read the state from the URL; a column that no longer exists is ignored.
+    // Read the state from the URL; a column that does not exist or sort is ignored.
     function recall() {
       const kept = workbench.state(), [name = "", way = ""] = (kept.get(`${prefix}.sort`) || "").split(/:(?=asc$|desc$)/);
-      column = names.indexOf(name);
+      column = heads.findIndex((head, at) => names[at] === name && sortable(head));
       descending = way === "desc";
       text = filter.value = kept.get(`${prefix}.q`) || "";
       page = Number(kept.get(`${prefix}.page`)) || 1;
     }
 
     function rows() {
-      const found = text ? all.filter((row) => row.textContent.toLowerCase().includes(text.toLowerCase())) : [...all];
+      const sought = plain(text), found = all.filter((row) => texts.get(row).some((said) => said.includes(sought)));
       if (column < 0) return found;
       const keyed = found.map((row) => [value(row.cells[column]), row]);
       keyed.sort(([a], [b]) => (a === null || b === null ? compare(a, b) : (descending ? -1 : 1) * compare(a, b)));
@@ -63,6 +68,7 @@
     }
 
     heads.forEach((head, at) => {
+      if (!sortable(head)) return;
       const first = head.classList.contains("n");
       const sort = () => {
         if (column !== at) [column, descending] = [at, first];
