@@ -76,18 +76,19 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def unconfirmed(model: str, served: str, answers: int) -> str:
-    """What to do about a served name that may be the model itself."""
+def unconfirmed(model: str, served: str, answers: int, ledger: str) -> str:
+    """What to do about a served name in a ledger that may be the model itself."""
     return (
         f"Whether {served}, the name on {plural(answers, 'answer')} of {model}, is that model: the model list does not have "
-        f"it. Where it is, confirm it: {confirming(model, served)}"
+        f"it. Where it is, confirm it: {confirming(model, served, ledger)}"
     )
 
 
-def confirming(model: str, served: str) -> str:
-    """The command that confirms a name of a model."""
+def confirming(model: str, served: str, ledger: str | None = None) -> str:
+    """The command that confirms a name of a model; without a ledger, for whoever named it in the command before."""
     dashes = "-- " if model.startswith("-") or served.startswith("-") else ""
-    return f"workbench routes confirm {dashes}{shlex.quote(model)} {shlex.quote(served)}"
+    option = f"--ledger {shlex.quote(ledger)} " if ledger else ""
+    return f"workbench routes confirm {option}{dashes}{shlex.quote(model)} {shlex.quote(served)}"
 
 
 def words(items: Sequence[str]) -> str:

@@ -142,7 +142,8 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     ]  # fmt: skip
     index = Path(bench.json("report")["pages"][1]).read_text("utf-8")
     assert "1 job: 1 needs action." in index
-    assert f"{said}. Fix it, then score the same answers again: <code>workbench score {shown['run_id']}</code>" in index
+    again = f"workbench score {shown['run_id']} --ledger {bench.ledger.name}"
+    assert f"{said}. Fix it, then score the same answers again: <code>{again}</code>" in index
     (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
     assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("4", "0", "0")
     error = suite[0].find("error")

@@ -56,7 +56,7 @@ def test_only_a_fallback_is_left_out_and_the_page_says_within_which_bounds(recor
     assert "All 12 answers of gone came from base and do not count." in page.text
     assert "only a fallback answered" in page.text
     assert "base and tutor tie for best" in page.text
-    assert "confirm it: workbench routes confirm odd odd-70b" in page.text
+    assert f"confirm it: workbench routes confirm --ledger {recorded.ledger.name} odd odd-70b" in page.text
     page.check(recorded.ledger)
 
 

@@ -29,7 +29,7 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     index, job_page = pages(bench)
     assert "1 job: 1 regressed." in index.text
     assert "mini scores 50.0 points less by “exact”, 20–0 on 40 samples" in index.text
-    assert "workbench compare r1 r2" in index.text
+    assert f"<code>workbench compare r1 r2 --ledger {bench.ledger.name}</code>" in index.text
     assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
     assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
     assert "No difference shown: 1 model" in job_page.text
@@ -87,7 +87,9 @@ def test_a_job_that_always_scores_nothing_has_its_score_chart(bench: Workbench) 
 def test_a_run_that_failed_its_gates_is_said_to_have(bench: Workbench) -> None:
     for number in range(1, 3):
         record(bench, f"r{number}", {"m": HALF}, scorers=["exact"], status="gate_failed")
-    assert "2 runs; the newest failed its gates. No difference" in pages(bench)[1].text
+    index, job_page = pages(bench)
+    assert "2 runs; the newest failed its gates. No difference" in job_page.text
+    assert f"See its samples: <code>workbench report r2 --open --ledger {bench.ledger.name}</code>" in index.text
 
 
 def test_many_models_have_a_chart_each(bench: Workbench) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from workbench.endings import MADE_IN_PYTHON
-from workbench.evaluation.continuation import recorded_continuation
+from workbench.evaluation.continuation import ledger_command, recorded_continuation
 from workbench.ledger.rows import Provenance
 
 
@@ -51,3 +51,8 @@ def test_a_run_of_a_part_says_that_the_command_is_of_the_whole() -> None:
     assert command.endswith("  # the whole job; this run was narrowed to the first 2 samples")
     whole = shlex.split(command, comments=True)
     assert whole == shlex.split(recorded_continuation(began(), "/l.duckdb"))
+
+
+def test_a_command_about_a_ledger_names_it() -> None:
+    command = ledger_command("/my data/l.duckdb", "compare", "r1", "r2")
+    assert shlex.split(command) == ["workbench", "compare", "r1", "r2", "--ledger", "/my data/l.duckdb"]

@@ -1,4 +1,4 @@
-"""The command that continues a run of the ledger, from how it began."""
+"""Whole commands about a ledger, of which one continues a run from how it began."""
 
 import shlex
 from collections.abc import Sequence
@@ -6,6 +6,16 @@ from collections.abc import Sequence
 from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, continuation
 from workbench.ledger.rows import Provenance
 from workbench.records import LOCAL
+
+
+def ledger_command(ledger: str, *words: str) -> str:
+    """A command about what a ledger holds, to be typed into a shell wherever one is.
+
+    Args:
+        ledger: Its path or address.
+        *words: The command and its arguments, without those that name the ledger.
+    """
+    return shlex.join(["workbench", *words, "--ledger", ledger])
 
 
 def recorded_continuation(run: Provenance, ledger: str) -> str:
@@ -17,7 +27,7 @@ def recorded_continuation(run: Provenance, ledger: str) -> str:
     """
     platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
     if JUDGED_RUN in run.tags:
-        return shlex.join(["workbench", "score", run.tags[JUDGED_RUN], "--yes", *platform, "--ledger", ledger])
+        return ledger_command(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
     if run.job_path.endswith(MADE_IN_PYTHON):
         return f"the same call in Python: its job {run.job!r} has no file"
     command = _command(run, [*platform, "--ledger", ledger])

@@ -14,6 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import workbench.display as people
+from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
 from workbench.ledger.queries import Reader, Row, reading
 from workbench.ledger.store import Ledger
@@ -74,6 +75,10 @@ class Asked(NamedTuple):
     """Whose days these are."""
     allowance: AllowanceSettings
     as_of: AsOf
+
+    def command(self, *words: str) -> str:
+        """A command about this ledger, as a page prints it."""
+        return ledger_command(self.ledger, *words)
 
 
 @contextmanager

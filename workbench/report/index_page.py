@@ -42,6 +42,7 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
         rows = job_rows([row | ends[row["run_id"]] for row in newest], scores.rows, changes, broken, asked.colours)
         return {
             "period": period,
+            "command": asked.command,
             "verdict": summary(rows),
             "rows": rows,
             "broken": [row for row in rows if row.broken],

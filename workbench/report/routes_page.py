@@ -10,6 +10,7 @@ import msgspec
 import workbench.display as people
 from workbench.evaluation.attention import KINDS
 from workbench.ledger.queries import Row
+from workbench.records import LOCAL
 from workbench.report import charts, time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
@@ -71,6 +72,8 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
         "span": found.span,
         "late": found.late,
         "unconfirmed": found.unconfirmed,
+        "ledger": asked.ledger,
+        "probe": asked.command("probe", *(["--local"] if asked.period.rows[0]["endpoint"] == LOCAL else [])),
         "charts": [*_charts(found), *(card.chart for card in cards if card.chart is not None)],
         "newest_probe": found.probed.probes[-1].started_at if found.probed.probes else None,
     }

@@ -97,8 +97,9 @@ def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
         "asked": {row["model"]: row for row in by_model},
         "status_now": with_status_now([plain], asked.as_of.ongoing)[0]["status"],
         "verdict": verdict(figures),
+        "command": asked.command,
         "continuation": recorded_continuation(run, asked.ledger),
-        "unknown": not_known(figures),
+        "unknown": not_known(figures, asked.ledger),
         "ledger": asked.ledger,
     }
 
@@ -164,8 +165,8 @@ def _bounds(side: Side | None) -> str:
     return f"{low:.3f} to {high:.3f} had the {people.plural(side.left_out, 'sample')} left out been wrong or right"
 
 
-def not_known(figures: RunFigures) -> list[str]:
-    """What the figures cannot say, in words."""
+def not_known(figures: RunFigures, ledger: str) -> list[str]:
+    """What the figures of a run of this ledger cannot say, in words."""
     summary = figures.numbers
     found = []
     if summary.calls_without_usage:
@@ -175,7 +176,8 @@ def not_known(figures: RunFigures) -> list[str]:
         found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
     names = unconfirmed(figures.tables["run_served"])
     found += [
-        people.unconfirmed(row["requested_model"], row["served_model"], row["answers"]) + "." for row in names[:_NAMED]
+        people.unconfirmed(row["requested_model"], row["served_model"], row["answers"], ledger) + "."
+        for row in names[:_NAMED]
     ]
     if fallbacks(figures.tables["run_served"]):
         told = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
