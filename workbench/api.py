@@ -77,7 +77,10 @@ class Run:
         return None if self.summary.report is None else Path(self.summary.report)
 
     def scores(self) -> "pandas.DataFrame":
-        """One row per request and scorer; `value` is missing where an answer is unscored."""
+        """One row per request and scorer; `value` is missing where an answer is unscored.
+
+        Means are over the rows whose `counts` is true: without answers of fallbacks, unless the job accepts them.
+        """
         return self._frames().scores(self.id)
 
     def answers(self) -> "pandas.DataFrame":

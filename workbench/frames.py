@@ -50,7 +50,8 @@ class Frames:
     """Tables of a ledger, read afresh at every call and released at once: a run never has to wait.
 
     Token counts and latencies are as recorded, missing where unknown; times are UTC; names end with their unit. Calls,
-    answers and scores join on `run_id` and `request_key`.
+    answers, scores and tool calls join on `run_id` and `request_key`; a model with several prompts or settings has a
+    `variant` for each.
 
     Args:
         ledger: Path of the DuckDB file, or the address of a team's ledger; by default the one of the folder.
@@ -88,12 +89,16 @@ class Frames:
         return frame.assign(**{f"metadata.{name}": [row.get(name) for row in metadata] for name in names})
 
     def scores(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per run, request and scorer; `value` is missing where an answer is unscored."""
+        """One row per run, request and scorer; `value` is missing where an answer is unscored.
+
+        Means are over the rows whose `counts` is true: not over answers of fallbacks, which a job may leave out, nor over
+        samples that were taken out.
+        """
         return self._pandas("scores", run)
 
     def usage(self, run: str | None = None) -> "pandas.DataFrame":
         """One row per day, run and model: tokens reported, and the calls whose usage is unknown; days are those of
-        `[account] time_zone`.
+        `[account] time_zone`. Variants of a model are one row; `calls` has what each used.
         """
         return self._pandas("usage", run)
 

@@ -17,6 +17,13 @@ from workbench.ledger.queries import reading
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
 
+VARIANTS = """
+[[variants]]
+name = "plain"
+[[variants]]
+name = "terse"
+prompt = { system = "Answer with the number alone.", template = "{{ input }}" }
+"""
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "explore.ipynb"
 
 
@@ -150,4 +157,25 @@ def test_tool_calls_are_rows(bench: Workbench) -> None:
     bench("run", "job.toml", "--no-report", code=None)
     called = Frames(folder=bench.folder).tool_calls("last")
     assert called[["position", "name"]].to_numpy().tolist() == [[1, "book"]]
+    answers = Frames(folder=bench.folder).answers("last")
+    keys = ["run_id", "request_key", "sample_key", "requested_model", "variant"]
+    assert called[keys].to_numpy().tolist() == answers[keys].to_numpy().tolist()
     assert isinstance(json.loads(called["arguments"].iloc[0]), dict)
+
+
+@pytest.mark.file_ledger
+@pytest.mark.parametrize("name", ["explore", "compare"])
+def test_notebooks_leave_out_fallbacks_and_keep_variants_apart(name: str, bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(6))
+    bench.write("job.toml", job("Abacus Large [careful]", "Abacus Mini [fast]", "Abacus Classic") + VARIANTS)
+    bench("run", "job.toml", "--no-report")
+    notebook = nbformat.read(NOTEBOOK.with_stem(name), as_version=4)  # type: ignore[no-untyped-call]
+    client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(bench.folder)}})
+    client.execute()
+    (shown,) = (
+        cell.outputs[0].data["text/plain"]
+        for cell in notebook.cells
+        if cell.cell_type == "code" and 'scores["counts"]' in cell.source
+    )
+    assert all(f"{model} · {variant}" in shown for model in ("careful]", "[fast]") for variant in ("plain", "terse"))
+    assert "Classic" not in shown, "another model answered for it"

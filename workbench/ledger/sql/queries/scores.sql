@@ -1,4 +1,5 @@
--- The scores that count, one per run, request and scorer; value NULL is unscored, and reason says why.
+-- The newest score of each run, request and scorer; value NULL is unscored, and reason says why. counts: whether it goes into
+-- means (see `item_identities`).
 -- Parameters: run_id (NULL takes all)
 SELECT score.run_id, run.job, run.identity AS endpoint_identity, score.request_key, item.sample_id, item.sample_key,
     item.epoch, item.model AS requested_model, item.variant, item.served_model, who.identity, who.counts, score.scorer, score.value, score.reason, score.extracted
