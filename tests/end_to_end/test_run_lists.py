@@ -9,9 +9,29 @@ from pathlib import Path
 
 import pytest
 
+from tests.compared_runs import record
 from tests.conftest import COMMAND, Workbench, job, quick, sums
+from tests.unit.ledger_rows import STARTED_AT, key
+from workbench.ledger.entries import score_entry
+from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer
+from workbench.records import Score
+
+
+@pytest.mark.parametrize(
+    ("scorers", "mean"), [(["exact", "length"], 0.25), (["length", "exact"], 40.0), (None, 20.125)]
+)
+def test_the_score_of_a_run_is_by_the_first_scorer_of_its_job(
+    tmp_path: Path, scorers: list[str] | None, mean: float
+) -> None:
+    bench = Workbench(tmp_path, None)
+    record(bench, "r1", {"m": [1.0, 0.0, 0.0, 0.0]}, scorers=scorers)
+    writer = JournalWriter(bench.ledger.journal_folder)
+    for number in range(1, 5):
+        writer.append(score_entry("r1", key(number), ("length", "{}"), STARTED_AT, Score(40.0, "")))
+    writer.close()
+    assert bench.json("runs")[0]["mean_score"] == mean
 
 
 def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path: Path) -> None:

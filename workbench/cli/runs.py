@@ -41,7 +41,7 @@ _NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 @click.option("--most", default=20, show_default=True, type=click.IntRange(1), help="How many, newest first.")
 @options.as_json
 def runs(most: int, as_json: bool, **given: Any) -> None:
-    """List the runs of a ledger, newest first."""
+    """List the runs of a ledger, newest first; the score is the mean of all models by the job's first scorer."""
     ledger = ledger_to_read(options.where(given))
     claims = team_claims(ledger)
     with reading(ledger) as reader:

@@ -117,5 +117,5 @@ def _charts(means: Result) -> list[Chart]:
          Column("scored", "scored")),
     )  # fmt: skip
     drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs))
-    note = "Each point is a run: the mean over all its models and scorers."
+    note = "Each point is a run: the mean over all its models, by the job’s first scorer."
     return [drawn("jobs", "Do the jobs score as before?", drawing, shown, note)]
