@@ -12,13 +12,14 @@ functions work on a thread of their own; the ones that end in `_async` run on th
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
+import workbench.argument_values as values
 from workbench.arguments import How, Place, What, in_part, require_known, where_of
 from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Mapping[str, Any]]
 _ROWS = "rows given in Python"
+_MODELS = 'a list of ids and [[models]] tables, or "visible"'
+_SCORERS = "a list of names and [[scorers]] tables"
+_SAMPLES = "a file, a [dataset] table, or samples as dictionaries"
 
 
 class Run:
@@ -109,7 +113,7 @@ def load_job(path: str | Path) -> Job:
     Raises:
         InputError: With every fault found.
     """
-    return _load_job(Path(path))
+    return _load_job(Path(values.path("path", path)))
 
 
 def make_job(
@@ -140,17 +144,18 @@ def make_job(
     import tomli_w  # a job is recorded as the text of a job file
 
     rows = _rows(dataset)
-    table: dict[str, Any] = {"path": _ROWS} if rows is not None else _table(dataset, "path")
+    named = [_table("scorers", scorer, "name") for scorer in values.entries("scorers", scorers, _SCORERS)]
+    table: dict[str, Any] = {"path": _ROWS} if rows is not None else _table("dataset", dataset, "path")
     table |= {name: tables.pop(name) for name in ("fields", "layout") if name in tables}
     written = {
         "name": name,
-        "models": models if isinstance(models, str) else list(models),
+        "models": models if isinstance(models, str) else values.entries("models", models, _MODELS),
         "dataset": table,
-        **({} if prompt is None else {"prompt": _table(prompt, "template")}),
-        **({"scorers": [_table(scorer, "name") for scorer in scorers]} if scorers else {}),
+        **({} if prompt is None else {"prompt": _table("prompt", prompt, "template")}),
+        **({"scorers": named} if named else {}),
         **tables,
     }
-    where = Path.cwd() if folder is None else Path(folder)
+    where = Path.cwd() if folder is None else Path(values.path("folder", folder))
     try:
         text = tomli_w.dumps(written)
     except (TypeError, ValueError) as error:
@@ -225,11 +230,15 @@ def question(model: str, text: str, system: str | None = None, request: Mapping[
     """The job that asks a model once; the texts are sent as they are, whatever braces they have.
 
     Raises:
-        InputError: A body field is wrong.
+        InputError: A body field is wrong, or an argument is of another type.
     """
+    values.text("model", model, "the id of a model")
+    values.text("text", text)
+    values.optional_text("system", system)
+    fields = {} if request is None else values.table("request", request, "a dictionary of body fields")
     prompt = {"template": "{{ input }}"} | ({"system": "{{ system }}"} if system else {})
     row = {"input": text} | ({"system": system} if system else {})
-    return make_job("ask", [model], [row], prompt=prompt, request=dict(request or {}))
+    return make_job("ask", [model], [row], prompt=prompt, request=dict(fields))
 
 
 def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) -> Frames:
@@ -268,22 +277,32 @@ def _require_job(given: Any) -> None:
         raise TypeError(f"expected a job, found {given!r}; `load_job` reads a file, and `make_job` makes one")
 
 
-def _table(given: Any, key: str) -> dict[str, Any]:
+def _table(name: str, given: Any, key: str) -> dict[str, Any]:
     """A table of a job file, given whole or as its only key."""
-    return dict(given) if isinstance(given, Mapping) else {key: str(given)}
+    if isinstance(given, str | Path):
+        return {key: str(given)}
+    return dict(values.table(name, given, f"text, or a table with the key {key!r}"))
 
 
 def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
     """Samples given as rows; None for a file or a table."""
     if isinstance(dataset, str | Path | Mapping):
         return None
-    if hasattr(dataset, "to_dict"):  # a pandas table, whose missing values become null
-        dataset = dataset.astype(object).where(dataset.notna(), None).to_dict("records")
-    rows = tuple(dataset)
+    if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
+        dataset = _records(dataset)
+    rows = tuple(values.entries("dataset", dataset, _SAMPLES))
     if not all(isinstance(row, Mapping) for row in rows):
-        problem = "expected a file, a [dataset] table, or samples as dictionaries"
-        raise InputError(Fault("dataset", problem, 'for several files: {"path": [...]}'))
+        raise InputError(Fault("dataset", f"expected {_SAMPLES}", 'for several files: {"path": [...]}'))
     return checked_rows(rows)
+
+
+def _records(frame: "pandas.DataFrame") -> list[dict[Hashable, Any]]:
+    """The rows of a pandas table; missing values become null."""
+    twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
+    if twice:  # a row can hold one value of a name
+        raise InputError(Fault("dataset", f"two columns are named {twice[0]!r}", "give each column its own name"))
+    rows: list[dict[Hashable, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return rows
 
 
 def _is_watched() -> bool:

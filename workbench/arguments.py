@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from workbench.argument_values import flag, optional_path, optional_text, texts
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job
 from workbench.narrowing import narrowed
@@ -61,15 +62,27 @@ class How(What, total=False):
     """Show a progress bar; by default at a terminal and in a notebook."""
 
 
+_TEXTS = ("base_url", "profile", "resume", "again", "leave_behind")
+_PATHS = ("ledger", "folder")
+_FLAGS = ("local", "fresh", "fixed", "report")
+
+
 def require_known(given: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Refuse a misspelt argument: nothing but a type checker would notice it.
+    """Refuse a misspelt argument, and a value of another type: nothing but a type checker would notice them.
 
     Raises:
         TypeError: It names what may be meant.
+        InputError: It names the argument, and what was expected.
     """
-    for name in given:
+    for name, value in given.items():
         if name not in known:
             raise TypeError(f"there is no argument {name!r}; {nearest(name, known) or ', '.join(sorted(known))}")
+        if name in _TEXTS:
+            optional_text(name, value)
+        elif name in _PATHS:
+            optional_path(name, value)
+        elif name in _FLAGS or (name == "progress" and value is not None):
+            flag(name, value)
 
 
 def where_of(place: Place) -> Where:
@@ -90,8 +103,8 @@ def in_part(job: Job, part: Part) -> Job:
     """The part of a job that is asked for.
 
     Raises:
-        InputError: A model is not the job's, or a number is out of bounds.
+        InputError: A model is not the job's, a number is out of bounds, or a value is of another type.
     """
-    models = part.get("models", ())
-    chosen = [models] if isinstance(models, str) else models
+    models: Any = part.get("models")
+    chosen = [] if models is None else texts("models", models, "ids of models")
     return narrowed(job, limit=part.get("limit"), models=chosen, max_in_flight=part.get("max_in_flight"))

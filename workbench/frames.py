@@ -11,6 +11,7 @@ import msgspec
 
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
+from workbench.argument_values import optional_path, optional_text, text, texts
 from workbench.evaluation.comparison import Wanted, compared, gathered
 from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
@@ -42,6 +43,7 @@ class CompareOptions(TypedDict, total=False):
 Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
 _ALL_RUNS = 2**62
 _MOMENT = "datetime64[us, UTC]"
+_RUN = "the id of a run"
 _READING = Reading.__struct_fields__
 _READ_FIGURES = ("share_low", "share_high", "units_low", "units_high", "total_units")
 
@@ -58,12 +60,13 @@ class Frames:
         folder: Where to look for it; by default the working folder.
 
     Raises:
-        InputError: There is no ledger.
+        InputError: There is no ledger, or an argument is of another type.
     """
 
     def __init__(self, ledger: str | Path | None = None, *, folder: str | Path | None = None) -> None:
-        named = None if ledger is None else str(ledger)
-        self._ledger = ledger_to_read(Where(Path.cwd() if folder is None else Path(folder), ledger=named))
+        named, working = optional_path("ledger", ledger), optional_path("folder", folder)
+        where = Path.cwd() if working is None else Path(working)
+        self._ledger = ledger_to_read(Where(where, ledger=None if named is None else str(named)))
 
     def __repr__(self) -> str:
         return f"Frames({self._ledger.name!r})"
@@ -120,13 +123,11 @@ class Frames:
                 column of the dataset: one row per difference and value of that column, as tested among its samples.
 
         Raises:
-            InputError: There is no such run, model, scorer or column, or nothing to compare.
+            InputError: There is no such run, model, scorer or column, nothing to compare, or an argument is of another type.
         """
         import pandas
 
-        if isinstance(how.get("models"), str):
-            how["models"] = [str(how["models"])]
-        wanted = Wanted(runs, **how)
+        wanted = _wanted(runs, how)
         with reading(self._ledger) as reader:
             found = compared(gathered(reader, wanted), wanted)
         return pandas.DataFrame(difference_rows(found) if wanted.by is None else slice_rows(found))
@@ -199,8 +200,9 @@ class Frames:
 
         Raises:
             ValueError: There is no such table, or it takes no run.
-            InputError: There is no such run.
+            InputError: There is no such run, or it is not named by a text.
         """
+        optional_text("run", run, _RUN)
         if name not in get_args(Name):
             raise ValueError(f"there is no table {name!r}; these are: {', '.join(get_args(Name))}")
         if name == "runs" and run is not None:
@@ -218,6 +220,17 @@ class Frames:
         import pandas
 
         return self.arrow(name, run).to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def _wanted(runs: Sequence[str], how: CompareOptions) -> Wanted:
+    """What is to be compared, once every argument is of the type that it should be."""
+    models = texts("models", how["models"], "ids of models") if "models" in how else ()
+    for name in ("baseline", "scorer", "on_fallback", "by"):
+        optional_text(name, how.get(name))
+    if "cluster" in how:
+        text("cluster", how["cluster"])
+    checked: dict[str, Any] = {**how, "models": models}
+    return Wanted([text("runs", run, _RUN) for run in runs], **checked)
 
 
 def _in_utc(frame: "pandas.DataFrame", *moments: str) -> "pandas.DataFrame":

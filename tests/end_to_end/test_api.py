@@ -20,6 +20,7 @@ from jupyter_client.manager import start_new_kernel
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
 from workbench.dataset.samples import selected_samples
+from workbench.errors import InputError
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.loops import on_a_loop
@@ -135,6 +136,64 @@ def test_wrong_places_and_parts_are_named(folder: Path) -> None:
         wb.ask(MODELS[0], "Hi", folder=folder, limit=1)  # type: ignore[call-arg]
     with pytest.raises(wb.WorkbenchError, match="the dataset has no rows"):
         wb.plan(wb.make_job("none", MODELS, []), folder=folder)
+
+
+def frame_of_twins() -> pandas.DataFrame:
+    """A table in which `input` is the name of two columns."""
+    return pandas.DataFrame([["x", "y", 1]], columns=["input", "input", "target"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"models": None}, 'models: expected a list of ids and [[models]] tables, or "visible", found None'),
+        ({"models": 3}, "models: expected a list of ids"),
+        ({"models": {"id": "m"}}, "models: expected a list of ids"),
+        ({"dataset": None}, "dataset: expected a file, a [dataset] table, or samples as dictionaries, found None"),
+        ({"dataset": 5}, "dataset: expected a file"),
+        ({"dataset": pandas.Series(["a"], name="input")}, "dataset: expected a file"),
+        ({"dataset": frame_of_twins()}, "dataset: two columns are named 'input' (give each column its own name)"),
+        ({"folder": 3}, "folder: expected a path, found 3"),
+        ({"prompt": 5}, "prompt: expected text, or a table with the key 'template', found 5"),
+        ({"scorers": "numeric"}, "scorers: expected a list of names and [[scorers]] tables, found 'numeric'"),
+        ({"scorers": [3]}, "scorers: expected text, or a table with the key 'name', found 3"),
+    ],
+)
+def test_a_job_is_not_made_of_what_is_of_another_type(wrong: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"models": MODELS, "dataset": ROWS} | wrong
+    with pytest.raises(InputError) as refused:
+        wb.make_job("sums", **given)
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"models": 3}, "models: expected ids of models, found 3"),
+        ({"models": {"a": 1}}, "models: expected ids of models, found {'a': 1}"),
+        ({"resume": 3}, "resume: expected text, found 3"),
+        ({"ledger": 3}, "ledger: expected a path, found 3"),
+        ({"folder": 3}, "folder: expected a path, found 3"),
+        ({"fresh": "no"}, "fresh: expected True or False, found 'no'"),
+        ({"local": 1}, "local: expected True or False, found 1"),
+        ({"progress": "yes"}, "progress: expected True or False, found 'yes'"),
+    ],
+)
+def test_arguments_of_another_type_are_named(folder: Path, wrong: dict[str, Any], said: str) -> None:
+    both: list[Any] = [wb.run, wb.plan]
+    for use in both[:1] if {"resume", "progress"} & set(wrong) else both:
+        with pytest.raises(InputError) as refused:
+            use(made(), **({"folder": folder} | wrong))
+        assert str(refused.value) == said
+
+
+def test_what_is_no_question_and_no_job_file_is_said(folder: Path) -> None:
+    with pytest.raises(InputError, match="request: expected a dictionary of body fields, found 5"):
+        wb.ask(MODELS[0], "Hi", request=5, folder=folder)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="text: expected text, found 5"):
+        wb.ask(MODELS[0], 5, folder=folder)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="path: expected a path, found None"):
+        wb.load_job(None)  # type: ignore[arg-type]
 
 
 def test_a_single_model_may_be_named_without_a_list(folder: Path) -> None:
