@@ -1,5 +1,6 @@
 """A ledger as tables for a notebook: pandas or Arrow, including what a run in progress has journalled so far."""
 
+import contextlib
 import json
 import tomllib
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
 from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
-from workbench.routes.overview import overview
+from workbench.routes.overview import ADDED_COLUMNS, overview
 from workbench.routes.probes import probed
 from workbench.routes.words import told
 from workbench.session import Where, ledger_to_read
@@ -45,7 +46,17 @@ _ALL_RUNS = 2**62
 _MOMENT = "datetime64[us, UTC]"
 _RUN = "the id of a run"
 _READING = Reading.__struct_fields__
-_READ_FIGURES = ("share_low", "share_high", "units_low", "units_high", "total_units")
+_READING_TYPES = {
+    **dict.fromkeys(("reading_id", "of_what", "said"), "str"),
+    **dict.fromkeys(("read_at", "recorded_at"), _MOMENT),
+    **dict.fromkeys(("share_low", "share_high", "units_low", "units_high", "total_units"), "float64"),
+    "withdrawn": "bool",
+}
+_PROBE_TYPES = {
+    **dict.fromkeys(("run_id", "requested_model", "answers", "failure", "tools"), "str"),
+    **dict.fromkeys(("thinks", "reports_usage", "keeps_cap"), "boolean"),  # each may be missing
+    "latency_ms": "float64",
+}
 
 
 class Frames:
@@ -72,24 +83,27 @@ class Frames:
         return f"Frames({self._ledger.name!r})"
 
     def runs(self) -> "pandas.DataFrame":
-        """One row per run, newest first: status, how its requests ended, tokens, `parameters` of its requests as JSON."""
+        """One row per run, newest first: status, how its requests ended, tokens; `tags`, and `parameters` of its requests, as
+        JSON.
+        """
         return self._pandas("runs", None)
 
     def calls(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens, `tags`."""
+        """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens, `tags` as JSON."""
         return self._pandas("calls", run)
 
     def answers(self, run: str | None = None) -> "pandas.DataFrame":
         """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it.
 
-        Every further column of the dataset is one of `metadata.NAME`.
+        Every further column of the dataset is one of `metadata.NAME`: as JSON where its values are of several types, or are
+        objects.
         """
-        import pandas
-
-        frame = self._pandas("answers", run)
-        metadata = [{} if pandas.isna(text) else json.loads(text) for text in frame.pop("metadata")]
-        names = dict.fromkeys(name for row in metadata for name in row)
-        return frame.assign(**{f"metadata.{name}": [row.get(name) for row in metadata] for name in names})
+        table = self.arrow("answers", run)
+        metadata = [{} if row is None else json.loads(row) for row in table.column("metadata").to_pylist()]
+        table = table.drop_columns("metadata")
+        for name in dict.fromkeys(name for row in metadata for name in row):
+            table = table.append_column(f"metadata.{name}", _column([row.get(name) for row in metadata]))
+        return _as_pandas(table)
 
     def scores(self, run: str | None = None) -> "pandas.DataFrame":
         """One row per run, request and scorer; `value` is missing where an answer is unscored.
@@ -138,9 +152,7 @@ class Frames:
 
         with reading(self._ledger) as reader:
             found = pandas.DataFrame([msgspec.structs.asdict(one) for one in readings_of(reader)], columns=_READING)
-        return found.astype(
-            dict.fromkeys(("read_at", "recorded_at"), _MOMENT) | dict.fromkeys(_READ_FIGURES, "float64")
-        )
+        return found.astype(_READING_TYPES)
 
     def allowance(self) -> "pandas.DataFrame":
         """What was used since the window of the allowance began, at every midnight and reading, as `workbench allowance` has it.
@@ -163,8 +175,11 @@ class Frames:
 
         with reading(self._ledger) as reader:
             found = overview(reader, self._ledger.zone, reader.row("ledger_period"))
+            names = found.routes[0] if found.routes else [*reader.arrow("routes").column_names, *ADDED_COLUMNS]
         rows = [row | {"attention": "; ".join(map(told, row["attention"])) or None} for row in found.routes]
-        frame = pandas.DataFrame(rows).rename(columns={"model": "requested_model", "cap": "max_tokens"})
+        frame = pandas.DataFrame(rows, columns=list(names)).rename(
+            columns={"model": "requested_model", "cap": "max_tokens"}
+        )
         return _in_utc(frame, "first_at", "last_at", "listed_at")
 
     def substitutions(self) -> "pandas.DataFrame":
@@ -189,7 +204,7 @@ class Frames:
             for probe in found
             for model, facts in probe.routes.items()
         ]
-        return _in_utc(pandas.DataFrame(rows, columns=columns), "started_at")
+        return _in_utc(pandas.DataFrame(rows, columns=columns).astype(_PROBE_TYPES), "started_at")
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
         """The same as an Arrow table.
@@ -213,13 +228,46 @@ class Frames:
             table = reader.arrow(name, **parameters)
             if name == "runs":
                 texts = {job.run_id: job.job_toml for job in reader.all(JobOfRun)}
-                table = _with_parameters(table, texts)
+                table = _with_parameters(_with_tags(table), texts)
             return table
 
     def _pandas(self, name: Name, run: str | None) -> "pandas.DataFrame":
-        import pandas
+        return _as_pandas(self.arrow(name, run))
 
-        return self.arrow(name, run).to_pandas(types_mapper=pandas.ArrowDtype)
+
+def _as_pandas(table: "pyarrow.Table") -> "pandas.DataFrame":
+    """The same with Arrow's types: whole numbers stay whole where some are missing."""
+    import pandas
+
+    return table.to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def _column(values: list[Any]) -> "pyarrow.Array":
+    """Values of JSON as Arrow has them where they are of one type, and as JSON where not."""
+    import pyarrow
+
+    if not any(map(_has_object, values)):  # an object's keys may be others in each row
+        with contextlib.suppress(pyarrow.ArrowException, OverflowError):  # of several types, or beyond 64 bits
+            found = pyarrow.array(values)
+            return found.cast(pyarrow.string()) if pyarrow.types.is_null(found.type) else found
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return pyarrow.array(texts, pyarrow.string())
+
+
+def _has_object(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_object, value)))
+
+
+def _with_tags(runs: "pyarrow.Table") -> "pyarrow.Table":
+    """Runs with their tags as JSON, as calls and usage have them: a map is nothing to group or sort by."""
+    import pyarrow
+
+    place = runs.column_names.index("tags")
+    written = [
+        None if tags is None else json.dumps(dict(tags), ensure_ascii=False, separators=(",", ":"))
+        for tags in runs.column("tags").to_pylist()
+    ]
+    return runs.set_column(place, "tags", pyarrow.array(written, pyarrow.string()))
 
 
 def _wanted(runs: Sequence[str], how: CompareOptions) -> Wanted:

@@ -269,7 +269,8 @@ def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     bench.write("job.toml", job("m"))
     bench.here("run", "job.toml", "--no-report")
     frames = Frames(folder=bench.folder)
-    assert frames.readings().empty
+    empty = frames.readings()
+    assert empty.empty
     assert frames.allowance()["used_low_units"].isna().all()
     account.elsewhere(4_000)
     account.read()
@@ -278,6 +279,7 @@ def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     assert newest["seen_units"] <= account.used()
     assert newest["used_low_units"] <= account.used() <= newest["used_high_units"]
     assert str(course["at"].dtype) == "datetime64[us, UTC]"
+    assert frames.readings().dtypes.to_dict() == empty.dtypes.to_dict()
     assert list(frames.readings()["said"]) == [f"{100 * account.used() / TOTAL:.0f}%"]
     bench.write("workbench.toml", "")
     assert Frames(folder=bench.folder).allowance().empty

@@ -145,6 +145,50 @@ def test_frames_have_what_one_groups_by(bench: Workbench) -> None:
     assert json.loads(frames.runs()["parameters"].iloc[0]) == {"max_tokens": 64}
 
 
+def test_further_columns_have_the_types_of_their_values(bench: Workbench, tmp_path: Path) -> None:
+    more: list[dict[str, Any]] = [
+        {
+            "count": 3,
+            "share": 1,
+            "mixed": 1,
+            "words": ["a"],
+            "box": {"a": 1},
+            "nothing": None,
+            "large": 2**70,
+            "ok": True,
+        },
+        {"share": 0.5, "mixed": "1", "words": [], "box": {"b": None}, "nothing": None, "large": 1, "ok": False},
+        {"count": 2**60 + 1, "share": 2.0, "mixed": ["x"], "nothing": None},
+    ]
+    rows = [{"id": str(number), "input": f"What is {number} + 1?"} | row for number, row in enumerate(more)]
+    bench.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", job("Abacus Large [careful]", dataset="d.jsonl"))
+    bench("run", "job.toml", "--no-report")
+    answers = Frames(folder=bench.folder).answers("last").sort_values("sample_id")
+    found = answers[[name for name in answers if name.startswith("metadata.")]].rename(columns=lambda name: name[9:])
+    assert {name: str(kind) for name, kind in found.dtypes.items()} == {
+        "count": "int64[pyarrow]", "share": "double[pyarrow]", "mixed": "string[pyarrow]", "box": "string[pyarrow]",
+        "words": "list<item: string>[pyarrow]", "nothing": "string[pyarrow]", "large": "string[pyarrow]", "ok": "bool[pyarrow]",
+    }  # fmt: skip
+    assert found["count"].dropna().tolist() == [3, 2**60 + 1]
+    assert found["mixed"].tolist() == ["1", '"1"', '["x"]']
+    assert found["box"].dropna().tolist() == ['{"a": 1}', '{"b": null}']
+    answers.to_parquet(tmp_path / "answers.parquet")
+
+
+def test_tags_can_be_grouped_by_in_every_frame(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(2))
+    bench.write("job.toml", 'tags = { team = "öptics", night = "1" }\n' + job())
+    bench("run", "job.toml", "--no-report")
+    bench.write("job.toml", job(name="untagged"))
+    bench("run", "job.toml", "--no-report", "--fresh")
+    frames = Frames(folder=bench.folder)
+    found = [set(frame.drop_duplicates()["tags"]) for frame in (frames.runs(), frames.calls(), frames.usage())]
+    assert found[0] == found[1] == found[2]
+    assert sorted(map(json.loads, found[0]), key=len) == [{}, {"team": "öptics", "night": "1"}]
+    assert frames.usage().groupby("tags")["calls"].sum().tolist() == [2, 2]
+
+
 def test_a_run_is_named_by_a_text(recorded: Workbench) -> None:
     frames = Frames(folder=recorded.folder)
     run: Any

@@ -180,12 +180,14 @@ def test_frames_hold_the_routes_their_substitutes_and_probes(tmp_path: Path) -> 
         ["replaced", "able", 3]
     ]
     assert frames.probes().set_index("requested_model")["tools"].to_dict()["able"] == "called"
-
-
-def test_frames_of_no_calls_are_empty(bench: Workbench) -> None:
+    (tmp_path / "empty").mkdir()
+    bench = Workbench(tmp_path / "empty", None)
     record(bench, "r1", {"m": []})
-    frames = wb.open(folder=bench.folder)
-    assert [len(frame) for frame in (frames.routes(), frames.substitutions(), frames.probes())] == [0, 0, 0]
+    empty = wb.open(folder=bench.folder)
+    assert [len(frame) for frame in (empty.routes(), empty.substitutions(), empty.probes())] == [0, 0, 0]
+    assert list(empty.routes()) == list(frames.routes())
+    assert empty.probes().dtypes.to_dict() == frames.probes().dtypes.to_dict()
+    assert str(empty.probes()["thinks"].dtype) == "boolean"
 
 
 @pytest.mark.file_ledger

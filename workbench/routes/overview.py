@@ -22,6 +22,10 @@ from workbench.routes.retries import LateAnswers, late_answers
 _MOST_RUNS = 3
 
 
+ADDED_COLUMNS = ("usual_name", "usual_identity", "tools", "cap", "thinks", "attention")
+"""What a route's row has besides the columns of the query `routes`."""
+
+
 class AccountRoutes(msgspec.Struct, frozen=True):
     """The routes of a ledger."""
 
