@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from workbench.allowance.unseen import CONFIDENCE, Rate, Weekdays
+from workbench.stats.intervals import student_reach
 
 LEAST_DAYS = 3
 """Of history: fewer say nothing about a rate."""
@@ -44,9 +45,7 @@ class DrawPace(msgspec.Struct, frozen=True):
     @property
     def a_day_range(self) -> tuple[float, float]:
         """The same with its range."""
-        from scipy.special import stdtrit
-
-        reach = float(stdtrit(max(self.days - 1, 1), (1 + CONFIDENCE) / 2)) * math.sqrt(self.spread / self.days)
+        reach = student_reach(self.days, CONFIDENCE) * math.sqrt(self.spread / self.days)
         if self.unseen is not None:
             reach = math.hypot(reach, self.unseen.reach_of_mean)
         return max(self.a_day - reach, 0.0), self.a_day + reach
@@ -127,10 +126,8 @@ def spread_over(pace: DrawPace, days: float, more: float = 0.0) -> tuple[float, 
         days: How many.
         more: Variance of what it is counted from.
     """
-    from scipy.special import stdtrit
-
     variance = more + pace.spread * (days + days**2 / pace.days)
-    reach = float(stdtrit(max(pace.days - 1, 1), (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
+    reach = student_reach(pace.days, CONFIDENCE) * math.sqrt(variance)
     if pace.unseen is None:
         return pace.a_day * days, reach
     others = pace.unseen.reach_over(days)  # rests on fewer readings than there are days

@@ -14,6 +14,7 @@ from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Reader
 from workbench.occasions import following
+from workbench.stats.intervals import student_reach
 
 RUNS_LOOKED_AT = 10
 """Of each job, the newest whole ones; an occasion counts as one, however many runs it took."""
@@ -103,11 +104,9 @@ def _range(totals: Sequence[float], occasions: int | None) -> tuple[float, float
         return mean, 0.0, 0.0
     if n < 2:
         return mean, None, None
-    from scipy.special import stdtrit
-
     variance = math.fsum((total - mean) ** 2 for total in totals) / (n - 1)
     error = math.sqrt(variance * (occasions + occasions**2 / n))
-    reach = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * error
+    reach = student_reach(n, CONFIDENCE) * error
     return mean, max(occasions * mean - reach, 0.0), occasions * mean + reach
 
 

@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from workbench.stats.intervals import student_reach
+
 CONFIDENCE = 0.9
 """Of ranges that are estimates; those that follow from readings alone hold always."""
 _SHORTEST = timedelta(hours=12)
@@ -178,9 +180,7 @@ class Rate(msgspec.Struct, frozen=True):
 
     @property
     def _quantile(self) -> float:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(max(self.stretches - 1, 1), (1 + CONFIDENCE) / 2))
+        return student_reach(self.stretches, CONFIDENCE)
 
 
 def rate_of(windows: Sequence[Sequence[UnseenStretch]], weekdays: Weekdays) -> Rate | None:

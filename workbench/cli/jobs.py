@@ -57,7 +57,7 @@ def lint(job: Path, as_json: bool, **given: Any) -> None:
         return
     for finding in findings:
         echo(f"{finding.where}: {finding.text}")
-    say(f"{job}: no errors, {len(findings)} finding{'s' * (len(findings) != 1)}")
+    say(f"{job}: no errors, {plural(len(findings), 'finding')}")
 
 
 @click.command()

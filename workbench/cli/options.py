@@ -10,6 +10,7 @@ import click
 
 from workbench.errors import Fault, InputError
 from workbench.job import Job
+from workbench.job_file import MAX_IN_FLIGHT
 from workbench.narrowing import narrowed
 from workbench.session import Where
 
@@ -63,7 +64,7 @@ def narrowing(command: F) -> F:
     command = click.option(
         "--max-in-flight",
         metavar="N",
-        type=click.IntRange(1, 63),
+        type=click.IntRange(1, MAX_IN_FLIGHT),
         help="At most N requests in flight.",
     )(command)
     command = click.option("--model", metavar="ID", multiple=True, help="Only this model of the job; may be repeated.")(

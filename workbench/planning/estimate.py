@@ -8,6 +8,7 @@ import msgspec
 from workbench.ledger.queries import Reader, Row
 from workbench.planning.expand import Plan
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel, reserve_of
+from workbench.stats.intervals import student_reach
 
 CONFIDENCE = 0.9
 _BYTES_A_TOKEN = (2.0, 6.0)  # of the most and the fewest tokens that a prompt has, while nothing is known of it
@@ -74,7 +75,7 @@ def _of_model(
     rows = _by_request(reader, plan, items)
     overall: float = known["deviation"] ** 2
     within = _within(rows, overall)
-    new, times = len(items) - len(rows), _reach(known["answers"])
+    new, times = len(items) - len(rows), student_reach(known["answers"], CONFIDENCE)
     mean = math.fsum(row["tokens"] / row["answers"] for row in rows) + new * known["mean"]
     spread = math.fsum(within * (1 + 1 / row["answers"]) for row in rows) + (_RUNS_APART * mean) ** 2
     factor = math.exp(times * _log_error(new, known)) if new else 1.0
@@ -143,12 +144,6 @@ def _together(parts: Sequence[tuple[ModelEstimate, float | None]]) -> tuple[floa
     low = max(mean - below, 0.0) + math.fsum(part.low_tokens for part in assumed)
     highs = [part.high_tokens for part in assumed]
     return low, None if None in highs else mean + above + math.fsum(high for high in highs if high is not None)
-
-
-def _reach(answers: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(answers - 1, (1 + CONFIDENCE) / 2))
 
 
 def _most_tokens(plan: Plan) -> int | None:

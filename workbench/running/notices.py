@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from workbench.display import plural
 from workbench.endings import FailedRoute
 from workbench.planning.expand import Plan
 from workbench.running.breaker import Breaker
@@ -71,8 +72,7 @@ class Notices:
     def late(self, requests: int) -> None:
         """Requests had no time left for another pass."""
         if requests:
-            plural = "s" * (requests != 1)
-            self.given_up.append(f"{requests} request{plural} not retried within run.request_deadline_s")
+            self.given_up.append(f"{plural(requests, 'request')} not retried within run.request_deadline_s")
 
     def cut(self, model: str | None, change: Change) -> None:
         """A limit became another; cuts are said, at most once a minute for each route."""
