@@ -91,7 +91,7 @@ def test_a_plan_says_what_it_leaves_and_lint_what_it_does_not(measured: tuple[Wo
     assert 0.05 < planned["low_units"] / 900 < 0.2, "what a token drew in the job's runs before"
     assert planned["high_units"] < 1.3 * planned["low_units"]
     assert "left of the allowance after it: 0 to 0 units until" in told
-    assert "cap: 20 requests a day, 20.0 of them used" in told
+    assert "cap: 20 requests a day, 20 of them used" in told
     found = bench.here("lint", "job.toml").stdout
     assert "allowance: needs at least" in found
     assert "caps: the cap of 20 requests a day is used up: nothing would be sent" in found

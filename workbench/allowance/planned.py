@@ -93,7 +93,7 @@ def window_findings(plan: WindowPlan, job: Job, estimate: RunEstimate) -> Iterat
 def _drawn_before(reader: Reader, job: str, weights: Weights) -> dict[str, ReportedTokens]:
     """By model, the tokens of the job's newest runs, in their parts."""
     found: dict[str, ReportedTokens] = {}
-    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_parts=bool(weights.entries)):
+    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_part=True, in_parts=bool(weights.entries)):
         if row["job"] == job:
             before = found.get(row["model"], ReportedTokens(0, 0, 0, 0))
             found[row["model"]] = ReportedTokens(

@@ -66,7 +66,7 @@ _Runs = dict[str, list[tuple[str, int, ReportedTokens]]]
 def _runs_by_job(reader: Reader, weights: Weights) -> dict[str, tuple[str, _Runs]]:
     """By job its file, and by run each model with its calls of unknown usage and the tokens of the others."""
     jobs: dict[str, tuple[str, _Runs]] = {}
-    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_parts=bool(weights.entries)):
+    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_part=False, in_parts=bool(weights.entries)):
         _, runs = jobs.setdefault(row["job"], (row["job_toml"], {}))
         tokens = ReportedTokens(
             row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
