@@ -144,7 +144,7 @@ def make_job(
     import tomli_w  # a job is recorded as the text of a job file
 
     rows = _rows(dataset)
-    named = [_table("scorers", scorer, "name") for scorer in values.entries("scorers", scorers, _SCORERS)]
+    named = [_table("scorers", scorer, "name") for scorer in values.entries("scorers", scorers or (), _SCORERS)]
     table: dict[str, Any] = {"path": _ROWS} if rows is not None else _table("dataset", dataset, "path")
     table |= {name: tables.pop(name) for name in ("fields", "layout") if name in tables}
     written = {

@@ -81,7 +81,7 @@ def require_known(given: Mapping[str, Any], known: frozenset[str]) -> None:
             optional_text(name, value)
         elif name in _PATHS:
             optional_path(name, value)
-        elif name in _FLAGS or (name == "progress" and value is not None):
+        elif (name in _FLAGS or name == "progress") and value is not None:
             flag(name, value)
 
 

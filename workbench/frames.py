@@ -47,13 +47,13 @@ _MOMENT = "datetime64[us, UTC]"
 _RUN = "the id of a run"
 _READING = Reading.__struct_fields__
 _READING_TYPES = {
-    **dict.fromkeys(("reading_id", "of_what", "said"), "str"),
+    **dict.fromkeys(("reading_id", "of_what", "said"), "string"),
     **dict.fromkeys(("read_at", "recorded_at"), _MOMENT),
     **dict.fromkeys(("share_low", "share_high", "units_low", "units_high", "total_units"), "float64"),
     "withdrawn": "bool",
 }
 _PROBE_TYPES = {
-    **dict.fromkeys(("run_id", "requested_model", "answers", "failure", "tools"), "str"),
+    **dict.fromkeys(("run_id", "requested_model", "answers", "failure", "tools"), "string"),
     **dict.fromkeys(("thinks", "reports_usage", "keeps_cap"), "boolean"),  # each may be missing
     "latency_ms": "float64",
 }

@@ -25,8 +25,8 @@ from workbench.ledger.store import Ledger
 from workbench.planning.again import CUT_OFF, INVALIDATED, Again
 from workbench.planning.estimate import estimate
 from workbench.planning.expand import Plan
-from workbench.planning.judges import invisible_judges, judges_of
-from workbench.planning.lint import RouteExperience, lint_plan
+from workbench.planning.judges import invisible_judges
+from workbench.planning.lint import Finding, RouteExperience, lint_plan
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.rehearsed import rehearsed
 from workbench.planning.run_plan import RunPlan, described
@@ -87,7 +87,7 @@ async def plan_job(
     """
     check_options(options)
     ledger, caps = ledger_to_write(where), _caps(where)
-    async with connected(where, _ids(job)) as session:
+    async with connected(where, job.ids) as session:
         with _expanded(session, job, options.max_tokens) as plan:
             if options.fresh or (job.run.reuse != "always" and options.occasion is None and options.resume is None):
                 if ledger.exists:  # everything is asked again
@@ -107,10 +107,16 @@ async def plan_job(
             expected = expected or estimate(None, plan)
             window = window_plan(ledger, job, caps, expected)
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
+            findings += _judge_findings(where, session, job)
             findings += cap_findings(ledger, job, caps, plan.models)
             planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
             return msgspec.structs.replace(planned, window=window, settings=settings_files(where), requests=shown)
+
+
+def _judge_findings(where: Where, session: Session, job: Job) -> list[Finding]:
+    """The judges that the account does not see; simulated ones have stand-ins when they are asked."""
+    return [] if where.local else [Finding(*found) for found in invisible_judges(job, session.models)]
 
 
 def _caps(where: Where) -> list[CapSettings]:
@@ -133,7 +139,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
     ledger = ledger_to_write(where)
     if options.leave_behind is not None and ledger.team is None:
         raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
-    async with connected(where, _ids(job)) as session:
+    async with connected(where, job.ids) as session:
         with (
             _expanded(session, job, options.max_tokens) as plan,
             ledger.running(job.name),
@@ -141,8 +147,8 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         ):  # what is reused is looked up under the lock, and where machines share the ledger under the claim
             if options.check is not None:
                 options.check()
-            for place, text in invisible_judges(job, session.models):
-                warn(f"{place}: {text}")
+            for finding in _judge_findings(where, session, job):
+                warn(f"{finding.where}: {finding.text}")
             _check_baseline(ledger, job)
             now = datetime.now(UTC)
             run_id = new_run_id(now)
@@ -214,11 +220,6 @@ def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
     summary = msgspec.structs.replace(end.summary, status=RunStatus.GATE_FAILED, reason=reason)
     code = EXIT_CODES[RunStatus.GATE_FAILED]
     return msgspec.structs.replace(end, summary=summary, exit_code=code, gates=tuple(results))
-
-
-def _ids(job: Job) -> tuple[str, ...]:
-    """The models that a job names, those of its judges included."""
-    return (*job.ids, *(judge.model for _, judge in judges_of(job)))
 
 
 @contextmanager

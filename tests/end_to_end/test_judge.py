@@ -69,6 +69,14 @@ def test_it_is_heard_also_after_the_clock_was_put_back(bench: Workbench) -> None
     assert means(bench, run_id)["judge"] == pytest.approx(4 / 6)
 
 
+def test_a_simulated_judge_is_none_of_the_visible_models(bench: Workbench) -> None:
+    judged(bench, "My Own Judge")
+    bench.write("job.toml", (bench.folder / "job.toml").read_text("utf-8").replace('["sim/instant"]', '"visible"'))
+    planned = bench("plan", "job.toml", "--local", "--json").stdout
+    assert "My Own Judge" not in planned
+    assert "is not visible" not in bench("lint", "job.toml", "--local").stdout
+
+
 def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
     run_id = judged(bench, "sim/locked")
     done = bench.here("score", run_id, "--yes", code=3)
@@ -160,6 +168,11 @@ def test_verdicts_are_read_from_the_last_line_and_the_majority_counts(said: list
         ({"👍": 1, "👎": 0}, "**Verdict**: “👍\ufe0f”", "👍"),
         ({"yes": 1, "no": 0}, "**VERDICT:**\n\nYes", "yes"),
         ({"yes": 1, "no": 0}, "VERDICT: yes!", "yes"),
+        *(
+            ({"CORRECT": 1, "INCORRECT": 0}, f"VERDICT: {said}", "CORRECT")
+            for said in ("✅ CORRECT", "<CORRECT>", "- CORRECT", "【CORRECT】。")
+        ),
+        ({"A+": 1, "A-": 0}, "VERDICT: A", None),
     ],
 )
 def test_a_verdict_may_be_of_any_characters(verdicts: dict[str, float], said: str, word: str | None) -> None:

@@ -107,6 +107,16 @@ def test_columns_that_do_not_fit_are_named(recorded: Workbench) -> None:
     assert all(name in wide[0] for name in lost)
 
 
+def test_the_score_of_a_run_is_of_the_first_scorer_that_scored(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    judge = '[[scorers]]\nname = "judge"\nmodel = "Lab Tutor"\n'
+    own = job("sim/instant")
+    place = own.index("[[scorers]]")
+    bench.write("job.toml", own[:place] + judge + own[place:] + '[[scorers]]\nname = "length"\nat_most = 0\n')
+    bench.here("run", "job.toml", "--no-report", code=None)
+    assert bench.json("runs")[0]["mean_score"] == 1.0, "of numeric: the judge was not asked"
+
+
 def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(120))
     bench.write("job.toml", job("sim/instant"))

@@ -77,7 +77,7 @@ TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
     ("hub", {"problem": "P", "solution": "so $\\boxed{\\frac{1}{2}}$", "level": "1"}, "P", "\\frac{1}{2}", ()),
     ("hub", {"problem": "P", "solution": "$\\boxed{1}$, so $\\boxed{a^{b^{c^{d}}}}$"}, "P", "a^{b^{c^{d}}}", ()),
     ("hub", {"problem": "P", "solution": "$\\boxed{\\left\\{ x \\right.}$ {"}, "P", "\\left\\{ x \\right.", ()),
-    ("hub", {"problem": "P", "solution": "$\\boxed{1}$, \\boxed{2"}, "P", "$\\boxed{1}$, \\boxed{2", ()),
+    ("hub", {"problem": "P", "solution": "$\\boxed{1}$, \\boxed{2"}, "P", "1", ()),
     ("hub", {"passage": "P", "question": "q", "answer": {"number": "4", "date": {"day": "", "month": "", "year": ""}, "spans": []}}, "P\n\nq", "4", ()),
     ("hub", {"passage": "P", "question": "q", "answer": {"number": "", "date": {}, "spans": ["Rome", "Oslo"]}}, "P\n\nq", ["Rome", "Oslo"], ()),
     ("hub", {"passage": "P", "question": "q", "answer": {"number": "", "date": {"day": "", "month": "May", "year": "1992"}, "spans": []}}, "P\n\nq", "May 1992", ()),

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,12 @@ def judged(scorer: Scorer, answer: str | Given, target: Any = None, choices: tup
         (Match(), "I don't", "don’t", 1),
         (Match(), "答案是巴黎。", "巴黎", 1),
         (Match(), "答案是巴黎。", "黎巴", 0),
+        (Match(), "不是", "是", 0),
+        (Match(), "不是", "不是", 1),
+        (Match(), "It weighs 10.5kg", "5kg", 0),
+        (Match(at="begin"), "5km of road", "5", 1),
+        (Match(at="begin"), "3.2GB", "3", 0),
+        (Match(at="begin"), "3.2GB", "3.2", 1),
         (AnswerLine(), "Some words.\n\nANSWER: Paris.", "paris", 1),
         (AnswerLine(), "**Answer:** Paris\nand more", "Paris", 1),
         (AnswerLine(), "ANSWER: London\nANSWER: Paris", "Paris", 1),
@@ -73,8 +81,11 @@ def judged(scorer: Scorer, answer: str | Given, target: Any = None, choices: tup
         (AnswerLine(), "ANSWER: `_Paris_`", "Paris", 1),
         (AnswerLine(), "ANSWER：巴黎", "巴黎", 1),
         (AnswerLine(), "ANSWER: .5", "5", 0),
-        (AnswerLine(), "ANSWER: __init__", "init", 0),
-        (AnswerLine(), "ANSWER: *.py", ".py", 0),
+        (AnswerLine(), "ANSWER: __init__", "__init__", 1),
+        (AnswerLine(), "ANSWER: __Paris__", "Paris", 1),
+        (AnswerLine(), "**Answer: **Paris", "Paris", 1),
+        (AnswerLine(), "Answer: 'Schindler's List'", "Schindler's List", 1),
+        (AnswerLine(), "Answer: **5 * 3 * 2**", "5 * 3 * 2", 1),
         (AnswerLine(), "ANSWER: *.py", "*.py", 1),
         (AnswerLine(marker="Solution"), "Solution: 12", 12, 1),
         (F1(), "The cat sat", "a cat sat down", 0.8),
@@ -99,7 +110,8 @@ def test_texts(scorer: Scorer, answer: str, target: Any, value: float | None) ->
         ("Answer:\nA) Paris\nC) Rome", ["A", "C"], 1), ("Answer: A. Paris, C. Rome", ["A"], 0), ('{"answer": ["A", "C"]}', ["A", "C"], 1),
         ("Answer: A", ["A", "F"], None),
         ("The correct options are:\n- A. w\n- C. y", ["A", "C"], 1), ("A. w\nC. y", ["A", "C"], 1), ("- A) w\n- C) y", ["A", "C"], 1),
-        ("Answer: A) w and C) y", ["A", "C"], 1), ("A and C are correct, B is not.", ["A", "C"], 1), ("Answer: AC", ["A", "C"], 1),
+        ("Answer: A) w and C) y", ["A", "C"], 1), ("A and C are correct, B is not.", ["A", "C"], 1),
+        ("A is correct. B is wrong. C is correct.", ["A", "C"], 1), ("A is correct. C is correct.", ["C"], 0), ("Answer: AC", ["A", "C"], 1),
         ("AC", ["A", "C"], 1), ("Answer: CA", ["A", "C"], 0), ("Answer: NO", ["A", "C"], 0),
         ("Answer: A, C", "AC", 1), ("Answer: A, C", "A and C", 1), ("Answer: A, C", '["A","C"]', 1), ("Answer: A", "CAB", None),
     ],
@@ -175,6 +187,9 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
         ({"$schema": DRAFT_7, "dependencies": {"a": ["b"]}}, '{"a": 1, "b": 2}', 1),
         ({"$schema": DRAFT_7, "items": {"$ref": "#"}, "pattern": r"^\p{L}+$"}, '["a", ["b"]]', 1),
         ({"dependencies": {"a": ["b"]}}, '{"a": 1}', 1),
+        ({"$schema": "https://json-schema.org/draft-07/schema", "dependencies": {"a": ["b"]}}, '{"a": 1}', 0),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "maximum": 3, "exclusiveMaximum": True}, "3", 0),
+        ({"$schema": "http://json-schema.org/schema#", "type": "integer"}, "3", 1),
         ({"patternProperties": {"^a": {"type": "integer"}}}, '{"ab": "x"}', 0),
         ({"patternProperties": {"^a": {"type": "integer"}}}, '{"ab": 1, "b": "x"}', 1),
         ({"patternProperties": {"^a": {}}, "properties": {"b": {}}, "additionalProperties": False}, '{"ab": 1, "b": "x"}', 1),
@@ -558,3 +573,14 @@ def test_what_an_answer_spells_and_utf_8_cannot_hold_reaches_no_reason() -> None
         found = judged(scorer, answer, target)
         assert found.value == 0
         assert f"{found.reason}{found.extracted}".encode()
+
+
+def test_two_threads_that_score_leave_standard_output_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text("def noisy(answer, sample):\n    print(answer)\n    return 1\n")
+    scorer, before = Custom(function="noisy.py:noisy").in_folder(tmp_path), sys.stdout
+    threads = [threading.Thread(target=lambda: [judged(scorer, "x") for _ in range(300)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sys.stdout is before

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from workbench.planning.expand import Plan
-from workbench.planning.judges import invisible_judges
 from workbench.planning.models import PlannedModel
 from workbench.records import Model
 from workbench.stats.intervals import mean_interval
@@ -48,7 +47,6 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
         experience: By model.
     """
     found = _lint_dataset(plan)
-    found += [Finding(where, text) for where, text in invisible_judges(plan.job, visible)]
     presets = {model.id for model in visible if model.preset}
     for model in plan.models:
         where = f"models {model.id!r}"

@@ -11,7 +11,7 @@ from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.transport import Sending
 from workbench.endings import RunStatus
-from workbench.errors import internal_error
+from workbench.errors import WorkbenchError, internal_error
 from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entry
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
@@ -91,6 +91,8 @@ class Work:
             await self._send_what_is_left()
         except OSError as error:  # too many open files, for one: what is in flight is waited for all the same
             self.settling.halt(RunStatus.INCOMPLETE, f"error on this machine: {error.strerror or error}")
+        except WorkbenchError as error:  # a server that refuses, for one
+            self.settling.halt(RunStatus.INCOMPLETE, str(error), error.exit_code, error)
         except Exception as error:  # as it is for a fault of ours: it is paid for
             fault = internal_error(error)
             self.settling.halt(RunStatus.INCOMPLETE, str(fault), fault.exit_code, fault)

@@ -10,7 +10,7 @@ from workbench.scoring.scorer import Scorer
 from workbench.scoring.targets import text_targets, verdict
 
 _LINE_CHARS = 10_000
-_WRAPPED = r"""(?:\*{1,3}([^*]+)\*{1,3}|_([^_]+)_|"([^"]+)"|'([^']+)'|`([^`]+)`|“([^”]+)”|‘([^’]+)’)\Z"""
+_MARKS = "*_\"'`“”‘’ "
 
 
 class AnswerLine(Scorer, frozen=True, tag="answer_line"):
@@ -27,23 +27,19 @@ class AnswerLine(Scorer, frozen=True, tag="answer_line"):
 
     def score(self, answer: Given, targets: list[str]) -> Score:
         """1 where the line states a target, with or without a full stop."""
-        marks = list(
-            re.finditer(rf"(?i)(?<!\w){re.escape(self.marker)}[*_]{{0,3}}\s?[:：](?:[*_]{{1,3}}(?=\s))?", answer.text)
-        )
+        marks = list(re.finditer(rf"(?i)(?<!\w){re.escape(self.marker)}[*_]{{0,3}}\s?[:：]", answer.text))
         if not marks:
             return Score(0.0, f"no line with {self.marker}:")
         line = answer.text[marks[-1].end() :][:_LINE_CHARS].lstrip(" \t").split("\n", 1)[0]
-        given = self._fold(line)
-        return verdict(given in map(self._fold, targets), given, "equal to", targets)
+        whole = self._fold(line)
+        bare = whole.strip(_MARKS).rstrip("." + _MARKS)
+        wanted = {self._fold(target) for target in targets}
+        # a target that has marks of its own, as *.py and __init__ have, wants them
+        is_right = whole in wanted or bare in {one for one in wanted if one == one.strip(_MARKS)}
+        return verdict(is_right, bare, "equal to", targets)
 
     def _fold(self, text: str) -> str:
-        """A text without a full stop, and without quotes or marks of emphasis around it."""
-        text = folded(text, ignore_case=self.ignore_case).rstrip(". ")
-        if not text.startswith("*"):
-            text = text.rstrip("*").rstrip(". ")  # of emphasis that began before the marker
-        while found := re.match(_WRAPPED, text):
-            text = found[found.lastindex or 0].strip().rstrip(". ")
-        return text
+        return folded(text, ignore_case=self.ignore_case).rstrip(". ")
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """An empty marker."""

@@ -79,7 +79,7 @@ def _letter_of_text(given: str, texts: tuple[str, ...]) -> str | None:
     """The letter of the option with that text, read as closely as tells it from the others: `x > 0` is not `x < 0`."""
     for reading in (_close, _plain):
         wanted = reading(given)
-        alike = [letter for letter, text in zip(LETTERS, texts, strict=False) if text and reading(text) == wanted]
+        alike = [letter for letter, text in zip(LETTERS, texts, strict=False) if wanted and reading(text) == wanted]
         if alike and (reading is _close or len(alike) == 1):
             exact = [letter for letter in alike if texts[LETTERS.index(letter)].strip() == given.strip()]
             return (exact or alike)[0]

@@ -61,8 +61,8 @@ def chosen_letters(text: str) -> frozenset[str]:
             return frozenset(re.findall(_WITH_TEXT, after))
         if (together := re.match(_TOGETHER, after)) and (letters := _in_order(together[1])):
             return letters
-    if right := list(re.finditer(rf"{_LIST}{_ARE_RIGHT}", text[-_LINE_CHARS:])):
-        return _letters(re.sub(_ARE_RIGHT, "", right[-1].group()))
+    if right := list(re.finditer(rf"{_LIST}(?={_ARE_RIGHT})", text[-_LINE_CHARS:])):
+        return frozenset().union(*(_letters(found.group()) for found in right))
     lines = [line for line in text.splitlines() if line.strip()]
     line = lines[-1][-_LINE_CHARS:].strip().rstrip(".") if lines else ""
     if re.fullmatch(_LIST, line):

@@ -5,8 +5,8 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -78,9 +78,14 @@ class Custom(Scorer, frozen=True, tag="custom"):
         return found  # type: ignore[no-any-return]  # what it returns is looked at
 
 
-def _printing_aside() -> AbstractContextManager[Any]:
-    """Sends what a user's code prints to standard error, as standard output may be a command's JSON."""
-    return contextlib.redirect_stdout(sys.stderr)
+_ALONE = threading.RLock()
+
+
+@contextlib.contextmanager
+def _printing_aside() -> Iterator[None]:
+    """Send what a user's code prints to standard error, as standard output may be a command's JSON."""
+    with _ALONE, contextlib.redirect_stdout(sys.stderr):  # alone: two threads would restore each other's stream
+        yield
 
 
 def _changed_at(path: str) -> int:

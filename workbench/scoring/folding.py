@@ -5,12 +5,12 @@ import string
 import unicodedata
 
 _LONG_CHARS = 1_000
-_POWER = "[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+"
+_POWER = r"(?<=\d)[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?![⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹])"  # of a number: m² is written m2 as well, and Ca²⁺ Ca2+
 _MARKS = r"(\p{M}{30})\p{M}+"  # the longest run in any language is shorter (UAX 15, stream-safe text)
 
 
 def folded(text: str, *, ignore_case: bool, ignore_punctuation: bool = False) -> str:
-    """A text for comparison: canonical characters (NFKC, powers as `^2`), single spaces, no case or punctuation where asked."""
+    """A text for comparison: canonical characters (NFKC, powers of numbers as `^2`), single spaces, and less where asked."""
     if len(text) > _LONG_CHARS and not text.isascii():  # normalising takes the square of a run of marks
         import regex  # takes 10 ms, and few answers are so long
 

@@ -110,7 +110,10 @@ class Judge(Scorer, frozen=True, tag="judge"):
         said = found[-1].strip()
         if said in self.verdicts:
             return str(said)
-        return next((word for word in self.verdicts if _bare(word) == _bare(said)), None)
+        if word := next((word for word in self.verdicts if _bare(word) == _bare(said)), None):
+            return word
+        plainly = [word for word in self.verdicts if _plain(word) and _plain(word) == _plain(said)]
+        return plainly[0] if len(plainly) == 1 else None  # `✅ CORRECT`
 
     def score_of(self, said: Sequence[str]) -> Score:
         """The score that the judge's answers to one question make.
@@ -135,3 +138,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
 
 def _bare(word: str) -> str:
     return word.strip(_AROUND).casefold()
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"^[\W_]+|[\W_]+$", "", word).casefold()

@@ -33,10 +33,11 @@ _PATTERNS = (
         r"(?i)[\"']answer[\"']\s{0,9}:\s{0,9}[\"']\(?([a-z])\)?[\"']",
         rf"####\s{{0,9}}{_OPEN}([A-Za-z])(?!\w)",
     ),
-    (rf"{_SAID}{_CAPITAL}", rf"(?<![\w'’]){_CAPITAL}{_CLOSE}{_IS_RIGHT}"),
+    (rf"{_SAID}{_CAPITAL}",),
     (rf"(?m){_SAID}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m){_CONCLUDED}{_CAPITAL}{_ENDS}",),
-    (rf"(?m)\A\s{{0,99}}{_ALONE}{_NO_LIST}",),
+    (rf"(?m)\A\s{{0,99}}{_ALONE.replace('.:]', '.]')}{_NO_LIST}",),  # not `A:`, which may stand for `Answer:`
+    (rf"(?<![\w'’]){_CAPITAL}{_CLOSE}{_IS_RIGHT}",),
     (rf"{_OPTION}{_CAPITAL}",),
     (rf"(?m){_OPTION}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m)^[^\S\n]{{0,99}}{_ALONE}",),
@@ -46,8 +47,13 @@ _PATTERNS = (
     (rf"(?<![\w'’]){_LETTER}",),
 )
 """In the order of how clearly they say it; all of a level count alike."""
-_OR = r"(?:,?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})|\s{1,9}(?i:and)\s{1,9})(?:(?i:option)\s{1,9})?"
-_HEDGE = rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])"
+_EXPLICIT = 2  # levels of answers that are named as such: what follows does not rule them out
+_OR = r",?\s{0,9}(?:(?i:or)\s{1,9}|/\s{0,9})(?:(?i:option)\s{1,9})?"
+_AND = r"\s{1,9}(?i:and)\s{1,9}(?:(?i:option)\s{1,9})?"
+_HEDGES = (
+    rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])",
+    rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_AND}{_OPEN}([A-Z]){_CLOSE}(?=[.,;!?\n]|\Z|\s{{1,9}}(?i:are|both)\b)",
+)
 _NEAR_CHARS, _MOST_PLACES = 60, 1_000
 _NO = r"(?i)\b(?:not|never|neither|nor|than)\s{1,9}(?:(?:choice|option|letter)\s{1,9})?[*_\"'`$(\[]{0,9}\Z"
 _RULED_OUT = (
@@ -61,12 +67,17 @@ def chosen_letter(text: str, letters: str) -> str | None:
 
     `A or B` settles on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words.
     """
-    for level in _PATTERNS:
-        places = sorted((place for pattern in level for place in _named(pattern, text, letters)), reverse=True)
-        last = next((place for place in places[:_MOST_PLACES] if not _is_ruled_out(text, place)), None)
-        if last is not None:
-            return None if _is_hedged(text, last, letters) else text[last].upper()
-    return None
+    ruled_out: set[str] = set()
+    for level, patterns in enumerate(_PATTERNS):
+        places = sorted((place for pattern in patterns for place in _named(pattern, text, letters)), reverse=True)
+        for place in places[:_MOST_PLACES]:
+            if re.search(_NO, text[max(place - _NEAR_CHARS, 0) : place]):
+                continue
+            if level >= _EXPLICIT and re.match(_RULED_OUT, text[place + 1 :][:_NEAR_CHARS]):
+                ruled_out.add(text[place].upper())
+                continue
+            return None if _is_hedged(text, place, letters) else text[place].upper()
+    return ruled_out.pop() if len(ruled_out) == 1 else None  # `C is false` answers a question for what is false
 
 
 def _named(pattern: str, text: str, letters: str) -> Iterator[int]:
@@ -75,16 +86,11 @@ def _named(pattern: str, text: str, letters: str) -> Iterator[int]:
     return (match.start(1) for match in re.finditer(pattern, text) if match[1] in either)
 
 
-def _is_ruled_out(text: str, place: int) -> bool:
-    """Whether the letter there is said not to be the answer."""
-    before = text[max(place - _NEAR_CHARS, 0) : place]
-    return bool(re.search(_NO, before) or re.match(_RULED_OUT, text[place + 1 :][:_NEAR_CHARS]))
-
-
 def _is_hedged(text: str, place: int, letters: str) -> bool:
     """Whether the letter there is one of two alternatives."""
     begin = max(place - _NEAR_CHARS, 0)
     return any(
         match[1] in letters and match[2] in letters and place - begin in (match.start(1), match.start(2))
-        for match in re.finditer(_HEDGE, text[begin : place + _NEAR_CHARS])
+        for hedge in _HEDGES
+        for match in re.finditer(hedge, text[begin : place + _NEAR_CHARS])
     )

@@ -9,9 +9,10 @@ from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import text_targets, verdict
 
 _SHOWN_CHARS = 80
-_NUMBER = r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)*|\.\d+)(?:/\d+)?(?!\w)"  # with its sign, its decimal point, its divisor
+_NUMBER = r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)*|\.\d+)(?:/\d+)?"  # with its sign, its decimal point, its divisor
 _WORD = rf"{_NUMBER}|[\w\p{{M}}]+(?:'[\w\p{{M}}]+)*(?:(?:\+{{1,2}}|#)(?!\w))?"  # C++ and A+ are words of their own
-_SPACELESS = r"([\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]\p{M}*)"  # these are written without spaces between words
+_SPACELESS = r"([不没非无未]?[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]\p{M}*)"
+"""A word of what is written without spaces between words, with what negates it."""
 
 
 class Match(Scorer, frozen=True, tag="match"):

@@ -14,8 +14,11 @@ from workbench.scoring.number import as_number, near, numbers_in, stated_number,
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import short, text_targets, verdict
 
-_WORKED = r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b|\n|=\s*[-+$€£]{0,2}[\d.,]+\W*\Z"
-"""What a worked solution has: a mark of its answer, several lines, or a result at its end."""
+_WORKED = (
+    r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b|\n|<<|\b(?:so|therefore|thus|hence)\b|=\s*[-+$€£]{0,2}[\d.,]+[^\d=]*\Z"
+)
+"""What a worked solution has: a mark of its answer, several lines, a conclusion, or a result at its end."""
+_POWER_OF_UNIT = r"(?<=\d)(?:\s{1,9}|\s{0,9}\\text\{\s{0,9})[A-Za-z/·°]{1,12}\}?\^\{?-?\d\}?"
 _CHANGED = r"(?i)\\sqrt|\\pi|[√π^]|\b(?:dozen|hundred|thousand|million|billion|trillion)s?\b"
 Tolerance = Annotated[float, msgspec.Meta(ge=0)]
 
@@ -65,4 +68,5 @@ def _number(target: str) -> Decimal | None:
 
 def _is_one(target: str) -> bool:
     """Whether a text is about one number and nothing changes its value: a time, a date or a term is not."""
+    target = re.sub(_POWER_OF_UNIT, "", target)  # 20 m^2
     return len(numbers_in(target)) == 1 and not re.search(_CHANGED, target)

@@ -50,19 +50,25 @@ def _draft(schema: dict[str, Any]) -> Any:
     import jsonschema
 
     named = schema.get("$schema")
-    if named is None:
+    if named is None or _without_scheme(named) == "json-schema.org/schema":  # the newest, whichever that is
         return jsonschema.Draft202012Validator
     drafts = (
         jsonschema.Draft202012Validator,
         jsonschema.Draft201909Validator,
         jsonschema.Draft7Validator,
         jsonschema.Draft6Validator,
+        jsonschema.Draft4Validator,
     )
     known = {draft.META_SCHEMA["$schema"].rstrip("#"): draft for draft in drafts}
-    found = known.get(str(named).rstrip("#"))
-    if found is None:
-        raise ValueError(f"$schema: unknown draft {named!r}; expected one of {', '.join(known)}")
-    return found
+    for name, draft in known.items():
+        if _without_scheme(name) == _without_scheme(named):
+            return draft
+    raise ValueError(f"$schema: unknown draft {named!r}; expected one of {', '.join(known)}")
+
+
+def _without_scheme(named: Any) -> str:
+    """The name of a draft; http is often written https, and the other way round."""
+    return str(named).removeprefix("http://").removeprefix("https://").rstrip("#")
 
 
 def _patterns_of_regex() -> Any:

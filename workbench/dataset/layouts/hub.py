@@ -122,13 +122,13 @@ def _in_object(place: str, given: dict[str, Any]) -> Any:
 
 
 def _last_box(solution: str) -> str | None:
-    """What the last box of a solution holds, at any depth; None where there is none, or it never closes."""
-    _, box, rest = solution.rpartition(_BOX)
-    depth = 1
-    for match in _BRACE.finditer(rest) if box else ():
-        depth += {"{": 1, "}": -1}.get(match.group(), 0)
-        if depth == 0:
-            return rest[: match.start()]
+    """What the last box of a solution that closes holds, at any depth; None where there is none."""
+    for rest in reversed(solution.split(_BOX)[1:]):
+        depth = 1
+        for match in _BRACE.finditer(rest):
+            depth += {"{": 1, "}": -1}.get(match.group(), 0)
+            if depth == 0:
+                return rest[: match.start()]
     return None
 
 
