@@ -2,9 +2,9 @@
 -- Parameters: run_id (NULL takes all)
 SELECT attempt.run_id, run.job, CAST(to_json(run.tags) AS VARCHAR) AS tags, attempt.call_no, attempt.request_key,
     item.sample_id, attempt.sample_key, attempt.epoch, attempt.model AS requested_model, item.variant,
-    attempt.served_model, who.identity, who.evidence AS identity_evidence, attempt.outcome, attempt.accepted, attempt.drew, attempt.http_status, attempt.sent_at,
-    attempt.ended_at, attempt.latency_ms, attempt.prompt_tokens, attempt.completion_tokens, attempt.reasoning_tokens,
-    attempt.total_tokens, attempt.finish_reason, request.tools, coalesce(called.tool_calls, 0) AS tool_calls,
+    attempt.served_model, who.identity, who.evidence AS identity_evidence, attempt.outcome, attempt.accepted, attempt.drew,
+    attempt.http_status, attempt.sent_at, attempt.ended_at, attempt.latency_ms, attempt.prompt_tokens,
+    attempt.completion_tokens, attempt.reasoning_tokens, attempt.total_tokens, attempt.finish_reason, request.tools, coalesce(called.tool_calls, 0) AS tool_calls,
     attempt.evidence, attempt.error_text, run.simulated
 FROM attempts AS attempt
 LEFT JOIN (

@@ -1,6 +1,7 @@
--- What the calls of every run drew since a moment, by day and model, with the run's job and tags. unknown_calls may have drawn without a
--- report: their bounds are as in draws_by_segment, but that those of uncapped_calls are of their requests only.
--- Parameters: since (a moment), zone (whose days), in_parts (whether a call that reports only its total counts as unknown), tries (of the gateway)
+-- What the calls of every run drew since a moment, by day and model, with the run's job and tags. What calls may have drawn
+-- without a report is bounded as in draws_by_segment, but that of uncapped_calls, which have no cap, by their requests only.
+-- Parameters: since (a moment), zone (whose days), in_parts (whether a call that reports only its total counts as unknown),
+-- tries (of the gateway)
 WITH call AS (
     SELECT call_draws.*, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown
     FROM call_draws WHERE sent_at >= $since

@@ -1,7 +1,7 @@
--- The score of a sample from those of its epochs. mean (or NULL) and mode are what they say, of a tie the lowest; at_least_K: 1 where at least K
--- epochs are right. pass@K: how probably K epochs have a right one, without bias (Chen et al. 2021, Evaluating Large Language
--- Models Trained on Code: 1 - C(n - c, K) / C(n, K)); pass^K: how probably all K are right (Yao et al. 2024, tau-bench:
--- C(c, K) / C(n, K)). NULL where fewer than K epochs are scored.
+-- The score of a sample from those of its epochs. mean (or NULL) and mode are what they say, of a tie the lowest; at_least_K: 1
+-- where at least K epochs are right. pass@K: how probably K epochs have a right one, without bias (Chen et al. 2021, Evaluating
+-- Large Language Models Trained on Code: 1 - C(n - c, K) / C(n, K)); pass^K: how probably all K are right (Yao et al. 2024,
+-- tau-bench: C(c, K) / C(n, K)). NULL where fewer than K epochs are scored.
 CREATE OR REPLACE MACRO reduced(reducer, scores) AS CASE
     WHEN reducer IS NULL OR reducer = 'mean' THEN list_aggregate(scores, 'avg')
     WHEN reducer = 'mode' THEN list_aggregate(list_sort(scores), 'mode')
