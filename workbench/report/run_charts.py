@@ -40,8 +40,8 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
             "run_scores", of_run(figures, "run_scores", scores), ("model", "scorer"),
             (model, Column("scorer", "scorer", "text"), Column("mean", "mean", "number"),
              Column("interval", "95 % interval", "text"), Column("scored", "scored"),
-             Column("samples", "samples", help="Independent ones: epochs of a sample are not"), 
-             Column("unscored", "unscored", help="Without a score that counts, whatever the reason; those left out are among them"),
+             Column("samples", "samples", help="Independent ones: epochs of a sample are not"),
+             Column("unscored", "unscored", help="Without a score that counts; those left out are among them"),
              Column("left_out", "left out", help="Scored answers of fallbacks")),
         ),
         "asked": table(
