@@ -2,13 +2,22 @@
 
 import json
 import re
+import shlex
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from markupsafe import escape
+
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+
+
+def as_shown(ledger: Ledger) -> str:
+    """A ledger as the commands on a page name it."""
+    return str(escape(shlex.quote(ledger.name)))
+
 
 _LOADING = ("link", "img", "iframe", "object", "embed", "video", "audio", "source", "base", "meta[http-equiv]")
 

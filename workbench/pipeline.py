@@ -1,6 +1,5 @@
 """One job all the way: plan, run, score, report."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from workbench.allowance.planned import cap_findings, window_findings, window_pl
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import ExitCode, Fault, InputError
+from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.deciding import decide
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
@@ -200,9 +200,7 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: 
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, SkippedError) as failed:
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
-        score, page = (
-            shlex.join(["workbench", command, run_id, "--ledger", ledger.name]) for command in ("score", "report")
-        )
+        score, page = (ledger_command(ledger.name, command, run_id) for command in ("score", "report"))
         remedy = f"`{score}` and `{page}` create them"
         notes.append(f"scores or page are missing ({failed}); {remedy}")
         if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes

@@ -15,6 +15,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE
+from tests.pages import as_shown
 from workbench.evaluation.exports import safe_for_a_spreadsheet
 from workbench.frames import Frames
 from workbench.ledger.entries import SampleInvalidated
@@ -142,7 +143,7 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     ]  # fmt: skip
     index = Path(bench.json("report")["pages"][1]).read_text("utf-8")
     assert "1 job: 1 needs action." in index
-    again = f"workbench score {shown['run_id']} --ledger {bench.ledger.name}"
+    again = f"workbench score {shown['run_id']} --ledger {as_shown(bench.ledger)}"
     assert f"{said}. Fix it, then score the same answers again: <code>{again}</code>" in index
     (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
     assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("4", "0", "0")

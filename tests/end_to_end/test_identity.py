@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.compared_runs import record
 from tests.conftest import Workbench
-from tests.pages import Page
+from tests.pages import Page, as_shown
 
 LISTED = {"tutor": "base"}
 SERVED = {"tutor": "base", "gone": "base", "odd": "odd-70b"}
@@ -56,7 +56,7 @@ def test_only_a_fallback_is_left_out_and_the_page_says_within_which_bounds(recor
     assert "All 12 answers of gone came from base and do not count." in page.text
     assert "only a fallback answered" in page.text
     assert "base and tutor tie for best" in page.text
-    assert f"confirm it: workbench routes confirm --ledger {recorded.ledger.name} odd odd-70b" in page.text
+    assert f"confirm it: workbench routes confirm --ledger {as_shown(recorded.ledger)} odd odd-70b" in page.text
     page.check(recorded.ledger)
 
 

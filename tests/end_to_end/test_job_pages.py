@@ -6,7 +6,7 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
-from tests.pages import Page
+from tests.pages import Page, as_shown
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import reading
 from workbench.report.job_rows import page_name
@@ -29,7 +29,7 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     index, job_page = pages(bench)
     assert "1 job: 1 regressed." in index.text
     assert "mini scores 50.0 points less by “exact”, 20–0 on 40 samples" in index.text
-    assert f"<code>workbench compare r1 r2 --ledger {bench.ledger.name}</code>" in index.text
+    assert f"<code>workbench compare r1 r2 --ledger {as_shown(bench.ledger)}</code>" in index.text
     assert index.text.count("<td>–</td>") == 0, "it has a next occasion"
     assert "2 runs; the newest is complete. mini scores 50.0 points less by “exact”" in job_page.text
     assert "No difference shown: 1 model" in job_page.text
@@ -89,7 +89,7 @@ def test_a_run_that_failed_its_gates_is_said_to_have(bench: Workbench) -> None:
         record(bench, f"r{number}", {"m": HALF}, scorers=["exact"], status="gate_failed")
     index, job_page = pages(bench)
     assert "2 runs; the newest failed its gates. No difference" in job_page.text
-    assert f"See its samples: <code>workbench report r2 --open --ledger {bench.ledger.name}</code>" in index.text
+    assert f"See its samples: <code>workbench report r2 --open --ledger {as_shown(bench.ledger)}</code>" in index.text
 
 
 def test_many_models_have_a_chart_each(bench: Workbench) -> None:

@@ -20,6 +20,7 @@ from workbench.cli.run_screen import print_findings
 from workbench.display import count, plural
 from workbench.endings import RunEnd, RunStatus, RunSummary, continuation
 from workbench.errors import ExitCode, WorkbenchError
+from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.run_figures import run_findings
 from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
@@ -300,7 +301,7 @@ def _print_found(run: RunSummary, ledger: Ledger) -> None:
         with reading(ledger, frugal=True) as reader:
             found = run_findings(reader, run.run_id)
     except (WorkbenchError, OSError) as error:
-        command = shlex.join(["workbench", "show", run.run_id, "--ledger", ledger.name])
-        say(f"note: the scores cannot be shown now ({error}); `{command}` shows them")
+        shows = ledger_command(ledger.name, "show", run.run_id)
+        say(f"note: the scores cannot be shown now ({error}); `{shows}` shows them")
     else:
         print_findings(found)
