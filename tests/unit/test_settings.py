@@ -206,3 +206,9 @@ def test_a_signature_must_be_a_regular_expression(tmp_path: Path) -> None:
     (tmp_path / "workbench.toml").write_text('[allowance]\nsignature = "("\n')
     with pytest.raises(InputError, match="not a valid regular expression"):
         load_settings(tmp_path)
+
+
+def test_an_empty_variable_hides_none_of_the_file() -> None:
+    environment = Environment({"LAB_KEY": "", "OTHER": "x"}, {"LAB_KEY": "from the file"})
+    assert environment.values() == {"LAB_KEY": "from the file", "OTHER": "x"}
+    assert environment.get("LAB_KEY") == "from the file"

@@ -49,7 +49,7 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
         low += least * model.low_tokens
         high += math.inf if most is None or model.high_tokens is None else most * model.high_tokens
     held = tuple(
-        CapState(cap.words, cap.used, cap.told(cap.used), cap.most, cap.unbounded_calls)
+        CapState(cap.words, cap.used, cap.amount_text(cap.used), cap.most, cap.unbounded_calls)
         for cap in caps_now(ledger, job, caps)
     )
     return WindowPlan(weights.unit, low, None if math.isinf(high) else high, left, ends_at, held)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -69,50 +69,64 @@ def _zoned(value: Any) -> Any:
             return value
 
 
+class _Layout(NamedTuple):
+    """A table with the widths of its columns."""
+
+    headings: list[str]
+    cells: list[list[str]]
+    numeric: list[bool]
+    """By column."""
+    widths: list[int]
+    fits: bool
+
+
 def print_table(
-    rows: Sequence[dict[str, Any]],
-    columns: dict[str, str],
-    *,
-    whole: str = "",
-    spare: Sequence[str] = (),
-    left_out: Sequence[str] = (),
+    rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "", spare: Sequence[str] = ()
 ) -> None:
     """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits.
 
-    On a terminal long texts are cut to its width; where that does not help, columns are left out and named below, and each
-    row is a list of its own where even that does not.
+    On a terminal long texts are cut to its width; where that does not help, columns are left out and named below, and where
+    even that does not, each row is a list of its own, with every column.
 
     Args:
         rows: Dictionaries.
         columns: Key of a row -> heading.
         whole: Key of a column that is never cut: what the next command needs.
         spare: Keys of columns that may be left out, in this order.
-        left_out: Headings of those that were.
     """
+    every = layout = _laid_out(rows, columns, whole)
+    left_out: list[str] = []
+    for key in spare:
+        if layout.fits:
+            break
+        left_out.append(columns[key])
+        columns = {name: heading for name, heading in columns.items() if name != key}
+        layout = _laid_out(rows, columns, whole)
+    if not layout.fits:
+        _print_stacked(every.headings, every.cells)  # there every column has room
+        return
+    for line in (layout.headings, *layout.cells):
+        aligned = [
+            text.rjust(width) if right else _cut(text, width).ljust(width)
+            for text, width, right in zip(line, layout.widths, layout.numeric, strict=True)
+        ]
+        echo("  ".join(aligned).rstrip())
+    if left_out:
+        say(f"no room for: {', '.join(left_out)}")
+
+
+def _laid_out(rows: Sequence[dict[str, Any]], columns: dict[str, str], whole: str) -> _Layout:
+    """A table as wide as its texts, or on a terminal as wide as that where it can be."""
     for_people = sys.stdout.isatty()
     cells = [[_cell(row.get(key), for_people=for_people) for key in columns] for row in rows]
     numeric = [all(isinstance(row.get(key), int | float | Decimal | None) for row in rows) for key in columns]
     headings = list(columns.values())
     widths = [max(map(len, (heading, *(line[n] for line in cells)))) for n, heading in enumerate(headings)]
-    if for_people:
-        fixed = [right or key == whole for key, right in zip(columns, numeric, strict=True)]
-        room = shutil.get_terminal_size().columns
-        widths = _narrowed(widths, fixed, room)
-        if _width(widths) > room and spare:
-            fewer = {key: heading for key, heading in columns.items() if key != spare[0]}
-            print_table(rows, fewer, whole=whole, spare=spare[1:], left_out=(*left_out, columns[spare[0]]))
-            return
-        if _width(widths) > room:
-            _print_stacked(headings, cells)
-            return
-    for line in (headings, *cells):
-        aligned = [
-            text.rjust(width) if right else _cut(text, width).ljust(width)
-            for text, width, right in zip(line, widths, numeric, strict=True)
-        ]
-        echo("  ".join(aligned).rstrip())
-    if left_out:
-        say(f"no room for: {', '.join(left_out)}")
+    if not for_people:
+        return _Layout(headings, cells, numeric, widths, fits=True)
+    room = shutil.get_terminal_size().columns
+    widths = _narrowed(widths, [right or key == whole for key, right in zip(columns, numeric, strict=True)], room)
+    return _Layout(headings, cells, numeric, widths, _width(widths) <= room)
 
 
 def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:

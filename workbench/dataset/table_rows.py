@@ -77,13 +77,8 @@ def _check_header(header: list[str], path: Path) -> None:
         seen.add(name)
 
 
-def _plain(value: Any, place: str, kind: Any) -> Any:
+def _plain(value: Any, place: str) -> Any:
     """A value as any other format would hold it: times and decimals as text, bytes as the text that they are.
-
-    Args:
-        value: As Python has it.
-        place: For messages.
-        kind: The type that its column has in Arrow.
 
     Raises:
         InputError: Bytes are not text, or a number is one that JSON does not have.
@@ -92,7 +87,7 @@ def _plain(value: Any, place: str, kind: Any) -> Any:
         case None | bool() | int() | str():
             return value
         case float():
-            return _shortest(value, kind) if math.isfinite(value) else None  # how tables mark what is missing
+            return value if math.isfinite(value) else None  # how tables mark what is missing
         case bytes():
             try:
                 return value.decode()
@@ -101,41 +96,41 @@ def _plain(value: Any, place: str, kind: Any) -> Any:
                     Fault(place, f"{len(value)} bytes that are not text", "leave the column out")
                 ) from error
         case dict():
-            return {str(name): _plain(inner, place, _stored(kind).field(name).type) for name, inner in value.items()}
-        case list():
-            entries = _entry_kind(_stored(kind))
-            return [_plain(inner, place, entries) for inner in value]
-        case tuple():  # a pair of a map
-            return [_plain(inner, place, kind.field(number).type) for number, inner in enumerate(value)]
+            return {str(name): _plain(inner, place) for name, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner, place) for inner in value]
         case _:
             return str(value)
 
 
-def _entry_kind(kind: Any) -> Any:
-    """The type of the entries of a list, or of the pairs of a map."""
+def _as_given(column: Any) -> Any:
+    """A column with numbers of 32 bits as they were given: 0.1, not 0.10000000149011612, which is only its nearest there."""
     import pyarrow
 
-    return kind.field(0).type if isinstance(kind, pyarrow.MapType) else kind.value_type
+    in_digits = _retyped(column.type, pyarrow.string())
+    return column if in_digits == column.type else column.cast(in_digits).cast(_retyped(column.type, pyarrow.float64()))
 
 
-def _stored(kind: Any) -> Any:
-    """The type of a column's values, whose type may be one of an extension, or name a dictionary of them."""
+def _retyped(kind: Any, narrow: Any) -> Any:
+    """A type with another one in place of floats of 32 bits, at any depth."""
     import pyarrow
+    import pyarrow.types as types
 
-    match kind:
-        case pyarrow.BaseExtensionType():
-            return _stored(kind.storage_type)
-        case pyarrow.DictionaryType():
-            return _stored(kind.value_type)
+    if types.is_float32(kind):
+        return narrow
+    if types.is_dictionary(kind):
+        found = _retyped(kind.value_type, narrow)
+        return kind if found == kind.value_type else found
+    if types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_retyped(field.type, narrow)) for field in kind])
+    if types.is_map(kind):
+        return pyarrow.map_(_retyped(kind.key_type, narrow), _retyped(kind.item_type, narrow))
+    if types.is_fixed_size_list(kind):
+        return pyarrow.list_(kind.value_field.with_type(_retyped(kind.value_type, narrow)), kind.list_size)
+    if types.is_list(kind) or types.is_large_list(kind):
+        made = pyarrow.large_list if types.is_large_list(kind) else pyarrow.list_
+        return made(kind.value_field.with_type(_retyped(kind.value_type, narrow)))
     return kind
-
-
-def _shortest(value: float, kind: Any) -> float:
-    """The number that a column of 16 or 32 bits was given: 0.1, not 0.10000000149011612, which is only its nearest there."""
-    import numpy
-
-    narrow = {"halffloat": numpy.float16, "float": numpy.float32}.get(str(_stored(kind)))
-    return value if narrow is None else float(str(narrow(value)))
 
 
 def _rows_at_once(group: Any, path: Path) -> int:
@@ -176,22 +171,15 @@ def parquet_rows(path: Path) -> Iterator[PlacedRow]:
         try:
             with pyarrow.parquet.ParquetFile(unpacked) as file:
                 names = file.schema_arrow.names
-                kinds = file.schema_arrow.types
                 if twice := [name for number, name in enumerate(names) if name in names[:number]]:
                     raise InputError(Fault(str(path), f"two columns have the name {twice[0]!r}"))
                 rows = itertools.chain.from_iterable(
-                    batch.to_pylist()
+                    pyarrow.record_batch([_as_given(column) for column in batch.columns], names).to_pylist()
                     for group in range(file.metadata.num_row_groups)
                     for batch in file.iter_batches(_rows_at_once(file.metadata.row_group(group), path), [group])
                 )
                 for number, columns in enumerate(rows, 1):
                     place = f"{path}: row {number}"
-                    yield (
-                        place,
-                        {
-                            name: _plain(value, f"{place}: {name}", kind)
-                            for (name, value), kind in zip(columns.items(), kinds, strict=True)
-                        },
-                    )
+                    yield place, {name: _plain(value, f"{place}: {name}") for name, value in columns.items()}
         except (pyarrow.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
             raise InputError(Fault(str(path), f"not a readable Parquet file: {error}")) from error

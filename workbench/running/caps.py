@@ -53,7 +53,7 @@ class Cap(msgspec.Struct, frozen=True):
     next_end: Callable[[datetime], datetime] | None = None
     """The end of the window that a moment is in."""
 
-    def told(self, amount: float) -> str:
+    def amount_text(self, amount: float) -> str:
         """An amount that counts for it; requests and tokens are whole."""
         return significant(amount) if self.kind == "units" else count(round(amount))
 
@@ -164,7 +164,9 @@ class Caps:
         """By how much caps were exceeded, where routes used more than was reserved for them."""
         over = [(cap, sum(self._used(cap)) - cap.most) for cap in self._caps]
         told = [
-            f"the cap of {cap.words} was exceeded by {cap.told(by)}" for cap, by in over if by > _ROUNDING * cap.most
+            f"the cap of {cap.words} was exceeded by {cap.amount_text(by)}"
+            for cap, by in over
+            if by > _ROUNDING * cap.most
         ]
         return "; ".join(told) or None
 
@@ -182,8 +184,10 @@ class Caps:
             (used, reserved_here, reserved_there), needed = self._used(cap), getattr(amount, cap.kind)
             if used + reserved_here + reserved_there + needed > cap.most * (1 + _ROUNDING):
                 passes = used + reserved_here + needed <= cap.most * (1 + _ROUNDING)
-                known = f"{cap.told(used)} used, {cap.told(reserved_here + reserved_there)} reserved"
-                return Refusal(f"the cap of {cap.words} has no room for {cap.told(needed)} more ({known})", passes)
+                known = f"{cap.amount_text(used)} used, {cap.amount_text(reserved_here + reserved_there)} reserved"
+                return Refusal(
+                    f"the cap of {cap.words} has no room for {cap.amount_text(needed)} more ({known})", passes
+                )
         self._own.reserved = self._own.reserved.plus(amount)
         return None
 
