@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import time
@@ -57,6 +58,8 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         listed = bench.here("runs")
         assert "not ended" in listed.stdout
         assert f"`workbench show {run['run_id']}` shows what is missing" in listed.stderr
+        named = shlex.join(["workbench", "show", run["run_id"], "--ledger", bench.ledger.name])
+        assert f"`{named}` shows" in bench.here("runs", "--ledger", bench.ledger.name).stderr
         assert "continue with" in bench.here("show").stderr
         assert "1 journal not ingested yet" in bench.here("ledger", "check").stdout
 

@@ -42,7 +42,8 @@ _NOTHING_LEFT = (RUNNING, RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 @options.as_json
 def runs(most: int, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first; the score is the mean of all models by the job's first scorer."""
-    ledger = ledger_to_read(options.where(given))
+    where = options.where(given)
+    ledger = ledger_to_read(where)
     claims = team_claims(ledger)
     with reading(ledger) as reader:
         rows = with_status_now(reader.rows("runs", most=most, run_ids=None), ongoing(reader, ledger, claims))
@@ -57,7 +58,8 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
     open_ones = [row for row in rows if row["status"] not in _NOTHING_LEFT]
     if open_ones:
-        say(f"`workbench show {open_ones[0]['run_id']}` shows what is missing; rerun its job to send only that")
+        command = shlex.join(["workbench", "show", open_ones[0]["run_id"], *options.words(where)])
+        say(f"`{command}` shows what is missing; rerun its job to send only that")
 
 
 def _in_short(row: Row, mean: float | None) -> Row:
