@@ -69,7 +69,7 @@ def _zoned(value: Any) -> Any:
             return value
 
 
-class _Layout(NamedTuple):
+class _TerminalTable(NamedTuple):
     """A table with the widths of its columns."""
 
     headings: list[str]
@@ -115,7 +115,7 @@ def print_table(
         say(f"no room for: {', '.join(left_out)}")
 
 
-def _laid_out(rows: Sequence[dict[str, Any]], columns: dict[str, str], whole: str) -> _Layout:
+def _laid_out(rows: Sequence[dict[str, Any]], columns: dict[str, str], whole: str) -> _TerminalTable:
     """A table as wide as its texts, or on a terminal as wide as that where it can be."""
     for_people = sys.stdout.isatty()
     cells = [[_cell(row.get(key), for_people=for_people) for key in columns] for row in rows]
@@ -123,10 +123,10 @@ def _laid_out(rows: Sequence[dict[str, Any]], columns: dict[str, str], whole: st
     headings = list(columns.values())
     widths = [max(map(len, (heading, *(line[n] for line in cells)))) for n, heading in enumerate(headings)]
     if not for_people:
-        return _Layout(headings, cells, numeric, widths, fits=True)
+        return _TerminalTable(headings, cells, numeric, widths, fits=True)
     room = shutil.get_terminal_size().columns
     widths = _narrowed(widths, [right or key == whole for key, right in zip(columns, numeric, strict=True)], room)
-    return _Layout(headings, cells, numeric, widths, _width(widths) <= room)
+    return _TerminalTable(headings, cells, numeric, widths, _width(widths) <= room)
 
 
 def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
