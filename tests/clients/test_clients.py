@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.contract.asking import platform_of
+from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
@@ -130,8 +130,7 @@ def one_in_flight(server: ThreadedServer, key: str) -> Iterator[None]:
     url = urlsplit(server.base_url)
     with socket.create_connection((url.hostname, url.port)) as caller:
         caller.sendall(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-        while not server.platform.statistics.in_flight:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.in_flight)
         yield
 
 

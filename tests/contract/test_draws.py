@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ import pytest
 
 from tests.conftest import COMMAND
 from tests.contract.asking import Caller, platform_of, serve
+from tests.waiting import until, until_on_loop
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
-from workbench.local_platform.state import State, StateError
+from workbench.local_platform.state import Draw, State, StateError
 
 MIX = platform_of(
     {"id": "good", "latency_ms": {"median": 5, "sigma": 1.0}, "token_ms": 1},
@@ -71,9 +73,7 @@ def test_settled_draws_equal_what_was_reported_and_open_ones_say_why(tmp_path: P
     state, log = State(tmp_path / "platform.sqlite"), io.StringIO()
     with ThreadedServer(MIX, state, AccessLog(log)) as server:
         seen = asyncio.run(storm(server.base_url, server.key, calls))
-        deadline = time.monotonic() + 10
-        while server.platform.statistics.in_flight and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: not server.platform.statistics.in_flight)
         statistics = server.platform.statistics.as_object()
         counted = server.platform._accounts.drawn_units("lab")
     reopened = State(tmp_path / "platform.sqlite")
@@ -129,7 +129,7 @@ def test_a_killed_platform_leaves_open_draws_and_its_keys_live_on(tmp_path: Path
         with pytest.raises(httpx.ReadTimeout):
             http.post("/api/chat/completions", json={"model": "slow", "messages": []}, timeout=0.3)
         body = {"model": "slow", "messages": [], "max_tokens": 41}
-        asyncio.run(_ask_and_kill(said["base_url"], key, body, server))
+        asyncio.run(_ask_and_kill(said["base_url"], key, body, server, lambda: len(_draws(tmp_path)) == 4))
     state = State(tmp_path / "platform.sqlite")
     draws = state.draws()
     assert [draw.settled for draw in draws] == [False, False, False, True]
@@ -146,10 +146,16 @@ def test_a_killed_platform_leaves_open_draws_and_its_keys_live_on(tmp_path: Path
     assert len(State(tmp_path / "platform.sqlite").draws()) == 4
 
 
-async def _ask_and_kill(url: str, key: str, body: dict[str, Any], server: subprocess.Popen[str]) -> None:
+def _draws(folder: Path) -> list[Draw]:
+    return State(folder / "platform.sqlite").draws()
+
+
+async def _ask_and_kill(
+    url: str, key: str, body: dict[str, Any], server: subprocess.Popen[str], drawn: Callable[[], bool]
+) -> None:
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"}) as session:
         asking = asyncio.create_task(session.post(f"{url}/api/chat/completions", json=body))
-        await asyncio.sleep(0.3)
+        await until_on_loop(drawn)
         server.kill()
         server.communicate()
         with pytest.raises(aiohttp.ClientError):
@@ -195,10 +201,9 @@ def test_weights_count() -> None:
 def test_a_window_that_ends_gives_the_allowance_back() -> None:
     config = platform_of({"id": "m"}, allowance={"units": 1, "window_s": 2})
     with ThreadedServer(config) as server, Caller(server) as caller:
-        time.sleep(2 - time.time() % 2)
+        until(lambda: time.time() % 2 < 0.5)
         assert [caller.ask("m").status_code for _ in range(2)] == [200, 429]
-        time.sleep(2 - time.time() % 2 + 0.05)
-        assert caller.ask("m").status_code == 200
+        until(lambda: caller.ask("m").status_code == 200, timeout_s=3)
 
 
 def test_a_state_that_another_process_holds_keeps_nobody_waiting_and_loses_nothing(tmp_path: Path) -> None:
@@ -206,8 +211,7 @@ def test_a_state_that_another_process_holds_keeps_nobody_waiting_and_loses_nothi
     config = platform_of({"id": "m", "latency_ms": {"median": 500}})
     with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(10) as threads:
         asked = [threads.submit(caller.ask, "m") for _ in range(10)]
-        while server.platform.statistics.in_flight < 10:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.in_flight >= 10)
         with contextlib.closing(sqlite3.connect(tmp_path / "platform.sqlite", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             assert [one.result().status_code for one in asked] == [200] * 10
@@ -244,14 +248,10 @@ def test_what_a_commit_that_failed_held_is_written_again_at_once(
     config = platform_of({"id": "m", "latency_ms": {"median": 200}})
     with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(1) as threads:
         asked = threads.submit(caller.ask, "m")
-        while not State(beside).draws():
-            time.sleep(0.01)
+        until(lambda: State(beside).draws())
         monkeypatch.setattr(Refusing, "refuses_commit", True)
         assert asked.result().status_code == 200
-        deadline = time.monotonic() + 10
-        while not State(beside).draws()[0].settled:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: State(beside).draws()[0].settled)
 
 
 def test_a_key_that_cannot_be_replaced_lives_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """The official SDK as a caller that knows nothing of us."""
 
 import json
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +9,7 @@ import openai
 import pytest
 
 from tests.contract.asking import FORCED, TOOL, platform_of
+from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 
 CONFIG = platform_of(
@@ -124,8 +124,7 @@ def test_a_full_platform_is_a_rate_limit() -> None:
     with ThreadedServer(slow) as server, ThreadPoolExecutor(1) as pool:
         with openai.OpenAI(api_key=server.key, base_url=f"{server.base_url}/api", max_retries=0, timeout=2) as client:
             first = pool.submit(client.chat.completions.create, model="m", messages=ASK)
-            while not server.platform.statistics.in_flight:
-                time.sleep(0.01)
+            until(lambda: server.platform.statistics.in_flight)
             with pytest.raises(openai.RateLimitError, match="every slot of the platform is taken"):
                 client.chat.completions.create(model="m", messages=ASK)
             with pytest.raises(openai.APITimeoutError):

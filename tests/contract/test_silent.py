@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
+from tests.waiting import until
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.silent import Silent
@@ -118,7 +119,7 @@ def test_past_the_limit(policy: str, status: int) -> None:
 
         def ask(number: int) -> Any:
             with Caller(server) as caller:
-                time.sleep(number * 0.1)
+                until(lambda: server.platform.statistics.in_flight >= number)
                 return caller.ask("slow", str(number))
 
         with ThreadPoolExecutor(2) as pool:
@@ -136,8 +137,7 @@ def test_cooldown_after_a_failure() -> None:
         assert 0 < float(cold.headers["retry-after"]) <= 200
         assert caller.ask("plain").status_code == 200, "only that route"
         assert caller.ask("down").status_code == caller.ask("down").status_code == 502, "only after that failure"
-        time.sleep(0.6)
-        assert caller.ask("locked").status_code == 401
+        until(lambda: caller.ask("locked").status_code == 401, timeout_s=5)
     with platform() as server, Caller(server) as caller:
         assert caller.ask("locked").status_code == caller.ask("locked").status_code == 401
 

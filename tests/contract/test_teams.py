@@ -14,6 +14,7 @@ from aiohttp import web
 from tests.conftest import Workbench
 from tests.contract.asking import Caller, platform_of
 from tests.contract.test_upstream import Served
+from tests.waiting import until
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
@@ -34,8 +35,7 @@ def test_one_account_cannot_take_every_slot(policy: str, status: int) -> None:
                 return caller.ask("slow")
 
         first = pool.submit(ask, server.key)
-        while not server.platform.statistics.in_flight:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.in_flight)
         second, third = pool.submit(ask, server.key), pool.submit(ask, other)
         assert first.result().status_code == third.result().status_code == 200, "the other account has a slot"
         assert second.result().status_code == status

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.lying_server import RAW, Lying
+from tests.waiting import until
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
@@ -355,13 +356,8 @@ def test_a_caller_that_does_not_read_keeps_neither_slot_nor_server(
         head = f"POST /api/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.key}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall((head + body).encode())
-            deadline = time.monotonic() + 20
-            while not server.platform.statistics.most_in_flight and time.monotonic() < deadline:
-                time.sleep(0.05)
-            while server.platform.statistics.in_flight and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert server.platform.statistics.in_flight == 0
-        assert time.monotonic() < deadline
+            until(lambda: server.platform.statistics.most_in_flight)
+            until(lambda: not server.platform.statistics.in_flight, timeout_s=20)
 
 
 @pytest.mark.parametrize(("choice", "status"), [("error", 500), ("empty", 200)])
@@ -395,9 +391,7 @@ def test_a_stream_is_passed_on_as_it_comes_and_a_leaving_caller_cancels_it(serve
             lines = reply.iter_lines()
             assert next(lines).startswith("data: ")
             assert time.monotonic() - begin < 5, "the whole takes 20 s"
-        waited = time.monotonic() + 5
-        while not served.lying.cancelled and time.monotonic() < waited:
-            time.sleep(0.02)
+        until(lambda: served.lying.cancelled, timeout_s=5)
         assert served.lying.cancelled == 1
         assert server.platform.statistics.in_flight == 0
 

@@ -19,6 +19,7 @@ from jupyter_client.manager import start_new_kernel
 
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
+from tests.waiting import until_on_loop
 from workbench.dataset.samples import selected_samples
 from workbench.errors import InputError
 from workbench.local_platform.config import load_config
@@ -261,8 +262,7 @@ def test_runs_that_overlap_leave_signals_as_they_were(tmp_path: Path) -> None:
         async def both() -> list[wb.Run]:
             long = wb.make_job("long", MODELS[:1], ROWS, run={"epochs": 20, "max_in_flight": 4})
             first = asyncio.create_task(wb.run_async(made(), folder=bench.folder, progress=False, report=False))
-            while not server.platform.statistics.requests:  # noqa: ASYNC110 - counted on another thread
-                await asyncio.sleep(0.01)
+            await until_on_loop(lambda: server.platform.statistics.requests)
             return [await wb.run_async(long, folder=bench.folder, progress=False, report=False), await first]
 
         handled = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]

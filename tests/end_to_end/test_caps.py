@@ -2,13 +2,13 @@
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 
 M = {"id": "m", "skill": "arithmetic"}
@@ -52,8 +52,7 @@ def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_us
     with ThreadedServer(platform_of(M | {"latency_ms": {"median": 500}})) as server:
         bench = written(tmp_path / "killed", server, '[[caps]]\nper = "day"\nrequests = 6\n', "one", "two")
         process = bench.start("run", "one.toml")
-        while server.platform.statistics.requests.total() < 4:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.requests.total() >= 4)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=30)
         assert bench.json("run", "two.toml", "--no-report", code=7)["completed"] == 2

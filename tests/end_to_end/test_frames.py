@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import nbformat
 import pytest
 
 from tests.conftest import Workbench, job, quick, sums
+from tests.waiting import until
 from workbench.errors import InputError
 from workbench.frames import Frames
 from workbench.ledger.queries import reading
@@ -101,8 +101,7 @@ def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(4000))
         bench.write("job.toml", job("sim/instant", "sim/prose", limit=8))
         with bench.start("run", "job.toml", "--no-report") as process:
-            while server.platform.statistics.requests["sim/prose"] < 10:
-                time.sleep(0.01)
+            until(lambda: server.platform.statistics.requests["sim/prose"] >= 10)
             bench.here("score", bench.json("runs")[0]["run_id"])
             notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
             client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}})

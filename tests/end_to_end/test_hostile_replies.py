@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import Workbench, job
 from tests.end_to_end.hostile_server import KEY, REPLIES, hostile
+from tests.waiting import until, until_said
 from workbench.client import wire
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Http, Sending
@@ -138,10 +139,10 @@ def longest_stall_s(server: str, word: str, folder: Path) -> float:
 def test_ctrl_c_is_heeded_whatever_comes_back(bench: Workbench) -> None:
     prompts(bench, *(f"quotas {n}" for n in range(20)), *(f"bomb {n}" for n in range(20)), "slow 1", "slow 2", limit=4)
     process = bench.start("run", "job.toml", "--no-report")
-    time.sleep(1.5)
+    until(lambda: any(run["failed"] for run in json.loads(bench.here("runs", "--json", code=None).stdout or "[]")))
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    until_said(process, "again to cancel them")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode in (130, 3)

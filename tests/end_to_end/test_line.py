@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.conftest import Workbench, job, one_route, quick, sums
+from tests.waiting import until
 from workbench.ledger.store import Ledger
 from workbench.local_platform.config import Latency, PlatformConfig, RouteFault, load_config
 from workbench.local_platform.server import ThreadedServer
@@ -188,8 +188,7 @@ def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> Non
         bench.write("one.toml", job("sim/instant", name="one"))
         bench.write("two.toml", job("sim/prose", name="two"))
         first = bench.start("run", "one.toml", "--json", "--no-report")
-        while not server.platform.statistics.requests:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.requests)
         refused = bench("run", "--no-report", "one.toml", code=5)
         assert f"in process {first.pid}" in refused.stderr
         other = bench.start("run", "two.toml", "--json", "--no-report")
@@ -214,8 +213,7 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
         with duckdb.connect(str(ledger), read_only=True) as notebook:
             holding = notebook.execute("SELECT * FROM attempts")
             runs = [bench.start("run", name, "--json") for name in ("one.toml", "two.toml")]
-            while server.platform.statistics.requests["sim/prose"] < 20:
-                time.sleep(0.01)
+            until(lambda: server.platform.statistics.requests["sim/prose"] >= 20)
             listed = json.loads(bench("runs", "--json").stdout)  # in a process of its own: this one holds the file
             (live,) = [row for row in listed if row["status"] == "running" and row["job"] == "two"]
             assert live["completed"] > 0  # from its journal
@@ -242,9 +240,8 @@ def test_a_new_ledger_can_be_opened_while_its_first_answer_is_on_its_way(tmp_pat
         bench.write("sums.jsonl", sums(1))
         bench.write("job.toml", job("sim/instant"))
         process = bench.start("run", "job.toml", "--no-report")
-        while not (ledger := tmp_path / "ledger.duckdb").exists():
-            assert process.poll() is None
-            time.sleep(0.01)
+        ledger = tmp_path / "ledger.duckdb"
+        until(ledger.exists)
         with Ledger(ledger).locked(exclusive=False), duckdb.connect(ledger, read_only=True) as notebook:
             assert notebook.sql("SELECT * FROM run_overview").fetchall() == []
         process.communicate(timeout=30)
@@ -258,8 +255,7 @@ def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
         bench.write("job.toml", job("sim/instant", limit=4))
         first = bench.json("run", "job.toml", "--no-report")
         process = bench.start("run", "job.toml", "--fresh", "--no-report")
-        while sum(server.platform.statistics.requests.values()) < 130:
-            time.sleep(0.01)
+        until(lambda: sum(server.platform.statistics.requests.values()) >= 130)
         process.kill()
         process.communicate()
         killed = bench.json("runs")[0]
@@ -321,11 +317,9 @@ def test_the_embedded_platform_dies_with_its_command(tmp_path: Path) -> None:
     bench.write("sums.jsonl", sums(5000))
     bench.write("job.toml", job("Ponder [thinking only]"))
     process = bench.start("run", "job.toml", "--local", "--no-report")
-    children: list[psutil.Process] = []
-    while not children:
-        time.sleep(0.02)
-        children = psutil.Process(process.pid).children()
-    time.sleep(0.5)
+    until(lambda: list(tmp_path.glob("*.journal/*.zst")))
+    children = psutil.Process(process.pid).children()
+    assert children
     process.kill()
     process.communicate()
     _, alive = psutil.wait_procs(children, timeout=5)

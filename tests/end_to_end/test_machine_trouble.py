@@ -8,12 +8,12 @@ import pty
 import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Workbench, job, quick, sums
+from tests.waiting import until
 from workbench.cli.main import _terminal_is_gone
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
@@ -25,8 +25,7 @@ def test_too_many_open_files_end_a_run_with_what_it_has(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(60))
         bench.write("job.toml", job(limit=8))
         process = bench.start("run", "job.toml", "--no-report", "--json", "--fixed")
-        while sum(server.platform.statistics.requests.values()) < 17:  # DuckDB has made its file by then
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.requests.total() >= 17)  # DuckDB has made its file by then
         most = max(int(name) for name in os.listdir(f"/proc/{process.pid}/fd")) + 1
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most - 2, most - 2))
         out, err = process.communicate(timeout=60)

@@ -1,11 +1,11 @@
 """A job (timer): every occasion is asked anew exactly once, whatever happens to it."""
 
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Workbench, job, quick, sums
+from tests.waiting import until
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -35,8 +35,7 @@ def test_a_killed_night_is_gone_on_with(tmp_path: Path) -> None:
         bench.write("job.toml", job(limit=4).replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
         bench.here("run", "job.toml", "--no-report", "--occasion", "2026-11-20")
         process = bench.start("run", "job.toml", "--no-report", "--occasion", "2026-11-21")
-        while asked(server) < 75:
-            time.sleep(0.01)
+        until(lambda: asked(server) >= 75)
         process.kill()
         process.communicate()
         result = bench.json("run", "job.toml", "--no-report", "--occasion", "2026-11-21")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.odd_server import KEY, OddServer, prompts, run
+from tests.waiting import interrupt_twice, until
 from workbench.local_platform.server import ThreadedServer
 
 
@@ -95,12 +96,9 @@ def test_a_short_key_does_not_redact_answers(oddly: Workbench) -> None:
 def test_a_second_signal_cancels_whatever_stopped_the_sending(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "expired", "hang 1", "hang 2")
     process = oddly.start("run", "job.toml", "--no-report", "--json")
-    while len(odd.requests) < 3:
-        time.sleep(0.01)
-    time.sleep(1)
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+    until(lambda: len(odd.requests) >= 3)
+    until(lambda: any(row["failed"] for row in oddly.json("runs")))
+    interrupt_twice(process)
     out, _ = process.communicate(timeout=10)
     assert json.loads(out)["outcomes"] == {"key_rejected": 1, "cancelled": 2}
 
@@ -133,11 +131,8 @@ def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbe
     prompts(oddly, "doubtful 1", "doubtful 2")
     odd.held_list = 2
     process = oddly.start("run", "job.toml", "--no-report", "--json")
-    while odd.lists < 2:
-        time.sleep(0.01)
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+    until(lambda: odd.lists >= 2)
+    interrupt_twice(process)
     out, _ = process.communicate(timeout=20)
     result = json.loads(out)
     assert result["outcomes"] == {"key_rejected": 2}
@@ -151,8 +146,7 @@ def test_signals_in_quick_succession_leave_a_record_of_every_call(
 ) -> None:
     prompts(oddly, *(f"hang {n}" for n in range(8)))
     process = oddly.start("run", "job.toml", "--no-report", "--json", "--fixed")
-    while len(odd.requests) < 8:
-        time.sleep(0.01)
+    until(lambda: len(odd.requests) >= 8)
     while process.poll() is None:
         process.send_signal(number)
         time.sleep(0.001)
@@ -236,8 +230,7 @@ def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: P
     script = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     bench.write("sums.jsonl", sums(9))
     process = bench.start("run", "job.toml", "--no-report", "--json")
-    while sum(platform.platform.statistics.requests.values()) < 6:
-        time.sleep(0.005)
+    until(lambda: sum(platform.platform.statistics.requests.values()) >= 6)
     command = [sys.executable, "-c", script, str(tmp_path / "ledger.duckdb")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
         assert notebook.stdout is not None

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Workbench, job, one_route, sums
 from tests.contract.asking import platform_of
+from tests.waiting import until
 from workbench.job_file import RunTable
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
@@ -168,10 +169,7 @@ def test_an_interrupted_run_counts_what_waited_as_failed(tmp_path: Path) -> None
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", passes(3).replace("max_in_flight = 8", "max_in_flight = 1"))
         process = bench.start("run", "job.toml", "--no-report", "--json")
-        deadline = time.monotonic() + 20
-        while server.platform.statistics.requests["m"] < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(0.3)
+        until(lambda: server.platform.statistics.requests["m"] >= 2 and not server.platform.statistics.in_flight)
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=20)

@@ -18,6 +18,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import serve
+from tests.waiting import until
 from workbench.local_platform.state import State
 
 SLOW = """
@@ -124,7 +125,7 @@ def test_a_stop_lets_requests_in_flight_end(desk: Workbench) -> None:
     server, said = serve(desk.folder)
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(slow_answer, said["base_url"], key)
-        time.sleep(0.4)
+        until(lambda: State(desk.folder / "platform.sqlite").draws())
         stopped(server)
         assert asking.result().json()["choices"]
     with pytest.raises(httpx.ConnectError):
@@ -138,7 +139,7 @@ def test_a_second_stop_does_not_wait(desk: Workbench) -> None:
     begin = time.monotonic()
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(slow_answer, said["base_url"], key)
-        time.sleep(0.4)
+        until(lambda: State(desk.folder / "platform.sqlite").draws())
         server.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         assert server.poll() is None, "the first one waits"
@@ -322,7 +323,7 @@ def test_a_drain_ends(desk: Workbench) -> None:
     server, said = serve(desk.folder, "--drain", "1", "--access-log")
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(slow_answer, said["base_url"], key)
-        time.sleep(0.4)
+        until(lambda: State(desk.folder / "platform.sqlite").draws())
         begin = time.monotonic()
         told = stopped(server)
         assert time.monotonic() - begin < 6

@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.waiting import interrupt_twice, until
 from workbench.local_platform.server import ThreadedServer
 
 KEY = "sk-0123456789abcdef0123456789abcdef"
@@ -24,8 +25,7 @@ def test_the_embedded_platform_does_not_get_the_accounts_key(tmp_path: Path) -> 
     bench.write("sums.jsonl", sums(2000))
     bench.write("job.toml", job())
     process = bench.start("run", "job.toml", "--local", "--no-report")
-    while not (children := psutil.Process(process.pid).children()):
-        time.sleep(0.01)
+    children = until(lambda: psutil.Process(process.pid).children())
     for _ in range(200):  # between fork and exec the environment is the parent's
         environment = Path(f"/proc/{children[0].pid}/environ").read_bytes()
         if b"-m\0workbench.local_platform" in Path(f"/proc/{children[0].pid}/cmdline").read_bytes():
@@ -44,14 +44,11 @@ def test_an_embedded_platform_that_is_frozen_holds_nothing_up(tmp_path: Path) ->
     bench.write("sums.jsonl", sums(20_000))
     bench.write("job.toml", job(limit=2))
     process = bench.start("run", "job.toml", "--local", "--no-report")
-    while not list(tmp_path.glob("*.journal/*.zst")):
-        time.sleep(0.01)
+    until(lambda: list(tmp_path.glob("*.journal/*.zst")))
     (child,) = psutil.Process(process.pid).children()
     child.suspend()
     began = time.monotonic()
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+    interrupt_twice(process)
     process.communicate(timeout=40)
     assert process.returncode == 130
     assert time.monotonic() - began < 30

@@ -5,7 +5,6 @@ import pty
 import shlex
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import COMMAND, Workbench, job, quick, sums
 from tests.unit.ledger_rows import STARTED_AT, key
+from tests.waiting import until
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import PlatformConfig, load_config
@@ -41,8 +41,7 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         bench.write("sums.jsonl", sums(400))
         bench.write("job.toml", job("sim/instant", limit=2))
         process = bench.start("run", "job.toml", "--no-report")
-        while server.platform.statistics.requests.total() < 6:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.requests.total() >= 6)
         (run,) = bench.json("runs")
         assert run["status"] == bench.json("show")["status"] == "running"
         assert run["answered"] + run["pending"] == 400

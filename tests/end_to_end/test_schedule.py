@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.odd_server import OddServer
+from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 
 CRONTAB = """#!/bin/sh
@@ -155,8 +156,7 @@ def test_a_very_long_name(home: Workbench) -> None:
 
 def test_processes_that_fire_at_once_run_an_occasion_once(home: Workbench, platform: ThreadedServer) -> None:
     home.write("often.toml", scheduled('on_calendar = "*:*"'))
-    while time.time() % 60 > 40:
-        time.sleep(1)
+    until(lambda: time.time() % 60 <= 40)
     processes = [home.start("run", "often.toml", "--occasion", "due", "--no-report") for _ in range(4)]
     outputs = [process.communicate(timeout=60) for process in processes]
     assert {process.returncode for process in processes} <= {0, 5}
@@ -206,12 +206,10 @@ def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_pat
         bench.environment |= {"WORKBENCH_BASE_URL": odd.base_url, "WORKBENCH_API_KEY": odd.key}
         bench.write("sums.jsonl", '{"input": "plain", "target": 4}\n')
         bench.write("often.toml", scheduled('on_calendar = "*:*"').replace("sim/instant", "m"))
-        while time.time() % 60 > 40:
-            time.sleep(1)
+        until(lambda: time.time() % 60 <= 40)
         odd.held_list = 1
         slow = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
-        while odd.lists < 1:
-            time.sleep(0.01)
+        until(lambda: odd.lists >= 1)
         quick = bench.json("run", "often.toml", "--occasion", "due", "--no-report")
         odd.let_go()
         out, error = slow.communicate(timeout=30)
@@ -230,9 +228,9 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
         bench.write("often.toml", scheduled('on_calendar = "*:*:0/10"').replace("sim/instant", "m"))
         odd.held_list = 1
         process = bench.start("run", "often.toml", "--occasion", "due", "--no-report", "--json")
-        while odd.lists < 1:
-            time.sleep(0.01)
-        time.sleep(10.2 - time.time() % 10)
+        until(lambda: odd.lists >= 1)
+        following = 10 * (time.time() // 10 + 1)
+        until(lambda: time.time() > following)
         odd.let_go()
         out, error = process.communicate(timeout=30)
         assert (process.returncode, json.loads(out)["completed"]) == (0, 1), error
@@ -247,8 +245,7 @@ def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path,
         more = {"deadline_s": 0.1} if when == "after the deadline" else {}
         bench.write("often.toml", scheduled('on_calendar = "*:*:*"', **more).replace("sim/instant", "m"))
         process = bench.start("run", "often.toml", "--occasion", "due", "--no-report")
-        while not odd.requests:
-            time.sleep(0.01)
+        until(lambda: odd.requests)
         time.sleep(0.2)
         if not more:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -267,8 +264,7 @@ def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) 
     home.write(
         "seldom.toml", scheduled('on_calendar = "*-01-01 00:00 UTC"').replace('name = "sums"', 'name = "seldom"')
     )
-    while time.time() % 60 > 40:
-        time.sleep(1)
+    until(lambda: time.time() % 60 <= 40)
     first = home.json("run", "often.toml", "--occasion", "due", "--no-report")
     assert (first["status"], first["completed"]) == ("complete", 5)
     again = home.json("run", "often.toml", "--occasion", "due", "--no-report")

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.conftest import COMMAND, Workbench, job, quick, sums
+from tests.waiting import until, until_said
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
@@ -22,8 +23,7 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(80))
         bench.write("job.toml", job("sim/instant", limit=4))
         process = bench.start("run", "job.toml", "--json", "--no-report")
-        while sum(server.platform.statistics.requests.values()) < 8:
-            time.sleep(0.01)
+        until(lambda: sum(server.platform.statistics.requests.values()) >= 8)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
@@ -77,8 +77,7 @@ def test_however_fast_one_types_ctrl_c_the_run_says_how_it_ended(tmp_path: Path,
         bench.write("sums.jsonl", sums(400))
         bench.write("job.toml", job("sim/instant", limit=4))
         process = bench.start("run", "job.toml", "--no-report", "--json")
-        while server.platform.statistics.requests.total() < 8:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.requests.total() >= 8)
         for _ in range(3):
             process.send_signal(signal.SIGINT)
             time.sleep(pause_s)
@@ -93,8 +92,7 @@ def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: 
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job())
     process = bench.start("run", "job.toml", "--no-report", "--local", start_new_session=True)
-    while not psutil.Process(process.pid).children():
-        time.sleep(0.005)
+    until(lambda: psutil.Process(process.pid).children())
     time.sleep(0.05)  # it imports what it needs
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=30)
@@ -111,8 +109,7 @@ def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform
     bench("run", "job.toml", "--no-report", "--fixed")
     journals = bench.ledger.journal_folder
     process = bench.start("run", "again.toml", "--no-report", "--json")
-    while not list(journals.glob("*.zst")):
-        time.sleep(0.001)
+    until(lambda: list(journals.glob("*.zst")))
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     result = json.loads(out)
@@ -133,8 +130,7 @@ def test_a_closed_terminal_drains_and_loses_nothing(tmp_path: Path) -> None:
         ) as process:  # fmt: skip
             signal.signal(signal.SIGHUP, as_we_were_told)
             os.close(theirs)
-            while sum(server.platform.statistics.requests.values()) < 8:
-                time.sleep(0.01)
+            until(lambda: sum(server.platform.statistics.requests.values()) >= 8)
             os.close(ours)
             process.send_signal(signal.SIGHUP)
             assert process.wait(60) == 129
@@ -150,10 +146,9 @@ def test_a_second_ctrl_c_cancels(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(20))
         bench.write("job.toml", job("sim/instant", limit=4))
         process = bench.start("run", "job.toml", "--json", "--no-report")
-        while server.platform.statistics.in_flight < 4:
-            time.sleep(0.01)
+        until(lambda: server.platform.statistics.in_flight >= 4)
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        until_said(process, "again to cancel them")
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=15)
     assert process.returncode == 143

@@ -4,7 +4,6 @@ import asyncio
 import json
 import random
 import resource
-import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from aiohttp import web
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.waiting import interrupt_twice, until
 from workbench.errors import InputError
 from workbench.local_platform.server import ThreadedServer
 from workbench.running.slot_files import slots_in
@@ -144,17 +144,14 @@ def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stub
     assert stubborn.most <= 12
     assert stubborn.most >= 11, "and it is used"
     assert stubborn.requests >= 400
-    time.sleep(0.4)
-    rows = bench.json("slots", "--all")
-    assert {row["state"] for row in rows} == {"free"}
+    until(lambda: {row["state"] for row in bench.json("slots", "--all")} == {"free"})
     assert "no requests in flight from this machine" in bench.here("slots").stderr
 
 
 def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     first = bench.start("run", write_job(bench, "first", 150, 4, 0.3), "--no-report", "--ledger", "a.duckdb")
-    while stubborn.requests < 8:
-        time.sleep(0.02)
+    until(lambda: stubborn.requests >= 8)
     begin = time.monotonic()
     bench("run", write_job(bench, "second", 20, 4, 0.3), "--no-report", "--ledger", "b.duckdb")
     took = time.monotonic() - begin
@@ -170,8 +167,7 @@ def test_a_killed_run_leaves_ghosts_that_the_next_waits_for(tmp_path: Path, stub
     bench = bench_for(tmp_path, stubborn)
     file = write_job(bench, "ghosts", 6, 2, ghost_s=2.0)
     process = bench.start("run", file, "--no-report")
-    while stubborn.busy < 2:
-        time.sleep(0.02)
+    until(lambda: stubborn.busy >= 2)
     process.kill()
     process.communicate()
     states = [(row["state"], row["job"], row["model"]) for row in bench.json("slots")]
@@ -212,11 +208,8 @@ def test_a_call_that_was_given_up_keeps_its_slot_beyond_the_process(tmp_path: Pa
     bench = bench_for(tmp_path, stubborn)
     file = write_job(bench, "hasty", 3, 2, ghost_s=30)
     process = bench.start("run", file, "--no-report")
-    while stubborn.busy < 2:
-        time.sleep(0.02)
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+    until(lambda: stubborn.busy >= 2)
+    interrupt_twice(process)
     process.communicate(timeout=20)
     assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
 
@@ -239,16 +232,16 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
         with Slots(tmp_path / "slots", 2, "other") as others:
             assert others.take() is None, "it is kept for the call that follows at once"
             slots.rest()
-            time.sleep(0.03)
-            assert others.take() is not None
+            assert until(others.take)
         assert sorted(str(row["state"]) for row in slots_in(tmp_path / "slots")) == ["free", "ghost"]
         again = slots.take()
         assert again is not None
         assert again.number == second.number
         assert slots.take() is None
         slots.give_back(again)
-        time.sleep(0.11)
-        assert [slots.take() is not None for _ in range(3)] == [True, True, False]
+        assert until(slots.take)
+        assert until(slots.take), "that of the ghost"
+        assert slots.take() is None
     assert not list((tmp_path / "slots").glob("*.process"))
 
 
@@ -268,8 +261,7 @@ def test_one_that_was_stopped_while_it_waited_is_not_waited_for(tmp_path: Path) 
     with Slots(tmp_path, 2, "running") as running, Slots(tmp_path, 2, "stopped") as stopped:
         anyio.run(stopped.changed)  # its file says that it waits, and nothing renews that
         assert [running.take() is not None for _ in range(2)] == [True, False]
-        time.sleep(1.1)
-        assert running.take() is not None
+        assert until(running.take)
 
 
 def test_what_another_cannot_use_is_not_left_to_it(tmp_path: Path) -> None:
@@ -299,8 +291,7 @@ def test_what_is_kept_is_let_go_for_one_who_waits(tmp_path: Path) -> None:
                 await first.changed()
 
         anyio.run(both_wait)
-        time.sleep(0.03)
-        assert second.take() is not None
+        assert until(second.take)
 
 
 @pytest.mark.file_ledger

@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team.proxy import Proxy
 from tests.team.rows import rows
+from tests.waiting import until
 from workbench.ledger.address import SCHEME
 from workbench.local_platform.server import ThreadedServer
 
@@ -27,15 +27,6 @@ Machine = Callable[[str], Workbench]
 
 RUNS = "SELECT run_id FROM workbench_live.runs"
 Killed = tuple[Workbench, Workbench, ThreadedServer]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    for _ in range(3_000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never was")
 
 
 def journals_of(bench: Workbench) -> Path:

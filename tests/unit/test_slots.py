@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.waiting import until
 from workbench.endpoint import slots_name
 from workbench.running.slot_files import Holding, release_ghosts, slots_in
 from workbench.running.slots import Slots
@@ -26,8 +27,8 @@ def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Pat
     with Slots(tmp_path, 2, "job") as slots:
         assert slots.take() is None
         assert slots.ghosts() == [pytest.approx(time.time() + 0.5, abs=0.2)] * 2
-        time.sleep(0.6)
-        assert [slots.take() is not None for _ in range(2)] == [True, True]
+        assert until(slots.take)
+        assert until(slots.take)
 
 
 def test_what_cannot_be_said_to_others_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +80,8 @@ def test_a_removed_folder_is_noticed(tmp_path: Path) -> None:
     with Slots(folder, 1, "job") as slots:
         assert slots.take() is not None
         shutil.rmtree(folder)
-        time.sleep(0.1)
         with pytest.raises(FileNotFoundError, match="were removed"):
-            slots.take()
+            until(slots.take)
 
 
 def test_ghosts_are_freed_and_calls_in_flight_are_not(tmp_path: Path) -> None:
