@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-TIMEOUT_S = 30.0
 _BETWEEN_S = 0.005
 
 
-def until(condition: Callable[[], T], timeout_s: float = TIMEOUT_S) -> T:
+def until(condition: Callable[[], T], timeout_s: float = 30.0) -> T:
     """Wait until a condition holds, and return what it found.
 
     Raises:
@@ -25,17 +24,16 @@ def until(condition: Callable[[], T], timeout_s: float = TIMEOUT_S) -> T:
     return found
 
 
-async def until_on_loop(condition: Callable[[], T], timeout_s: float = TIMEOUT_S) -> T:
+async def until_on_loop(condition: Callable[[], object], timeout_s: float = 30.0) -> None:
     """The same, while the event loop works on."""
     ends_at = time.monotonic() + timeout_s
-    while not (found := condition()):
+    while not condition():
         assert time.monotonic() < ends_at, f"it did not hold within {timeout_s:g} s"
         await asyncio.sleep(_BETWEEN_S)
-    return found
 
 
-def until_said(process: subprocess.Popen[str], words: str) -> str:
-    """Wait until a command writes a line with these words to stderr, and return what it wrote up to there.
+def until_said(process: subprocess.Popen[str], words: str) -> None:
+    """Wait until a command writes a line with these words to stderr; what it wrote up to there is taken.
 
     Raises:
         AssertionError: It ended without.
@@ -45,7 +43,7 @@ def until_said(process: subprocess.Popen[str], words: str) -> str:
     for line in process.stderr:
         lines.append(line)
         if words in line:
-            return "".join(lines)
+            return
     raise AssertionError(f"never said: {words}\n{''.join(lines)}")
 
 

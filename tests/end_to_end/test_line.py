@@ -317,7 +317,7 @@ def test_the_embedded_platform_dies_with_its_command(tmp_path: Path) -> None:
     bench.write("sums.jsonl", sums(5000))
     bench.write("job.toml", job("Ponder [thinking only]"))
     process = bench.start("run", "job.toml", "--local", "--no-report")
-    until(lambda: list(tmp_path.glob("*.journal/*.zst")))
+    until(lambda: list(tmp_path.rglob("*.journal/*.zst")))
     children = psutil.Process(process.pid).children()
     assert children
     process.kill()

@@ -44,7 +44,7 @@ def test_an_embedded_platform_that_is_frozen_holds_nothing_up(tmp_path: Path) ->
     bench.write("sums.jsonl", sums(20_000))
     bench.write("job.toml", job(limit=2))
     process = bench.start("run", "job.toml", "--local", "--no-report")
-    until(lambda: list(tmp_path.glob("*.journal/*.zst")))
+    until(lambda: list(tmp_path.rglob("*.journal/*.zst")))
     (child,) = psutil.Process(process.pid).children()
     child.suspend()
     began = time.monotonic()
