@@ -24,7 +24,8 @@ from workbench.scoring.scorers import score
 from workbench.scoring.tool_call import CalledTool
 
 BYTES = [200_000, pytest.param(1_000_000, marks=pytest.mark.long)]
-SLOWEST_S_PER_MB = 2.5
+SLOWEST_S_PER_MB = 5.0
+"""Twice what the slowest takes on a slow machine; what grows with the square of the length takes many times as long."""
 OWN_LIMIT_S = 1.0
 """After which a user's pattern is given up, and a schema earlier."""
 CHOICES = ("one", "two", "three", "four")

@@ -19,9 +19,8 @@ def folded(text: str, *, ignore_case: bool, ignore_punctuation: bool = False) ->
         text = re.sub(_POWER, lambda found: f"^{found[0]}", text)  # or 10² would be 102
     text = unicodedata.normalize("NFKC", text)
     if ignore_punctuation:
-        text = text.translate(str.maketrans("", "", string.punctuation))
-        if not text.isascii():
-            text = "".join(sign for sign in text if unicodedata.category(sign)[0] != "P")
+        signs = (sign for sign in set(text) if sign in string.punctuation or unicodedata.category(sign)[0] == "P")
+        text = text.translate(dict.fromkeys(map(ord, signs)))
     if ignore_case:
         text = text.casefold()
     return " ".join(text.split())
