@@ -198,7 +198,7 @@ def run(job: Job, **how: Unpack[How]) -> Run:
 
 
 async def run_async(job: Job, **how: Unpack[How]) -> Run:
-    """The same on the running event loop; of runs that overlap there, Ctrl-C reaches the one that began to send last."""
+    """The same on the running event loop; Ctrl-C reaches all runs that overlap there."""
     return await _run(job, how, None)
 
 

@@ -19,7 +19,7 @@ from jupyter_client.manager import start_new_kernel
 
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
-from tests.waiting import until_on_loop
+from tests.waiting import until, until_on_loop
 from workbench.dataset.samples import selected_samples
 from workbench.errors import InputError
 from workbench.local_platform.config import load_config
@@ -304,6 +304,44 @@ def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str
         done = subprocess.run(command, cwd=tmp_path, env=bench.environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["complete", str(100 - int(completed)), completed]
         assert server.platform.statistics.requests["sim/instant"] == 100
+
+
+OVERLAPPING = """
+import asyncio, sys
+import workbench as wb
+
+async def run(model, samples):
+    rows = [{"input": f"{n} + 1"} for n in range(samples)]
+    job = wb.make_job(model[4:], [model], rows, run={"max_in_flight": 2})
+    return await wb.run_async(job, report=False, progress=False)
+
+async def main():
+    runs = run("sim/instant", int(sys.argv[1])), run("sim/prose", int(sys.argv[2]))
+    for ended in asyncio.as_completed(runs):
+        print((await ended).status, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("samples", [(100, 100), (100, 2), (2, 100)], ids=["both", "the first", "the second"])
+def test_an_interrupt_drains_all_runs_that_overlap(tmp_path: Path, samples: tuple[int, int]) -> None:
+    with ThreadedServer(quick(load_config(), 100.0)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("script.py", OVERLAPPING)
+        command = [sys.executable, "script.py", *map(str, samples)]
+        process = subprocess.Popen(command, cwd=tmp_path, env=bench.environment, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        short = 2 in samples
+        if short:
+            assert process.stdout.readline() == "complete\n"
+        asked = server.platform.statistics.requests
+        until(lambda: all(asked[model] >= 2 for model in ("sim/instant", "sim/prose")))
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+        assert (out.split(), process.returncode) == (["interrupted"] * (1 if short else 2), 0)
+    ended = {run["status"]: run["completed"] for run in bench.json("runs")}
+    assert ended["interrupted"] < 100
 
 
 def test_an_interrupt_before_the_first_request_is_not_forgotten(folder: Path) -> None:

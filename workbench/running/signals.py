@@ -56,14 +56,18 @@ class _Teller:
 
     Args:
         tell: Told of the signal.
-        before: The handler that it takes the place of.
+        before: The handler that it takes the place of; that of another run, which sends beside this one, is told too.
     """
 
     def __init__(self, tell: Callable[[signal.Signals], object], before: Any) -> None:
         self._tell, self.before = tell, before
+        self.is_sending = True
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        self._tell(signal.Signals(number))
+        if self.is_sending:
+            self._tell(signal.Signals(number))
+        if isinstance(self.before, _Teller):
+            self.before(number, frame)
 
 
 def handlers() -> list[tuple[signal.Signals, Any]]:
@@ -79,16 +83,25 @@ def _without_runs(handler: Any) -> Any:
 
 
 def restore(before: list[tuple[signal.Signals, Any]]) -> None:
-    """Handle signals as they were handled before; on another thread than the main one they always are."""
+    """Handle signals as they were handled before, unless a run hears them; only the main thread ever changes them."""
     if not _hears_signals():
         return
     for number, handler in before:
+        _unless_sending(number, handler)
+
+
+def _unless_sending(number: signal.Signals, handler: Any) -> None:
+    """Handle a signal in another way, unless a run is sending that is to hear it."""
+    now = signal.getsignal(number)
+    while isinstance(now, _Teller) and not now.is_sending:
+        now = now.before
+    if not isinstance(now, _Teller):
         signal.signal(number, handler)
 
 
 @contextmanager
 def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None = None) -> Iterator[None]:
-    """Call `act` on the running event loop for every signal and interrupt, and ignore signals from then on.
+    """Call `act` on the running event loop for every signal and interrupt; ignore them then, unless another run is sending.
 
     anyio and asyncio hand signals back to their defaults when they have done with them, and the next one ends the process
     before anybody can ignore it: what is left then is short, and its last line is wanted.
@@ -100,11 +113,15 @@ def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None 
 
     if interrupts is not None:
         interrupts.connect(partial(loop.call_soon_threadsafe, act, signal.SIGINT))
+    tellers: list[_Teller] = []
     try:
         for number in heeded():
-            signal.signal(number, _Teller(tell, signal.getsignal(number)))
+            tellers.append(_Teller(tell, signal.getsignal(number)))
+            signal.signal(number, tellers[-1])
         yield
     finally:
+        for teller in tellers:
+            teller.is_sending = False
         ignore()
 
 
@@ -121,11 +138,11 @@ def passed_on(interrupts: Interrupts | None) -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Ignore signals for the short final work that must be done."""
+    """Ignore signals for the short final work that must be done, unless a run is sending."""
     if not _hears_signals():
         return
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        _unless_sending(number, signal.SIG_IGN)
 
 
 @contextmanager
@@ -133,7 +150,7 @@ def skippable(numbers: Iterable[signal.Signals]) -> Iterator[None]:
     """Let the first of these signals raise `SkippedError` within, and ignore the others."""
     try:
         for number in numbers:
-            signal.signal(number, _skip)
+            _unless_sending(number, _skip)
         yield
     finally:
         ignore()
