@@ -164,5 +164,8 @@ def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, conte
         stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
         db.execute(sql("ingest"))
         insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
-    except duckdb.Error as error:
+    except duckdb.OutOfMemoryException as error:
         raise WorkbenchError(f"the journal {journal} cannot be read: {first_line(error)}") from error
+    except (duckdb.Error, WorkbenchError) as error:
+        problem = f"the journal {journal} cannot be read: {first_line(error)}"
+        raise WorkbenchError(f"{problem}; move it to another folder to read the rest") from error
