@@ -19,7 +19,7 @@ from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.check import check_ledger
 from workbench.ledger.database import VIEW_NAMES, attached, migrations
-from workbench.ledger.engine import FRUGAL_MEMORY_MIB, literal
+from workbench.ledger.engine import FRUGAL_MEMORY_MIB
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
@@ -314,13 +314,6 @@ def test_of_a_request_that_was_sent_again_the_last_attempt_counts_in_whatever_or
     assert items() == [2]
     ingest(ledger)
     assert items() == [2]
-
-
-def test_literals() -> None:
-    assert literal("it's") == "'it''s'"
-    assert literal(["a", "b"]) == "['a', 'b']"
-    assert literal(None) == "NULL"
-    assert literal(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)) == "TIMESTAMP '2026-01-02 03:04:05.000000'"
 
 
 def test_the_journal_folder_lock_is_the_writers(ledger: Ledger) -> None:

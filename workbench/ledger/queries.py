@@ -1,6 +1,5 @@
 """Named queries over everything recorded: the DuckDB file and the journals not yet ingested, as one."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +15,7 @@ from workbench.ledger.database import (
     schema_version,
     sql,
 )
-from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal
+from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal, with_values
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 from workbench.ledger.team import data_folder, losses_explained
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 T = TypeVar("T", bound=QueryRow)
 _BATCH_ROWS = 2000
-_PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 
 class LedgerMemoryError(WorkbenchError):
@@ -97,9 +95,8 @@ class Reader:
         return table.cast(pyarrow.schema(zoned))
 
     def _executed(self, query: str, parameters: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-        # not prepared: DuckDB would plan it a second time when it is executed, which takes a fifth of a short query
         written = sql("queries", query)
-        text = _PARAMETER.sub(lambda found: literal(parameters[found[1]]), written)
+        text = with_values(written, parameters)
         cursor = self._engine.started().cursor()
         for name, value in self._variables.items():  # a variable is one of its cursor's
             cursor.execute(f"SET VARIABLE {name} = {literal(value)}")
