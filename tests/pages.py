@@ -79,5 +79,5 @@ class Page(HTMLParser):
 def told(value: Any) -> Any:
     """A value as a page's address of a row has it."""
     if isinstance(value, date):  # a moment too
-        return value.isoformat()
+        return value.isoformat().replace("+00:00", "Z")
     return value if isinstance(value, str | int | float | None) else str(value)

@@ -1,10 +1,11 @@
 """The values that travel from a dataset row to a score, in the order in which they are created."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Literal
 
 import msgspec
+
+from workbench.outcomes import EFFECTS, Outcome
 
 LOCAL = "local"
 """The identity of every embedded platform, whatever its port."""
@@ -59,35 +60,6 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """Of the job, where it has some."""
 
 
-class Outcome(StrEnum):
-    """How one attempt ended; `workbench.client.outcome` decides it, `workbench.policy` says what follows from it."""
-
-    OK = "ok"
-    EMPTY = "empty"
-    TRUNCATED = "truncated"
-    REASONING_EXHAUSTED = "reasoning_exhausted"
-    NULL_BODY = "null_body"
-    MALFORMED_BODY = "malformed_body"
-    HTML_BODY = "html_body"
-    KEY_REJECTED = "key_rejected"
-    KEY_NOT_ALLOWED = "key_not_allowed"
-    ROUTE_UNAUTHORISED = "route_unauthorised"
-    MODEL_NOT_VISIBLE = "model_not_visible"
-    BAD_REQUEST = "bad_request"
-    CONTEXT_TOO_LONG = "context_too_long"
-    RATE_LIMITED = "rate_limited"
-    ROUTE_COOLING = "route_cooling"
-    ROUTE_DOWN = "route_down"
-    GATEWAY_UNREACHABLE = "gateway_unreachable"
-    GATEWAY_TIMEOUT = "gateway_timeout"
-    CONNECT_FAILED = "connect_failed"
-    CONNECTION_LOST = "connection_lost"
-    CLIENT_TIMEOUT = "client_timeout"
-    ALLOWANCE_SUSPECTED = "allowance_suspected"
-    CANCELLED = "cancelled"
-    UNKNOWN = "unknown"
-
-
 Sent = Literal["never", "maybe", "answered"]
 """Whether a request reached the platform: surely not, perhaps, or it began to answer."""
 
@@ -96,14 +68,6 @@ class Attempt(msgspec.Struct, frozen=True):
     """One HTTP try and how it ended."""
 
     outcome: Outcome
-    accepted: bool
-    """Whether the answer stands: a plain rerun does not ask again."""
-    rerun: bool
-    """Whether a rerun sends the request again."""
-    scorable: bool
-    """Whether there is an answer that scorers may judge; a cut or empty one is a state, not a zero."""
-    drew: Literal["yes", "maybe", "no"]
-    """Whether the call may have drawn on the allowance."""
     evidence: str
     """The observation that decided the outcome, in words."""
     sent: Sent
@@ -119,6 +83,26 @@ class Attempt(msgspec.Struct, frozen=True):
     """The response body verbatim; bytes that are not valid UTF-8 appear as `\\xNN`."""
     goes_on: bool = False
     """Whether the platform may still be processing it, although it ended for us."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the answer stands: a plain rerun does not ask again."""
+        return EFFECTS[self.outcome].accepted
+
+    @property
+    def rerun(self) -> bool:
+        """Whether a rerun sends the request again."""
+        return EFFECTS[self.outcome].rerun
+
+    @property
+    def scorable(self) -> bool:
+        """Whether there is an answer that scorers may judge; a cut or empty one is a state, not a zero."""
+        return EFFECTS[self.outcome].scorable
+
+    @property
+    def drew(self) -> Literal["yes", "maybe", "no"]:
+        """Whether the call may have used allowance."""
+        return "no" if self.sent == "never" else EFFECTS[self.outcome].drew
 
 
 class Usage(msgspec.Struct, frozen=True):

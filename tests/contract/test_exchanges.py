@@ -12,7 +12,7 @@ from workbench.client import outcome, wire
 from workbench.client.transport import Reply
 from workbench.local_platform.config import PlatformConfig, Preset, RouteFault
 from workbench.local_platform.server import ThreadedServer
-from workbench.records import Outcome
+from workbench.outcomes import Outcome
 
 EXCHANGES = json.loads((Path(__file__).parent / "exchanges.json").read_text())
 SIGNATURE = outcome.AllowanceSignature()

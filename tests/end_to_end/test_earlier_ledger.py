@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import Workbench
 from workbench.frames import Frames
 from workbench.ledger.database import migrations
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.zstd import ZstdDecompressor
 
 EARLIER = Path(__file__).parents[1] / "unit" / "earlier"
@@ -42,3 +43,22 @@ def test_an_earlier_ledger_is_brought_up_to_date_and_goes_on(bench: Workbench) -
     assert bench.json("ledger", "check", "--local")["sound"]
     assert len(bench.json("report", "--all", "--local")["pages"]) == 3 + 3
     assert len(migrations()) > 2
+
+
+@pytest.mark.file_ledger
+def test_a_corrected_rule_holds_for_stored_answers(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = json.loads((EARLIER / "schema_2.json").read_text())["show"]["run_id"]
+    before, usage = bench.json("show", run_id, "--local"), bench.json("usage", "--local")
+    refused = before["outcomes"]["route_down"]
+    assert bench.json("ledger", "check", "--local")["reinterpreted_attempts"] == 0
+    corrected = EFFECTS[Outcome.ROUTE_DOWN]._replace(accepted=True, rerun=False, drew="yes")
+    monkeypatch.setitem(EFFECTS, Outcome.ROUTE_DOWN, corrected)
+    after = bench.json("show", run_id, "--local")
+    assert after["completed"] == before["completed"] + refused
+    assert after["failed"] == before["failed"] - refused
+    assert after["usage"]["calls_without_usage"] == before["usage"]["calls_without_usage"] + refused
+    assert sum(row["accepted"] for row in bench.json("usage", "--local")) > sum(row["accepted"] for row in usage)
+    checked = bench.json("ledger", "check", "--local")
+    assert checked["sound"]
+    assert checked["reinterpreted_attempts"] >= refused
+    assert "today's rules read" in bench.here("ledger", "check", "--local").stdout

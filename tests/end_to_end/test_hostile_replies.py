@@ -21,7 +21,8 @@ from workbench.endpoint import Endpoint
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.packing import packed
-from workbench.records import ChatRequest, Outcome
+from workbench.outcomes import Outcome
+from workbench.records import ChatRequest
 
 EXPECTED = {
     "plain": Outcome.OK, "packed": Outcome.OK, "members": Outcome.OK, "cut": Outcome.CONNECTION_LOST,

@@ -131,7 +131,7 @@ def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbe
     prompts(oddly, "doubtful 1", "doubtful 2")
     odd.held_list = 2
     process = oddly.start("run", "job.toml", "--no-report", "--json")
-    until(lambda: odd.lists >= 2)
+    until(lambda: odd.lists >= 2 and len(odd.requests) >= 2)
     interrupt_twice(process)
     out, _ = process.communicate(timeout=20)
     result = json.loads(out)

@@ -15,8 +15,8 @@ from tests.waiting import until
 from workbench.job_file import RunTable
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
-from workbench.policy import POLICIES
-from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
+from workbench.outcomes import Outcome
+from workbench.records import Attempt, CallRecord, ChatRequest
 from workbench.running.passes import Passes
 from workbench.running.tempo import EMBEDDED
 
@@ -90,21 +90,7 @@ def test_plan_prints_the_cap(tmp_path: Path) -> None:
 def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:
     now = datetime.now(UTC)
     request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20)
-    policy = POLICIES[outcome]
-    attempt = Attempt(
-        outcome,
-        policy.accepted,
-        policy.rerun,
-        False,
-        "no",
-        "",
-        "answered",
-        now,
-        now,
-        1.0,
-        None,
-        retry_after_s,
-    )
+    attempt = Attempt(outcome, "", "answered", now, now, 1.0, None, retry_after_s)
     return CallRecord(request, attempt, None)
 
 

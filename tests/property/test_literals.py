@@ -23,6 +23,7 @@ _SCALARS = {
     "flag": st.booleans(),
     "integer": st.integers(-(2**127) + 1, 2**127 - 1),
     "float": st.floats(allow_nan=False),
+    "day": st.dates(),
 }
 
 

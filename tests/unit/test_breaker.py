@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.records import Outcome
+from workbench.outcomes import Outcome
 from workbench.running.breaker import IN_A_ROW, MOST_TRIALS, Breaker, End
 
 

@@ -2,8 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from workbench.outcomes import Outcome
 from workbench.planning.models import PlannedModel
-from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
+from workbench.records import Attempt, CallRecord, ChatRequest
 from workbench.running.ghosts import Ghosts
 
 WORST_S = 375.0
@@ -12,7 +13,7 @@ MODELS = (PlannedModel("m", {}, 8, WORST_S, 2**20, None), PlannedModel("other", 
 
 def ended(outcome: Outcome, after_s: float) -> CallRecord:
     now = datetime.now(UTC)
-    attempt = Attempt(outcome, False, True, False, "maybe", "", "maybe", now, now, after_s * 1000)
+    attempt = Attempt(outcome, "", "maybe", now, now, after_s * 1000)
     return CallRecord(ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, WORST_S, 2**20), attempt)
 
 

@@ -1,8 +1,9 @@
 from datetime import UTC, datetime
 
 from workbench.job_file import BudgetTable, RunTable
+from workbench.outcomes import Outcome
 from workbench.planning.models import reserve_of
-from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Outcome, Usage
+from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Usage
 from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 
@@ -15,7 +16,7 @@ def request(number: int) -> ChatRequest:
 
 def answered(number: int, total_tokens: int) -> CallRecord:
     now = datetime.now(UTC)
-    attempt = Attempt(Outcome.OK, True, False, True, "yes", "", "answered", now, now, 1.0)
+    attempt = Attempt(Outcome.OK, "", "answered", now, now, 1.0)
     usage = Usage(total_tokens=total_tokens)
     return CallRecord(request(number), attempt, Completion("a", None, (), "stop", "m", usage))
 
@@ -44,7 +45,7 @@ def test_what_was_reserved_is_what_is_freed() -> None:
 def test_a_call_that_reports_nothing_counts_as_often_as_the_gateway_may_have_tried() -> None:
     guard = Guard(BudgetTable(total_tokens=1_000), RunTable(), Caps())
     now = datetime.now(UTC)
-    lost = Attempt(Outcome.GATEWAY_TIMEOUT, False, True, False, "maybe", "", "answered", now, now, 1.0)
+    lost = Attempt(Outcome.GATEWAY_TIMEOUT, "", "answered", now, now, 1.0)
     assert guard.reserve(request(0), CAP) is None
     guard.settle(CallRecord(request(0), lost, None), CAP)
     assert guard.told() == "30% of 1\u202f000 tokens of this run"

@@ -8,8 +8,7 @@ import pytest
 from workbench.client import outcome
 from workbench.client.chat import retry_after_s
 from workbench.client.transport import Failure, Reply
-from workbench.policy import POLICIES
-from workbench.records import Outcome
+from workbench.outcomes import EFFECTS, Outcome
 
 SIGNATURE = outcome.AllowanceSignature()
 
@@ -129,24 +128,24 @@ def test_shapes(status: int, body: Any, expected: Outcome) -> None:
     assert verdict.evidence
 
 
-def test_every_outcome_has_its_policy() -> None:
-    assert set(POLICIES) == set(Outcome)
-    for name, policy in POLICIES.items():
-        if policy.accepted:
-            assert not policy.rerun, name
-            assert policy.wait_s is None, name
-            assert policy.drew == "yes", name
-            assert policy.route == "well", name
-        if policy.scored:
-            assert policy.accepted, name
-        if policy.wait_s is not None:
-            assert policy.rerun, name
+def test_every_outcome_has_its_consequences() -> None:
+    assert set(EFFECTS) == set(Outcome)
+    for name, follows in EFFECTS.items():
+        if follows.accepted:
+            assert not follows.rerun, name
+            assert follows.wait_s is None, name
+            assert follows.drew == "yes", name
+            assert follows.route == "well", name
+        if follows.scorable:
+            assert follows.accepted, name
+        if follows.wait_s is not None:
+            assert follows.rerun, name
 
 
 def test_the_callers_faults_are_never_sent_again() -> None:
     for name in (Outcome.MODEL_NOT_VISIBLE, Outcome.BAD_REQUEST, Outcome.CONTEXT_TOO_LONG):
-        assert POLICIES[name].wait_s is None
-        assert not POLICIES[name].rerun
+        assert EFFECTS[name].wait_s is None
+        assert not EFFECTS[name].rerun
 
 
 @pytest.mark.parametrize(

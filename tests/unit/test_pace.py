@@ -2,16 +2,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbench.policy import POLICIES
-from workbench.records import Attempt, CallRecord, ChatRequest, Outcome
+from workbench.outcomes import Outcome
+from workbench.records import Attempt, CallRecord, ChatRequest
 from workbench.running.pace import SHARED_WINDOW_S, START, Change, Pace
 
 
 def ended(outcome: Outcome = Outcome.OK, latency_ms: float = 100.0) -> CallRecord:
     now = datetime.now(UTC)
     request = ChatRequest("k", b"{}", "m", "s", "sk", 1, 0, 1.0, 2**20)
-    policy = POLICIES[outcome]
-    attempt = Attempt(outcome, policy.accepted, policy.rerun, False, "no", "", "answered", now, now, latency_ms)
+    attempt = Attempt(outcome, "", "answered", now, now, latency_ms)
     return CallRecord(request, attempt, None)
 
 

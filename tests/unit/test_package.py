@@ -26,6 +26,7 @@ from workbench.job_file import (
 )
 from workbench.ledger.database import sql
 from workbench.ledger.entries import journal_columns
+from workbench.outcomes import Outcome
 from workbench.scoring.scorers import AnyScorer
 
 ROOT = Path(__file__).parents[2]
@@ -191,6 +192,25 @@ def test_every_sql_file_says_what_it_is_for() -> None:
             assert text.startswith("-- "), file.name
             if folder == "queries":
                 assert "-- Parameters:" in text, file.name
+
+
+def test_what_follows_from_an_outcome_is_said_in_one_place() -> None:
+    """No query lists outcomes by name, or reads what followed from one when it was recorded."""
+    root = resources.files("workbench.ledger").joinpath("sql")
+    for folder in ("queries", "views"):
+        for file in root.joinpath(folder).iterdir():
+            text = re.sub(r"--.*", "", file.read_text("utf-8"))
+            assert not [name for name in Outcome if f"'{name}'" in text and name != "unknown"], (
+                file.name
+            )  # of a model too
+            stored = re.search(r"\b(?:FROM|JOIN)\s+attempts\b", text) and file.name not in (
+                "judged_attempts.sql",
+                "ledger_state.sql",
+            )
+            assert not (stored and re.search(r"\b(?:accepted|rerun|scorable|drew)\b", text)), file.name
+    for path in (ROOT / "workbench").rglob("*.py"):
+        if path.name != "outcomes.py" and path.parent.name not in ("client", "local_platform"):
+            assert not re.search(r"\bOutcome\.[A-Z]", path.read_text()), path
 
 
 def test_the_ingest_reads_every_journal_column() -> None:

@@ -143,13 +143,7 @@ def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
 
 def readings_of(reader: Reader) -> list[Reading]:
     """The readings of a ledger that were not withdrawn, in the order of when they were read."""
-    found = []
-    for row in reader.all(ReadingRow):
-        given = msgspec.structs.asdict(row)
-        found.append(
-            Reading(**(given | {name: given[name].replace(tzinfo=UTC) for name in ("read_at", "recorded_at")}))
-        )
-    return found
+    return [Reading(**msgspec.structs.asdict(row)) for row in reader.all(ReadingRow)]
 
 
 def _put(ledger: Ledger, entry: ReadingTaken) -> Ingested:

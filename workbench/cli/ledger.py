@@ -65,6 +65,10 @@ def _print_checked(found: dict[str, Any]) -> None:
     held = ", ".join(plural(found[name], name.removesuffix("s")) for name in ("runs", "requests", "attempts", "scores"))
     echo(f"{found['ledger']}: {'sound' if found['sound'] else 'NOT sound'}")
     echo(f"it holds {held}{f', {kind}' if found['runs'] else ''}; {waiting_journals(found)}")
+    if changed := found["reinterpreted_attempts"]:
+        echo(
+            f"today's rules read {plural(changed, 'attempt')} differently from when recorded; all figures follow today's"
+        )
     for problem in found["problems"]:
         echo(f"problem: {problem}")
     for journal in found["torn_journals"]:

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,26 +47,13 @@ def harmless(data: bytes) -> bytes:
 
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
-    _print(harmless(msgspec.json.format(_ENCODER.encode(_zoned(value)), indent=2)))
+    _print(harmless(msgspec.json.format(_ENCODER.encode(value), indent=2)))
 
 
 def print_json_lines(values: Any) -> None:
     """Values as JSON on standard output, one per line."""
     for value in values:
-        sys.stdout.buffer.write(harmless(_ENCODER.encode(_zoned(value)) + b"\n"))
-
-
-def _zoned(value: Any) -> Any:
-    """The same with every time marked as UTC, as all in the ledger are."""
-    match value:
-        case dict():
-            return {key: _zoned(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_zoned(inner) for inner in value]
-        case datetime() if value.tzinfo is None:
-            return value.replace(tzinfo=UTC)
-        case _:
-            return value
+        sys.stdout.buffer.write(harmless(_ENCODER.encode(value) + b"\n"))
 
 
 class _TerminalTable(NamedTuple):

@@ -6,8 +6,7 @@ from workbench.cli.output import echo, print_table
 from workbench.display import plural
 from workbench.evaluation.attention import fallbacks
 from workbench.evaluation.run_figures import RunFindings, broken_text
-from workbench.policy import POLICIES
-from workbench.records import Outcome
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.stats.intervals import CONFIDENCE
 
 _MOST_SHOWN = 5
@@ -62,7 +61,7 @@ def _print_failures(found: RunFindings) -> None:
     faults: dict[str, Counter[str]] = {}
     for row in found.tables["run_outcomes"]:
         if not row["accepted"]:
-            faults.setdefault(POLICIES[Outcome(row["outcome"])].fault, Counter())[row["outcome"]] += row["calls"]
+            faults.setdefault(EFFECTS[Outcome(row["outcome"])].fault, Counter())[row["outcome"]] += row["calls"]
     for fault, outcomes in sorted(faults.items(), key=lambda item: -item[1].total()):
         counted = ", ".join(f"{calls} {outcome}" for outcome, calls in outcomes.most_common())
         echo(f"failed calls ({fault}): {counted}")

@@ -66,7 +66,7 @@ def _in_short(row: Row, mean: float | None) -> Row:
     """A run as a line of a table."""
     taken_s = row["duration_s"]
     if row["status"] == RUNNING:
-        taken_s = (datetime.now(UTC) - row["started_at"].replace(tzinfo=UTC)).total_seconds()
+        taken_s = (datetime.now(UTC) - row["started_at"]).total_seconds()
     return row | {
         "status": row["status"] or NOT_ENDED,
         "time": "–" if taken_s is None else duration(taken_s),

@@ -15,8 +15,8 @@ from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
 from workbench.endpoint import Endpoint
 from workbench.errors import KeyRejectedError, UnreachableError
-from workbench.policy import POLICIES
-from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, Outcome, ToolCall
+from workbench.outcomes import Outcome
+from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall
 
 LIST_DEADLINE_S = 30.0
 LIST_BYTES = 16 * 2**20
@@ -195,13 +195,8 @@ def _record(
     raw: str | None = None,
 ) -> CallRecord:
     latency_ms = ((progress.ended or time.perf_counter()) - progress.started) * 1000
-    policy = POLICIES[verdict.outcome]
     attempt = Attempt(
         outcome=verdict.outcome,
-        accepted=policy.accepted,
-        rerun=policy.rerun,
-        scorable=policy.scored,
-        drew=policy.drew if progress.sent != "never" else "no",
         evidence=verdict.evidence,
         sent=progress.sent,
         sent_at=progress.sent_at,

@@ -1,6 +1,6 @@
 """What a reply or a failure means: HTTP 200 is not success, and 400 is not a bad request.
 
-`workbench.policy` says what follows from it.
+`workbench.outcomes` says what follows from it.
 
 The shapes distinguished here were observed on real stacks, whose error styles differ by version: the gateway's
 `{"error": …}`, the platform's `{"detail": …}`, and the gateway's words inside the platform's shape under status 400.
@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from workbench.client import wire
 from workbench.client.transport import Failure, Reply
-from workbench.records import Completion, Outcome
+from workbench.outcomes import Outcome
+from workbench.records import Completion
 
 _ALLOWANCE = r"allowance|quota|budget|credits?|balance|usage limit|spending limit"
 DEFAULT_ALLOWANCE_SIGNATURE = (

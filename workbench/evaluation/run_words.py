@@ -8,8 +8,7 @@ from workbench.evaluation.difference_words import signed, size
 from workbench.evaluation.run_figures import RunFigures, broken_text
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.standing import Standing
-from workbench.policy import POLICIES
-from workbench.records import Outcome
+from workbench.outcomes import EFFECTS, Outcome
 
 _NAMED = 3  # models that a sentence names; the tables have them all
 _NOTED = 0.05  # of a model's requests; less is in the table
@@ -158,7 +157,7 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
             most = max(failed, key=lambda name: failed[name])
             whole = sum(failed.values())
             why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
-            fault = POLICIES[Outcome(most)].fault
+            fault = EFFECTS[Outcome(most)].fault
             yield Trouble(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
         if row["fallbacks"]:
             name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
@@ -182,7 +181,7 @@ def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:
     return {
         row["outcome"]: row["items"]
         for row in figures.tables["run_item_outcomes"]
-        if row["model"] == model and row["outcome"] not in (None, Outcome.CANCELLED) and not row["accepted"]
+        if row["model"] == model and row["outcome"] is not None and row["concluded"] and not row["accepted"]
     }
 
 

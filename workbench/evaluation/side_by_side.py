@@ -92,8 +92,8 @@ def _said(row: Row, sample: Row | None, on_fallback: str) -> Said:
         return Said(row["epoch"], text, None, f"left out: {row['served_model']} answered")
     if row["reason"] is not None:
         return Said(row["epoch"], text, row["value"], row["reason"])
-    outcome = (row["outcome"] or "no answer yet").replace("_", " ")
-    return Said(row["epoch"], text, None, why_unscored(sample) if outcome == "ok" else outcome)
+    ended = (row["outcome"] or "no answer yet").replace("_", " ")
+    return Said(row["epoch"], text, None, why_unscored(sample) if row["scorable"] else ended)
 
 
 def _text(value: Any) -> str:

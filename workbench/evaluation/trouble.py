@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.rows import Provenance
-from workbench.policy import POLICIES
-from workbench.records import Outcome
+from workbench.outcomes import EFFECTS, Outcome
 
 GROUPS = {
     "the model": "route",
@@ -17,7 +16,7 @@ GROUPS = {
     "cancelled": "pending",
     "unknown": "unknown",
 }
-"""A policy's fault -> the group in which it is counted."""
+"""The fault of an outcome -> the group in which it is counted."""
 CUT_OFF = "cut off by its limit"
 PENDING = GROUPS["cancelled"]
 """Never sent, or sent and no end is known."""
@@ -67,7 +66,7 @@ def troubles_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:
 def _group(outcome: str | None) -> str:
     if outcome is None:
         return PENDING
-    policy = POLICIES[Outcome(outcome)]
-    if policy.accepted:
-        return "" if policy.scored else CUT_OFF
-    return GROUPS[policy.fault]
+    follows = EFFECTS[Outcome(outcome)]
+    if follows.accepted:
+        return "" if follows.scorable else CUT_OFF
+    return GROUPS[follows.fault]

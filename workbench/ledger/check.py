@@ -13,7 +13,6 @@ from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.rows import JournalCount, RequestIdentity
 from workbench.ledger.store import Ledger, is_being_written
-from workbench.policy import POLICIES
 from workbench.prompt import body_key, canonical, request_key
 
 _MUST_BE_ZERO = (
@@ -38,7 +37,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     precedes the tear. Damage before a journal's end does.
     """
     with reading(ledger) as reader:
-        state = reader.row("ledger_state", accepted=[name for name, policy in POLICIES.items() if policy.accepted])
+        state = reader.row("ledger_state")
         problems = [f"{state[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if state[name]]
         if state["kinds"] > 1:
             problems.append("it mixes simulated data and an account's")

@@ -25,11 +25,14 @@ from workbench.ledger.engine import (
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 from workbench.ledger.team import attach as attach_team
 from workbench.ledger.team import losses_explained, make_turns, take_turn, until_alone
+from workbench.outcomes import outcomes_view
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 VIEW_NAMES = (
     "reduced",
     "cap_of",
+    "outcomes",
+    "judged_attempts",
     "run_overview",
     "item_outcomes",
     "served_identities",
@@ -271,7 +274,12 @@ def create_views(db: duckdb.DuckDBPyConnection) -> None:
 
 def view_texts() -> list[str]:
     """The views' definitions, in an order in which each finds what it builds on."""
-    return [sql("views", name) for name in VIEW_NAMES]
+    return [view_text(name) for name in VIEW_NAMES]
+
+
+def view_text(name: str) -> str:
+    """The definition of a view: from its file, or from the table of outcomes."""
+    return outcomes_view() if name == "outcomes" else sql("views", name)
 
 
 def schema_version(db: duckdb.DuckDBPyConnection) -> int:

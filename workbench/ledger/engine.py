@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import duckdb
@@ -227,7 +227,7 @@ def pattern_of(path: Path) -> str:
 
 
 def literal(value: object) -> str:
-    """Text, True or False, a number, an aware time, a list or dictionary of these, or None, as SQL.
+    """Text, True or False, a number, a day, an aware time, a list or dictionary of these, or None, as SQL.
 
     Parameters are not bound, because the first one makes DuckDB's Python client import pandas (0.5 s, 50 MB), and a query
     that has any is planned twice (duckdb-python issue 300).
@@ -250,6 +250,8 @@ def literal(value: object) -> str:
             return f"[{', '.join(map(literal, value))}]"
         case dict():
             return f"MAP {{{', '.join(f'{literal(key)}: {literal(inner)}' for key, inner in value.items())}}}"
+        case date() if not isinstance(value, datetime):
+            return f"DATE '{value.isoformat()}'"
         case datetime() if value.utcoffset() is not None:
             return f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(' ', 'microseconds')}'"
         case _:

@@ -238,7 +238,9 @@ class ReadingTaken(Entry, frozen=True, tag="reading"):
     total_units: float | None = None
 
 
-_OF_ATTEMPT = tuple(name for name in Attempt.__struct_fields__ if name in Answer.__struct_fields__)
+_EFFECTS = ("accepted", "rerun", "scorable", "drew")
+"""What follows from an outcome, as this version sees it; only older versions read it."""
+_OF_ATTEMPT = (*_EFFECTS, *(name for name in Attempt.__struct_fields__ if name in Answer.__struct_fields__))
 _OF_COMPLETION = tuple(
     name for name in Completion.__struct_fields__ if name in Answer.__struct_fields__ and name != "tool_calls"
 )
@@ -298,7 +300,7 @@ def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: date
 
 def newer_than(moments: Iterable[datetime]) -> datetime:
     """Now, or just after the latest of these moments of the ledger if the clock was set back: the newest entry counts."""
-    return max([datetime.now(UTC), *(moment.replace(tzinfo=UTC) + timedelta(microseconds=1) for moment in moments)])
+    return max([datetime.now(UTC), *(moment + timedelta(microseconds=1) for moment in moments)])
 
 
 def journal_columns() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -56,13 +57,17 @@ class Reader:
         return self.rows(query, **parameters)[0]
 
     def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
-        """The rows of a query, a batch in memory at a time."""
+        """The rows of a query, a batch in memory at a time; their times are aware."""
         with _explained(query, self._ledger):
             cursor = self._executed(query, parameters)
             names = [column[0] for column in cursor.description or ()]
+            moments = [column[0] for column in cursor.description or () if column[1] == "TIMESTAMP"]
             while batch := cursor.fetchmany(_BATCH_ROWS):
                 for values in batch:
-                    yield dict(zip(names, values, strict=True))
+                    row = dict(zip(names, values, strict=True))
+                    for name in moments:
+                        row[name] = row[name] and row[name].replace(tzinfo=UTC)
+                    yield row
 
     def all(self, kind: type[T], **parameters: Any) -> list[T]:
         """All rows of a query, as the struct that names it."""

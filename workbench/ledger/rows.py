@@ -290,6 +290,8 @@ class ProbeAnswer(QueryRow, frozen=True):
     question: str | None
     outcome: str | None
     accepted: bool
+    concluded: bool
+    """False where the call was cancelled."""
     served_model: str | None
     identity: str | None
     latency_ms: float | None

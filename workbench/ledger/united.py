@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, sql, table_names
+from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, sql, table_names, view_text
 from workbench.ledger.engine import READING_MEMORY_MIB, first_line
 from workbench.ledger.ingest import memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
@@ -84,7 +84,7 @@ class United:
                 if name in self._tables:
                     self._db.execute(f"CREATE VIEW {name} AS {self._rows_of(name)}")
                 else:
-                    view = sql("views", name)
+                    view = view_text(name)
                     self.define(view, views[: views.index(name)])
                     self._db.execute(view)
             self._defined.add(name)

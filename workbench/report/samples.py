@@ -216,7 +216,7 @@ def _texts(row: Row) -> dict[str, Any]:
         "identity": _shown(row["identity_evidence"]),
         "attempts": [
             [(one["outcome"] or "").replace("_", " "), one["http_status"], round(one["latency_ms"]),
-             _shown(one["error_text"] or one["evidence"])]
+             None if one["scorable"] else _shown(one["error_text"] or one["evidence"])]
             for one in row["attempted"]
         ],
         "usage": [row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"]],

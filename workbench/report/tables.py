@@ -1,7 +1,7 @@
 """Tables and figures on a page, each cell with the query, row and column that it comes from."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 import workbench.display as people
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.queries import Row
+from workbench.outcomes import EFFECTS
 
 _SHOW = {
     "count": people.count,
@@ -85,7 +86,7 @@ class Table(msgspec.Struct, frozen=True):
             return _OF_ROW[column.kind](row)
         match column.kind:
             case "outcome":
-                return outcome(value, accepted=row.get("accepted", value == "ok"))
+                return outcome(value, accepted=row.get("accepted", False))
             case "status":
                 return status(value, row.get("reason"), failed=row.get("failed", 0), answered=row.get("answered", 0))
             case "run":
@@ -131,9 +132,8 @@ def moment(at: datetime | date | None) -> Markup:
         return escape(people.NOT_KNOWN)
     if not isinstance(at, datetime):
         return Markup('<time datetime="{0}">{0}</time>').format(at.isoformat())
-    told = at.replace(tzinfo=at.tzinfo or UTC)
     return Markup('<time datetime="{}" title="{}" data-zoned>{}</time>').format(
-        told.isoformat(timespec="milliseconds"), people.moment(told), people.moment(told)
+        at.isoformat(timespec="milliseconds"), people.moment(at), people.moment(at)
     )
 
 
@@ -142,9 +142,12 @@ def period(text: str) -> Markup:
     return Markup("<time>{}</time>").format(text)
 
 
+_SCORABLE = frozenset(str(name) for name, follows in EFFECTS.items() if follows.scorable)
+
+
 def outcome_kind(name: str | None, *, accepted: bool | None) -> str:
     """Which of the four marks and colours an outcome has: ok, wasted (paid for and of no use), failed, unknown."""
-    return "unknown" if name is None else "ok" if name == "ok" else "wasted" if accepted else "failed"
+    return "unknown" if name is None else "ok" if name in _SCORABLE else "wasted" if accepted else "failed"
 
 
 def outcome(name: str | None, *, accepted: bool | None) -> Markup:

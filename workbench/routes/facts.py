@@ -63,7 +63,7 @@ def facts_of(answers: Sequence[ProbeAnswer]) -> RouteFacts:
         answers: To every question, those that failed too.
     """
     came = [one for one in answers if one.accepted]
-    failed = [one.outcome for one in answers if not one.accepted and one.outcome not in (None, "cancelled")]
+    failed = [one.outcome for one in answers if one.outcome is not None and one.concluded and not one.accepted]
     if not came:
         return RouteFacts(answers="no", failure=statistics.mode(failed)) if failed else RouteFacts()
     own = [one for one in came if one.identity != "fallback"]

@@ -13,18 +13,18 @@ _LEAST_ANSWERS = 5
 _MOST_SIGMA = 3.0
 _ALWAYS = 0.999
 _NAME = re.compile(r"[^\s\x00-\x1f](.*[^\s\x00-\x1f])?")
-_FAULTS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("route_down", {"status": 502}),
-    ("other_failures", {"status": 500}),
-    ("rate_limited", {"status": 429}),
-    ("bad_request", {"status": 400}),
-    ("route_unauthorised", {"status": 401}),
-    ("gateway_timeout", {"kind": "hang"}),
-    ("client_timeout", {"kind": "hang"}),
-    ("connection_lost", {"kind": "reset"}),
-    ("gateway_unreachable", {"kind": "gateway"}),
-)
-"""Failures of calls, and the fault of a simulated route that is most like each; what else fails has none."""
+_FAULTS: dict[str, dict[str, Any]] = {
+    "down": {"status": 502},
+    "error": {"status": 500},
+    "limit": {"status": 429},
+    "refusal": {"status": 400},
+    "key": {"status": 401},
+    "hang": {"kind": "hang"},
+    "late": {"kind": "hang"},
+    "reset": {"kind": "reset"},
+    "gateway": {"kind": "gateway"},
+}
+"""What a failed call resembles (see `outcomes`), and the fault of a simulated route."""
 _IN_FRONT = ("reset", "gateway")
 """Kinds of faults that no fallback helps against."""
 
@@ -88,7 +88,10 @@ def _healthy(row: Row, facts: RouteFacts) -> dict[str, Any]:
 
 
 def _faults(row: Row) -> list[dict[str, Any]]:
-    return [{"share": _down(row[name] / row["calls"])} | fault for name, fault in _FAULTS if row[name]]
+    failures = row["failures"] or {}
+    return [
+        {"share": _down(failures[name] / row["calls"])} | fault for name, fault in _FAULTS.items() if name in failures
+    ]
 
 
 def _down(share: float) -> float:

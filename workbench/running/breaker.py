@@ -5,8 +5,7 @@ One that says when to come again (`Retry-After`) is left alone until then, and t
 
 from typing import Literal, NamedTuple
 
-from workbench.policy import POLICIES
-from workbench.records import Outcome
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.running.tempo import ACCOUNT, Tempo
 
 IN_A_ROW = 5
@@ -121,8 +120,8 @@ class Breaker:
     def ended(self, end: End) -> bool:
         """Record how a call ended; return whether there is news: another state, or a trial that failed."""
         on_trial, self._on_trial = self._on_trial, False
-        says = POLICIES[end.outcome].route
-        if says == "unknown" or self.state == "given up":
+        says = EFFECTS[end.outcome].route
+        if not says or self.state == "given up":
             return False
         if says == "well":
             return self._answered(end, on_trial=on_trial)
@@ -156,7 +155,8 @@ class Breaker:
         if end.outcome is not self.outcome or not self._in_a_row:
             self.outcome, self._in_a_row, self.failing_since = end.outcome, 0, end.now
             # refusals come at once, and the answers that were let through later: these are waited for
-            self._enough_in_a_row = max(IN_A_ROW, end.flying + 1) if end.outcome is Outcome.RATE_LIMITED else IN_A_ROW
+            limited = EFFECTS[end.outcome].crowded == "limit"
+            self._enough_in_a_row = max(IN_A_ROW, end.flying + 1) if limited else IN_A_ROW
         self._in_a_row += 1
         if self._in_a_row < self._enough_in_a_row:
             return False

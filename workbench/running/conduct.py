@@ -123,7 +123,7 @@ class Conductor:
             completed=tally.completed,
             failed=tally.failed,
             pending=tally.pending,
-            outcomes=dict(tally.outcomes),
+            outcomes={str(outcome): calls for outcome, calls in tally.outcomes.items()},
             usage=tally.usage(),
             served_models=dict(tally.served),
             simulated=self._started.simulated,

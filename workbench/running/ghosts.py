@@ -3,9 +3,10 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from workbench.outcomes import EFFECTS
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
-from workbench.records import CallRecord, Outcome
+from workbench.records import CallRecord
 from workbench.running.tempo import Tempo
 
 _NEWEST = 1_000
@@ -65,8 +66,8 @@ class Ghosts:
         where we waited for longer than that, and else from when it was sent.
         """
         attempt = record.attempt
-        if attempt.outcome is Outcome.CLIENT_TIMEOUT or self._fixed_s is not None:
+        if EFFECTS[attempt.outcome].waited_out or self._fixed_s is not None:
             return self._worst_s[model]
-        if attempt.outcome is Outcome.CANCELLED:
+        if not EFFECTS[attempt.outcome].concluded:
             return max(0.0, self.killed_s(model) - attempt.latency_ms / 1000)
         return max(0.0, self._worst_s[model] - attempt.latency_ms / 1000)

@@ -5,9 +5,9 @@ import re
 
 from workbench.display import count
 from workbench.job_file import BudgetTable, RunTable
+from workbench.outcomes import EFFECTS
 from workbench.planning.models import GATEWAY_ATTEMPTS, reserve_of
-from workbench.policy import POLICIES
-from workbench.records import CallRecord, ChatRequest, Outcome, Usage
+from workbench.records import CallRecord, ChatRequest, Usage
 from workbench.running.caps import Caps
 from workbench.running.spending import Spending
 
@@ -92,7 +92,7 @@ class Guard:
             self._drawn += needed * tries
         self._ended += 1
         self._failed += not attempt.accepted
-        if attempt.outcome is Outcome.ALLOWANCE_SUSPECTED:
+        if EFFECTS[attempt.outcome].stops == "allowance":
             return "the platform says that the allowance is used up"
         if self._all_refuse(record):
             return (
@@ -110,7 +110,7 @@ class Guard:
         if attempt.accepted:
             self._answering.add(model)
         refusal = ""
-        if POLICIES[attempt.outcome].refused:
+        if EFFECTS[attempt.outcome].refused:
             words = re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", attempt.error_text or "")
             refusal = f"{attempt.http_status} {words}"
         if refusal and model not in self._answering:

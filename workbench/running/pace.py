@@ -9,8 +9,8 @@ from collections import deque
 from statistics import median
 from typing import NamedTuple
 
-from workbench.policy import POLICIES
-from workbench.records import CallRecord, Outcome
+from workbench.outcomes import EFFECTS
+from workbench.records import CallRecord
 
 START = 4
 """How many are in flight at first, over all routes."""
@@ -87,9 +87,10 @@ class Pace:
         window.calls_since_cut += 1
         self._run.calls_since_cut += 1
         outcome = record.attempt.outcome
-        if POLICIES[outcome].crowded:
+        follows = EFFECTS[outcome]
+        if follows.crowded:
             window.cut(_CUT_BY_REFUSAL, flying)
-            if outcome is Outcome.RATE_LIMITED and self._all_refuse(route, now):
+            if follows.crowded == "limit" and self._all_refuse(route, now):
                 self._cut_all(in_flight)
                 return Change(str(outcome), None, run_before, self._run.allowed)
             return _changed(str(outcome), route, before, window.allowed)

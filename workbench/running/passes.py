@@ -5,7 +5,7 @@ after a wait that holds no slot.
 """
 
 from workbench.job_file import RunTable
-from workbench.policy import POLICIES
+from workbench.outcomes import EFFECTS
 from workbench.records import CallRecord
 
 LONGEST_WAIT_S = 900.0
@@ -34,7 +34,7 @@ class Passes:
             attempt: How many attempts that were.
             tried_s: How long ago the first of them was sent.
         """
-        usual_s = POLICIES[record.attempt.outcome].wait_s
+        usual_s = EFFECTS[record.attempt.outcome].wait_s
         asked_s = record.attempt.retry_after_s or 0.0
         if attempt >= self._rules.passes or usual_s is None or asked_s > LONGEST_WAIT_S:
             return None

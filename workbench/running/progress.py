@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.display import count, visible
-from workbench.records import Outcome
+from workbench.outcomes import EFFECTS
 from workbench.running.tally import AttemptEnd, Tally
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Progress:
         while self._waiting and self._waiting[0][0] <= durable:
             _, ended = self._waiting.popleft()
             counted += 1
-            through += not ended.will_go_on and ended.record.attempt.outcome is not Outcome.CANCELLED
+            through += not ended.will_go_on and EFFECTS[ended.record.attempt.outcome].concluded
             self._tally.count(ended)
         if counted and self._bar is not None:
             with self._on_screen():
@@ -78,7 +78,7 @@ class Progress:
         tally = self._tally
         counts = {
             "failed": tally.failed - tally.waiting, "to retry": tally.waiting,
-            "cancelled": tally.outcomes[Outcome.CANCELLED],
+            "cancelled": tally.cancelled,
         }  # fmt: skip
         told = [f"{count(number)} {name}" for name, number in counts.items() if number]
         told += [f"{self.in_flight}/{self._limit} in flight", f"{count(self._tally.total_tokens or 0)} tokens"]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import anyio
 
+from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
-from workbench.records import Outcome
 from workbench.running.breaker import Breaker, End
 from workbench.running.pace import Pace
 from workbench.running.tempo import ACCOUNT, Tempo

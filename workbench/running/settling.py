@@ -7,9 +7,9 @@ from workbench.endings import EXIT_CODES, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.ledger.entries import PaceChanged
 from workbench.ledger.journal import JournalWriter
+from workbench.outcomes import EFFECTS
 from workbench.planning.expand import Plan
-from workbench.policy import POLICIES
-from workbench.records import CallRecord, ChatRequest, Outcome
+from workbench.records import CallRecord, ChatRequest
 from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 from workbench.running.notices import Notices
@@ -106,7 +106,7 @@ class Settling:
         if wait_s is not None:
             self.queue.again(turn, wait_s)
         self._judge_route(turn, record)
-        if attempt.outcome is Outcome.KEY_REJECTED:
+        if EFFECTS[attempt.outcome].stops == "key":
             self.halt(RunStatus.INCOMPLETE, "the platform no longer accepts the API key", ExitCode.KEY_REJECTED)
 
     def give_up_waiting(self) -> None:
@@ -124,7 +124,7 @@ class Settling:
         """Let the route's breaker know, and heed a time that the route named."""
         outcome = record.attempt.outcome
         # a Retry-After of an outcome that is never sent again says nothing of the route
-        asked_s = record.attempt.retry_after_s if POLICIES[outcome].wait_s is not None else None
+        asked_s = record.attempt.retry_after_s if EFFECTS[outcome].wait_s is not None else None
         breaker = self.queue.ended(turn, outcome, asks_for_time=bool(asked_s))
         if asked_s:
             self._leave_alone(turn.model, asked_s)

@@ -4,7 +4,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from workbench.endings import TokenSums
-from workbench.records import CallRecord, Outcome, Usage
+from workbench.outcomes import EFFECTS, Outcome
+from workbench.records import CallRecord, Usage
 
 
 class AttemptEnd(NamedTuple):
@@ -32,7 +33,7 @@ class Tally:
         self._failed = 0
         self.waiting = 0
         """Failed requests that were to be sent again in this run, and were not yet."""
-        self.outcomes: Counter[str] = Counter()
+        self.outcomes: Counter[Outcome] = Counter()
         self.served: Counter[str] = Counter()
         self.calls_without_usage = 0
         self.nothing_sent = False
@@ -43,6 +44,11 @@ class Tally:
     def failed(self) -> int:
         """Requests that ended without acceptance, also where they are to be sent again."""
         return self._failed + self.waiting
+
+    @property
+    def cancelled(self) -> int:
+        """Calls that we cancelled ourselves."""
+        return sum(calls for outcome, calls in self.outcomes.items() if not EFFECTS[outcome].concluded)
 
     @property
     def pending(self) -> int:
@@ -63,7 +69,7 @@ class Tally:
         self.waiting -= ended.attempt > 1
         if ended.will_go_on:
             self.waiting += 1
-        elif not attempt.accepted and (attempt.outcome is not Outcome.CANCELLED or ended.attempt > 1):
+        elif not attempt.accepted and (EFFECTS[attempt.outcome].concluded or ended.attempt > 1):
             self._failed += 1
             self.retryable += attempt.rerun
         usage = record.completion.usage if record.completion else Usage()

@@ -7,7 +7,7 @@ class Tempo(NamedTuple):
     """The waits of a run, in s."""
 
     wait_share: float = 1.0
-    """Of the waits between passes that `workbench.policy` gives."""
+    """Of the waits between passes that `workbench.outcomes` gives."""
     pause_s: float = 30.0
     """Before a paused route is tried for the first time; doubled before each further trial."""
     longest_held_s: float = 900.0

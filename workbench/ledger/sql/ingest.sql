@@ -87,7 +87,7 @@ SELECT DISTINCT staged.run_id, staged.model, staged.served_model
 FROM staged ANTI JOIN served_names AS known
     ON known.run_id = staged.run_id AND known.model = staged.model
         AND known.served_model IS NOT DISTINCT FROM staged.served_model
-WHERE kind = 'answer' AND drew = 'yes';
+WHERE kind = 'answer';
 
 INSERT INTO readings BY NAME
 SELECT reading_id, recorded_at, read_at, of_what, share_low, share_high, units_low, units_high, total_units, said, withdrawn

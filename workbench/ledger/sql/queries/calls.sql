@@ -6,7 +6,7 @@ SELECT attempt.run_id, run.job, CAST(to_json(run.tags) AS VARCHAR) AS tags, atte
     attempt.http_status, attempt.sent_at, attempt.ended_at, attempt.latency_ms, attempt.prompt_tokens,
     attempt.completion_tokens, attempt.reasoning_tokens, attempt.total_tokens, attempt.finish_reason, request.tools, coalesce(called.tool_calls, 0) AS tool_calls,
     attempt.evidence, attempt.error_text, run.simulated
-FROM attempts AS attempt
+FROM judged_attempts AS attempt
 LEFT JOIN (
     SELECT run_id, request_key, any_value(sample_id) AS sample_id, any_value(variant) AS variant FROM run_items
     WHERE $run_id IS NULL OR run_id = $run_id GROUP BY run_id, request_key

@@ -11,7 +11,7 @@ WITH edge AS (
     ) AS given
 ),
 call AS (
-    SELECT run_id, call_no, model, body_key, sent_at, ended_at, outcome, prompt_tokens, completion_tokens, reasoning_tokens,
+    SELECT run_id, call_no, model, body_key, sent_at, ended_at, scorable, prompt_tokens, completion_tokens, reasoning_tokens,
         total_tokens, CASE WHEN $in_parts THEN lacks_parts ELSE lacks_total END AS is_unknown,
         CASE WHEN drew = 'yes' THEN 1 ELSE $tries END AS tries
     FROM call_draws WHERE sent_at >= $since
@@ -33,7 +33,7 @@ bound AS (
 )
 SELECT call.sent_segment,
     CASE WHEN call.ended_at IS NOT NULL THEN coalesce(ended_later.segment, call.sent_segment) END AS ended_segment,
-    call.model, run.job, count(*) AS calls, count(*) FILTER (call.outcome = 'ok') AS answered,
+    call.model, run.job, count(*) AS calls, count(*) FILTER (call.scorable) AS answered,
     coalesce(sum(call.prompt_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS prompt_tokens,
     coalesce(sum(call.completion_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS completion_tokens,
     coalesce(sum(call.reasoning_tokens) FILTER (NOT call.is_unknown), 0)::BIGINT AS reasoning_tokens,

@@ -2,6 +2,6 @@
 -- Parameters: request_keys (list)
 SELECT request_key, count(*) AS answers, sum(total_tokens)::DOUBLE AS tokens,
     sum(total_tokens * total_tokens)::DOUBLE AS squares
-FROM attempts
+FROM judged_attempts
 WHERE accepted AND total_tokens IS NOT NULL AND request_key IN (SELECT unnest($request_keys::VARCHAR[]))
 GROUP BY request_key;

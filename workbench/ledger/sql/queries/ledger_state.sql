@@ -1,6 +1,6 @@
 -- What kinds of data a ledger holds, and whether anything that must be unique is not, or contradicts what it belongs to.
--- contradicting_attempts: an attempt differs from its request, or is accepted with an outcome that is no answer, or the
--- other way round.
+-- contradicting_attempts: an attempt differs from its request. reinterpreted_attempts: other things follow from its outcome today
+-- than when it was recorded.
 -- Parameters: none
 SELECT
     (SELECT count(*) FROM runs WHERE event = 'started') AS runs,
@@ -19,5 +19,9 @@ SELECT
         SELECT count(*) FROM attempts AS attempt JOIN requests AS request USING (run_id, call_no)
         WHERE (attempt.request_key, attempt.generation, attempt.model, attempt.sample_key, attempt.epoch)
             <> (request.request_key, request.generation, request.model, request.sample_key, request.epoch)
-            OR attempt.accepted <> list_contains($accepted, attempt.outcome)
-    ) AS contradicting_attempts;
+    ) AS contradicting_attempts,
+    (
+        SELECT count(*) FROM attempts AS stored JOIN judged_attempts AS judged USING (run_id, call_no)
+        WHERE (stored.accepted, stored.rerun, stored.scorable, stored.drew)
+            <> (judged.accepted, judged.rerun, judged.scorable, judged.drew)
+    ) AS reinterpreted_attempts;

@@ -6,7 +6,7 @@ SELECT attempt.model, date_trunc($span, sent_at) AS from_at, count(*) AS calls, 
     count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
     quantile_cont(latency_ms, 0.5) FILTER (drew = 'yes') AS p50_ms,
     quantile_cont(latency_ms, 0.9) FILTER (drew = 'yes') AS p90_ms
-FROM (SELECT * FROM attempts WHERE outcome <> 'cancelled') AS attempt
+FROM (SELECT * FROM judged_attempts WHERE concluded) AS attempt
 LEFT JOIN served_identities AS who
     ON who.run_id = attempt.run_id AND who.model = attempt.model
     AND who.served_model IS NOT DISTINCT FROM attempt.served_model

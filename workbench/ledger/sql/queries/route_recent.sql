@@ -2,7 +2,7 @@
 -- Parameters: newest (how many calls a model)
 WITH numbered AS (
     SELECT model, accepted, drew, outcome, latency_ms, row_number() OVER (PARTITION BY model ORDER BY sent_at DESC) AS back
-    FROM attempts WHERE outcome <> 'cancelled'
+    FROM judged_attempts WHERE concluded
 )
 SELECT model, count(*) FILTER (back <= $newest) AS newest_calls,
     count(*) FILTER (back <= $newest AND drew = 'yes') AS newest_answers,

@@ -9,9 +9,9 @@ WITH assumed AS (
 ),
 usual AS (
     SELECT model, quantile_cont(latency_ms, 0.5) FILTER (drew = 'yes') AS p50_ms,
-        quantile_cont(latency_ms, 0.5) FILTER (outcome = 'route_down') / $tries::DOUBLE AS failed_try_ms,
-        count(*) FILTER (outcome = 'route_down') AS failures
-    FROM attempts GROUP BY model
+        quantile_cont(latency_ms, 0.5) FILTER (resembles = 'down') / $tries::DOUBLE AS failed_try_ms,
+        count(*) FILTER (resembles = 'down') AS failures
+    FROM judged_attempts GROUP BY model
 ),
 known AS (
     SELECT model, p50_ms, failures,
@@ -27,7 +27,7 @@ SELECT attempt.model, count(*) AS answers, any_value(known.failures) AS failures
         AND (attempt.latency_ms - known.try_ms BETWEEN known.p50_ms / 2 AND 2 * known.p50_ms
             OR attempt.latency_ms - 2 * known.try_ms BETWEEN known.p50_ms / 2 AND 2 * known.p50_ms)
     ) AS near_failures
-FROM attempts AS attempt
+FROM judged_attempts AS attempt
 JOIN known USING (model)
 LEFT JOIN assumed ON assumed.run_id = attempt.run_id AND assumed.model = attempt.model
 WHERE attempt.drew = 'yes'

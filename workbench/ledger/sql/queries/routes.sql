@@ -5,13 +5,13 @@
 -- Parameters: none
 WITH own AS (
     SELECT model, count(*) AS calls, count(*) FILTER (accepted) AS accepted, count(*) FILTER (drew = 'yes') AS answers,
-        count(*) FILTER (NOT accepted AND outcome <> 'cancelled') AS failed,
+        count(*) FILTER (NOT accepted AND concluded) AS failed,
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
         quantile_cont(latency_ms, [0.5, 0.9, 0.99]) FILTER (drew = 'yes') AS quantiles,
         sum(completion_tokens) FILTER (reasoning_tokens IS NOT NULL) AS completion_with_reasoning,
         sum(reasoning_tokens) FILTER (completion_tokens IS NOT NULL) AS reasoning,
         count(DISTINCT served_model) AS served_names, min(sent_at) AS first_at, max(sent_at) AS last_at
-    FROM attempts GROUP BY model
+    FROM judged_attempts GROUP BY model
 ),
 tools AS (
     SELECT request.model, count(*) FILTER (request.tools IS NOT NULL) AS offered,
@@ -20,14 +20,14 @@ tools AS (
         count(*) FILTER (request.tools = 'forced' AND called.call_no IS NOT NULL) AS forced_and_called,
         sum(called.calls)::BIGINT AS tool_calls
     FROM requests AS request
-    JOIN attempts AS attempt USING (run_id, call_no)
+    JOIN judged_attempts AS attempt USING (run_id, call_no)
     LEFT JOIN (SELECT run_id, call_no, count(*) AS calls FROM tool_calls GROUP BY run_id, call_no) AS called
         USING (run_id, call_no)
     WHERE attempt.drew = 'yes' AND request.run_id NOT IN (SELECT run_id FROM probe_runs)
     GROUP BY request.model
 ),
 substituted AS (
-    SELECT attempt.model, count(*) AS answers FROM attempts AS attempt
+    SELECT attempt.model, count(*) AS answers FROM judged_attempts AS attempt
     JOIN served_identities AS who
         ON who.run_id = attempt.run_id AND who.model = attempt.model
         AND who.served_model IS NOT DISTINCT FROM attempt.served_model

@@ -4,6 +4,6 @@ SELECT concat_ws(' · ', attempt.model, item.variant) AS model, count(*) AS answ
     quantile_cont(latency_ms, 0.25) AS p25_ms,
     quantile_cont(latency_ms, 0.5) AS p50_ms, quantile_cont(latency_ms, 0.75) AS p75_ms,
     quantile_cont(latency_ms, 0.9) AS p90_ms, quantile_cont(latency_ms, 0.99) AS p99_ms, max(latency_ms) AS max_ms
-FROM attempts AS attempt LEFT JOIN run_items AS item USING (run_id, request_key)
+FROM judged_attempts AS attempt LEFT JOIN run_items AS item USING (run_id, request_key)
 WHERE run_id = $run_id AND drew = 'yes'
 GROUP BY ALL ORDER BY model;

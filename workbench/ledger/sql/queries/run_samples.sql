@@ -6,7 +6,7 @@ WITH item AS (
     SELECT * FROM item_outcomes WHERE run_id = $run_id
     ORDER BY reused DESC, answer_run_id, answer_call_no, request_key LIMIT $most
 ),
-own AS (SELECT request_key, count(*) AS attempts FROM attempts WHERE run_id = $run_id GROUP BY request_key),
+own AS (SELECT request_key, count(*) AS attempts FROM judged_attempts WHERE run_id = $run_id GROUP BY request_key),
 scored AS (SELECT * FROM latest_scores WHERE run_id = $run_id),
 judged AS (
     SELECT request_key, list({scorer: scorer, value: value, reason: reason, extracted: extracted} ORDER BY scorer) AS scores

@@ -5,8 +5,8 @@
 -- Parameters: run_id
 WITH own AS (
     SELECT request_key, count(*) AS attempts, bool_or(accepted) AS accepted, arg_max(rerun, call_no) AS rerun,
-        bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off  -- sent again, then lost
-    FROM attempts JOIN run_items USING (run_id, request_key)
+        bool_and(NOT concluded) OR max(call_no) < any_value(answer_call_no) AS cut_off  -- sent again, then lost
+    FROM judged_attempts JOIN run_items USING (run_id, request_key)
     WHERE run_id = $run_id AND NOT reused GROUP BY request_key
 ),
 counted AS (
@@ -28,7 +28,7 @@ used AS (
         coalesce(sum(total_tokens)::BIGINT, (SELECT tokens FROM unsent)) AS total_tokens,
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
         count(*) FILTER (drew = 'maybe') AS maybe_drawn
-    FROM attempts WHERE run_id = $run_id
+    FROM judged_attempts WHERE run_id = $run_id
 )
 SELECT counted.*, reused + completed AS answered, planned - reused - completed - failed AS pending, used.*,
     (SELECT count(*) FROM requests WHERE run_id = $run_id) - used.calls AS open_intents

@@ -5,6 +5,6 @@ SELECT concat_ws(' · ', attempt.model, item.variant) AS model, count(*) AS call
     sum(total_tokens)::BIGINT AS total_tokens,
     count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
     count(*) FILTER (drew = 'maybe') AS maybe_drawn
-FROM attempts AS attempt LEFT JOIN run_items AS item USING (run_id, request_key)
+FROM judged_attempts AS attempt LEFT JOIN run_items AS item USING (run_id, request_key)
 WHERE run_id = $run_id
 GROUP BY ALL ORDER BY model;

@@ -8,8 +8,8 @@ WITH newest AS (
 ),
 own AS (
     SELECT run_id, request_key, bool_or(accepted) AS accepted,
-        bool_and(outcome = 'cancelled') OR max(call_no) < any_value(answer_call_no) AS cut_off
-    FROM attempts JOIN run_items USING (run_id, request_key)
+        bool_and(NOT concluded) OR max(call_no) < any_value(answer_call_no) AS cut_off
+    FROM judged_attempts JOIN run_items USING (run_id, request_key)
     WHERE run_id IN (SELECT run_id FROM newest) AND NOT reused GROUP BY run_id, request_key
 ),
 ended AS (
@@ -19,7 +19,7 @@ ended AS (
 used AS (
     SELECT run_id, count(*) AS calls, sum(total_tokens)::BIGINT AS total_tokens,
         count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage
-    FROM attempts WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
+    FROM judged_attempts WHERE run_id IN (SELECT run_id FROM newest) GROUP BY run_id
 ),
 sent AS (SELECT DISTINCT run_id FROM requests WHERE run_id IN (SELECT run_id FROM newest)),
 taken AS (

@@ -13,7 +13,7 @@ FROM (
 ) AS item
 JOIN (
     SELECT call_no, outcome, scorable, latency_ms, completion_tokens, total_tokens, served_model
-    FROM attempts
+    FROM judged_attempts
     WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no AND accepted
 ) AS attempt ON attempt.call_no = item.call_no
 LEFT JOIN (

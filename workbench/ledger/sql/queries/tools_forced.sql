@@ -2,7 +2,7 @@
 -- Parameters: none
 SELECT request.model, count(*) AS forced, count(*) FILTER (called.call_no IS NOT NULL) AS called
 FROM requests AS request
-JOIN attempts AS attempt USING (run_id, call_no)
+JOIN judged_attempts AS attempt USING (run_id, call_no)
 LEFT JOIN (SELECT DISTINCT run_id, call_no FROM tool_calls) AS called USING (run_id, call_no)
 WHERE request.tools = 'forced' AND attempt.drew = 'yes'
 GROUP BY request.model;

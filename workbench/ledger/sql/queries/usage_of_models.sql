@@ -3,7 +3,7 @@
 -- Parameters: models (list), job
 WITH answer AS (
     SELECT attempt.model, run.job = $job AS of_job, attempt.total_tokens, attempt.latency_ms
-    FROM attempts AS attempt JOIN run_overview AS run USING (run_id)
+    FROM judged_attempts AS attempt JOIN run_overview AS run USING (run_id)
     WHERE attempt.accepted AND attempt.total_tokens IS NOT NULL AND list_contains($models::VARCHAR[], attempt.model)
 ),
 chosen AS (SELECT model, bool_or(of_job) AS of_job FROM answer GROUP BY model)

@@ -9,6 +9,7 @@ SELECT
     request.sent_at,
     attempt.ended_at,
     attempt.outcome,
+    attempt.scorable,
     attempt.drew,
     attempt.prompt_tokens,
     coalesce(attempt.reasoning_tokens, 0) AS reasoning_tokens,
@@ -21,4 +22,4 @@ SELECT
     (attempt.drew IS NULL OR attempt.drew <> 'no') AND (
         attempt.total_tokens IS NULL OR attempt.prompt_tokens IS NULL OR attempt.completion_tokens IS NULL
     ) AS lacks_parts
-FROM requests AS request LEFT JOIN attempts AS attempt USING (run_id, call_no);
+FROM requests AS request LEFT JOIN judged_attempts AS attempt USING (run_id, call_no);

@@ -15,5 +15,5 @@ SELECT
     item.answer_call_no,
     attempt.* EXCLUDE (run_id, call_no, request_key, generation, model, sample_key, epoch)
 FROM run_items AS item
-LEFT JOIN attempts AS attempt
+LEFT JOIN judged_attempts AS attempt
     ON attempt.run_id = item.answer_run_id AND attempt.call_no = item.answer_call_no;

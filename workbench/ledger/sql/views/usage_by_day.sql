@@ -20,5 +20,5 @@ SELECT
     sum(attempt.reasoning_tokens)::BIGINT AS reasoning_tokens,
     sum(attempt.total_tokens)::BIGINT AS total_tokens
 FROM requests AS request
-LEFT JOIN attempts AS attempt USING (run_id, call_no)
+LEFT JOIN judged_attempts AS attempt USING (run_id, call_no)
 GROUP BY ALL;
