@@ -86,7 +86,8 @@ class Workbench:
         if server is not None:
             self.environment |= {"WORKBENCH_BASE_URL": server.base_url, "WORKBENCH_API_KEY": server.key}
 
-    def __call__(self, *arguments: str, code: int | None = 0, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+    def process(self, *arguments: str, code: int | None = 0, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+        """The command in a process of its own, where the process is the point: signals, streams, limits, what it imports."""
         done = subprocess.run(
             [str(COMMAND), *arguments],
             cwd=self.folder,
@@ -100,10 +101,10 @@ class Workbench:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def here(self, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """The same command in the tests' own process, where starting one would take most of the time."""
+    def __call__(self, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
+        """The command in the tests' own process: to start one would take most of the time."""
         if _a_loop_runs():  # a browser's: a second one cannot
-            return self(*arguments, code=code)
+            return self.process(*arguments, code=code)
         out, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
         streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
         surroundings = mock.patch.dict(os.environ, self.environment, clear=True), contextlib.chdir(self.folder)
@@ -122,10 +123,10 @@ class Workbench:
         return done
 
     def json(self, *arguments: str, code: int | None = 0) -> Any:
-        return json.loads(self.here(*arguments, "--json", code=code).stdout)
+        return json.loads(self(*arguments, "--json", code=code).stdout)
 
     def lines(self, *arguments: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.here(*arguments, "--json").stdout.splitlines()]
+        return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
 
     def start(self, *arguments: str, **kwargs: Any) -> subprocess.Popen[str]:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -255,7 +255,7 @@ def test_a_long_run(tmp_path: Path) -> None:
           f"while scores are made {max(mib for answered, mib, ingests in found if answered == calls and not ingests):.0f} MiB")  # fmt: skip
     bench = Workbench(folder, None)
     began = time.perf_counter()
-    page = Path(bench("report", timeout=600).stdout.split()[-1])
+    page = Path(bench.process("report", timeout=600).stdout.split()[-1])
     rendered_s = time.perf_counter() - began
     assert bench.json("runs")[0]["completed"] == calls
     with sync_playwright() as playwright:

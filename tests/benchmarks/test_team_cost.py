@@ -31,7 +31,7 @@ def test_a_run_on_a_team_s_ledger_beside_one_on_a_file(tmp_path: Path) -> None:
         """On a new ledger each time: what another run asked would not be sent again."""
         with postgres.database(conninfo_of_server) as conninfo:
             address, data = SCHEME + conninfo, folder / f"data-{conninfo[-12:]}"
-            Workbench(folder, None).here("ledger", "create", address, "--data", str(data))
+            Workbench(folder, None)("ledger", "create", address, "--data", str(data))
             return sent_by_workbench(
                 url, calls, folder, job("m", limit=IN_FLIGHT), f'[ledger]\nurl = """{address}"""\n'
             )

@@ -36,7 +36,7 @@ def test_a_million_calls_on_a_team_s_ledger(tmp_path: Path, monkeypatch: pytest.
     file = make_big_ledger(tmp_path / "ledger.duckdb", CALLS)
     with postgres.server() as server, postgres.database(server) as conninfo:
         url = SCHEME + conninfo
-        bench.here("ledger", "create", url, "--data", str(tmp_path / "data"))
+        bench("ledger", "create", url, "--data", str(tmp_path / "data"))
         for what in ("copied", "copied again"):
             began = time.perf_counter()
             copied = bench.json("ledger", "copy", str(file.path), url)

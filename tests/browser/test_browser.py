@@ -45,7 +45,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -
         apart = {"id": "s19", "input": "What is 2 + 3 * 4?", "target": 14}  # one route calculates from left to right
         bench.write("sums.jsonl", sums(19) + json.dumps(apart))
         bench.write("job.toml", job(*MODELS))
-        bench("run", "job.toml", code=3)
+        bench.process("run", "job.toml", code=3)
         report = Path(bench.json("run", "job.toml", "--fresh", code=3)["report"])
         yield {"run": report} | {name: report.with_name(f"{name}.html") for name in PAGES[1:]}
 

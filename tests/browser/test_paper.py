@@ -36,7 +36,7 @@ def test_wide_tables_print_within_the_paper_without_a_broken_word(tmp_path: Path
     for run_id in ("r0", "r1"):
         record(bench, run_id, models, metadata=[{"topic": f"topic {s % 4}"} for s in range(12)], served=others)
     report = Path(bench.json("report", "last")["report"])
-    bench("compare")
+    bench.process("compare")
     pages = (report.name, "index.html", "routes.html", "allowance.html", "r1.compare.html")
     for name in (*pages, next(report.parent.glob("job-*.html")).name):
         page = reader.open(report.with_name(name))

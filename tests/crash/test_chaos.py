@@ -58,7 +58,7 @@ def test_the_end_state_is_that_of_a_calm_run(tmp_path: Path, samples: int) -> No
                 if result["reused"] + result["completed"] == samples * (len(models) - 1):
                     break
         asked = server.platform.statistics.requests
-        bench("ledger", "recover")
+        bench.process("ledger", "recover")
         with duckdb.connect(tmp_path / "ledger.duckdb", read_only=True) as db:
             calls = db.execute("SELECT request_key, model, accepted, sent FROM attempts").fetchall()
             (intents,) = db.execute("SELECT count(*) FROM requests").fetchall()[0]

@@ -41,7 +41,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
         ledger = str(small_disk / "l.duckdb")
         filler = small_disk / "filler"
         filler.write_bytes(b"x" * 3_000_000)
-        done = bench("run", "job.toml", "--ledger", ledger, "--no-report", "--json", code=3)
+        done = bench.process("run", "job.toml", "--ledger", ledger, "--no-report", "--json", code=3)
         assert "full" in done.stderr or "No space" in done.stderr
         result = json.loads(done.stdout)
         sent = sum(server.platform.statistics.requests.values())
@@ -62,7 +62,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, small_disk: Path) ->
         bench.write("long.jsonl", LONG)
         bench.write("job.toml", job("sim/prose", dataset="long.jsonl"))
         (small_disk / "filler").write_bytes(b"x" * 8_900_000)
-        done = bench("run", "job.toml", "--ledger", str(small_disk / "l.duckdb"), "--no-report", code=3)
+        done = bench.process("run", "job.toml", "--ledger", str(small_disk / "l.duckdb"), "--no-report", code=3)
         assert "free disk space and rerun" in done.stderr
         assert not server.platform.statistics.requests
 
@@ -95,10 +95,10 @@ def test_compacting_on_a_full_disk_changes_nothing(tmp_path: Path, small_disk: P
         bench.write("sums.jsonl", sums(50))
         bench.write("job.toml", job())
         ledger = str(small_disk / "l.duckdb")
-        bench("run", "job.toml", "--ledger", ledger, "--no-report")
+        bench.process("run", "job.toml", "--ledger", ledger, "--no-report")
         filler = small_disk / "filler"
         filler.write_bytes(bytes(shutil.disk_usage(small_disk).free))
-        done = bench("ledger", "compact", "--ledger", ledger, code=1)
+        done = bench.process("ledger", "compact", "--ledger", ledger, code=1)
         assert "cannot be copied" in done.stderr
         assert sorted(path.name for path in small_disk.iterdir() if path.is_file()) == [
             "filler",
@@ -107,5 +107,5 @@ def test_compacting_on_a_full_disk_changes_nothing(tmp_path: Path, small_disk: P
         ]
         filler.unlink()
         assert bench.json("ledger", "check", "--ledger", ledger)["attempts"] == 50
-        bench("ledger", "compact", "--ledger", ledger)
+        bench.process("ledger", "compact", "--ledger", ledger)
         assert bench.json("ledger", "check", "--ledger", ledger)["attempts"] == 50

@@ -51,7 +51,7 @@ def test_kills_with_large_answers_leave_sound_ledgers_and_no_files(bench: Workbe
             result = json.loads(out)
             assert result["reused"] + result["completed"] == SAMPLES
     for name in names:
-        assert bench("ledger", "recover", "--ledger", f"{name}.duckdb").returncode == 0
+        assert bench.process("ledger", "recover", "--ledger", f"{name}.duckdb").returncode == 0
         found = bench.json("ledger", "check", "--ledger", f"{name}.duckdb")
         assert (found["problems"], found["journals"]) == ([], 0)
     assert left_over(bench) == []

@@ -125,7 +125,7 @@ def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -
                 bench.write("sums.jsonl", sums(MORE_ROWS))
         timer.rest()
         asked = server.platform.statistics.requests.total()
-        bench("ledger", "recover")
+        bench.process("ledger", "recover")
         came = bench.json("schedule", "job.toml")
     answers, intents = recorded(tmp_path / "ledger.duckdb")
     assert -SIGKILL in timer.codes

@@ -53,7 +53,7 @@ class Account(NamedTuple):
 
     def read(self) -> None:
         """What the chat UI shows."""
-        self.bench.here("allowance", "reading", "--used", f"{100 * self.used() / TOTAL:.0f}%")
+        self.bench("allowance", "reading", "--used", f"{100 * self.used() / TOTAL:.0f}%")
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Accou
     for number in range(4):
         bench.write(f"{number}.jsonl", sums(3 + number))
         bench.write("job.toml", job("m", "dear", name=f"j{number}", dataset=f"{number}.jsonl"))
-        bench.here("run", "job.toml", "--no-report")
+        bench("run", "job.toml", "--no-report")
         elsewhere += (more := chosen.randint(500, 4_000))
         account.elsewhere(more)
         account.read()
@@ -108,13 +108,13 @@ def drawn_at_random(folder: Path, seed: int) -> tuple[bool, list[float]]:
                 bench.write(f"{day}.jsonl", sums(chosen.randint(1, 20)))
                 models = chosen.sample(["m", "dear"], chosen.randint(1, 2))
                 bench.write("job.toml", job(*models, name=f"j{day}", dataset=f"{day}.jsonl"))
-                bench.here("run", "job.toml", "--no-report")
+                bench("run", "job.toml", "--no-report")
             for _ in range(chosen.choice([0, 1, 1, 3])):  # a gap, a usual day, a burst
                 elsewhere += (more := round(total * chosen.uniform(0, 0.03)))
                 state.add_draw(name, more, "chat UI")
             if chosen.random() < 0.6 or not day:
-                bench.here("allowance", "reading", "--used", f"{100 * state.drawn_units(name, 0) / total:.0f}%")
-        bench.here("allowance", "reading", "--used", f"{100 * state.drawn_units(name, 0) / total:.0f}%")
+                bench("allowance", "reading", "--used", f"{100 * state.drawn_units(name, 0) / total:.0f}%")
+        bench("allowance", "reading", "--used", f"{100 * state.drawn_units(name, 0) / total:.0f}%")
         found, own = bench.json("allowance", "status"), state.drawn_units(name, 0) - elsewhere
     assert found["seen"]["units"] == pytest.approx(own), "our own share, to the token"
     points = found["points"]
@@ -143,29 +143,29 @@ def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench.here("run", "job.toml", "--no-report")
-    assert "warn=may_be_beyond" in bench.here("allowance", "status", "--line").stdout
+    bench("run", "job.toml", "--no-report")
+    assert "warn=may_be_beyond" in bench("allowance", "status", "--line").stdout
     account.elsewhere(21_000)
     account.read()
-    assert "warn=below" in bench.here("allowance", "status", "--line").stdout
+    assert "warn=below" in bench("allowance", "status", "--line").stdout
     bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=0.5))
-    (line,) = bench.here("allowance", "status", "--line", code=100).stdout.splitlines()
+    (line,) = bench("allowance", "status", "--line", code=100).stdout.splitlines()
     given = dict(part.split("=") for part in line.split()[1:])
     assert (given["warn"], given["unit"]) == ("beyond", "credits")
     assert float(given["left_low"]) <= TOTAL - account.used() <= float(given["left_high"])
     share = account.used() / TOTAL
     bench.write("workbench.toml", SETTINGS.format(total=TOTAL, warn_at=round(share + 0.003, 4)))
-    assert "cannot be told" in bench.here("allowance", "status").stderr
+    assert "cannot be told" in bench("allowance", "status").stderr
 
 
 def test_the_first_reading_may_precede_every_run_and_is_of_the_account(account: Account) -> None:
     bench = account.bench
-    bench.here("demo", "--no-report")
-    said = bench.here("allowance", "reading", "--used", "12%").stdout
+    bench("demo", "--no-report")
+    said = bench("allowance", "reading", "--used", "12%").stdout
     assert "seen 0 credits" in said
     assert [one["said"] for one in bench.json("allowance", "readings")] == ["12%"]
     assert bench.json("allowance", "readings", "--local") == []
-    missing = bench.here("allowance", "reading", "--used", "12%", "--ledger", "ledgr.duckdb", code=2)
+    missing = bench("allowance", "reading", "--used", "12%", "--ledger", "ledgr.duckdb", code=2)
     assert "there is no ledger at" in missing.stderr
 
 
@@ -173,25 +173,25 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench.here("run", "job.toml", "--no-report")
-    said = bench.here("allowance", "reading", "--left", "31k", "--of", "40000").stdout
+    bench("run", "job.toml", "--no-report")
+    said = bench("allowance", "reading", "--left", "31k", "--of", "40000").stdout
     assert "unseen 8" in said
     (one,) = bench.json("allowance", "readings")
     assert (one["of_what"], one["said"], one["total_units"]) == ("left", "31k", 40_000)
-    bench.here("allowance", "reading", "--withdraw", one["reading_id"])
+    bench("allowance", "reading", "--withdraw", one["reading_id"])
     assert bench.json("allowance", "readings") == []
-    other = bench.here("allowance", "reading", "--used", "5%", "--ledger", "ledger.duckdb").stderr
+    other = bench("allowance", "reading", "--used", "5%", "--ledger", "ledger.duckdb").stderr
     back = shlex.split(other.split("`")[1])
     assert back[-2:] == ["--ledger", "ledger.duckdb"]
-    bench.here(*back[1:])
+    bench(*back[1:])
     (bench.folder / "broken.duckdb").write_text("no ledger")
-    bench.here("allowance", "reading", "--used", "5%", "--ledger", "broken.duckdb", code=2)
+    bench("allowance", "reading", "--used", "5%", "--ledger", "broken.duckdb", code=2)
     assert not list(bench.folder.glob("broken.duckdb.journal/*")), "what cannot be opened takes no reading"
-    assert "unseen unknown" in bench.here("allowance").stdout
+    assert "unseen unknown" in bench("allowance").stdout
     assert bench.json("allowance").keys() == bench.json("allowance", "status").keys(), (
         "options follow the group's name too"
     )
-    assert "readings" in bench.here("allowance", "--help").stdout
+    assert "readings" in bench("allowance", "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
 )
 def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...], problem: str) -> None:
     record(account.bench, "r1", {"m": [1.0]})
-    assert problem in account.bench.here("allowance", "reading", *options, code=2).stderr
+    assert problem in account.bench("allowance", "reading", *options, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_what_is_no_reading_is_refused(account: Account, options: tuple[str, ...
 def test_settings_that_say_nothing_are_refused(account: Account, line: str, problem: str) -> None:
     record(account.bench, "r1", {"m": [1.0]})
     account.bench.write("workbench.toml", f"[allowance]\n{line}\n")
-    assert problem in account.bench.here("allowance", code=2).stderr
+    assert problem in account.bench("allowance", code=2).stderr
 
 
 def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_left(account: Account) -> None:
@@ -250,7 +250,7 @@ def test_scheduled_jobs_are_estimated_from_their_runs_and_paid_out_of_what_is_le
     bench.write("workbench.toml", "")
     (need,) = bench.json("allowance", "forecast")["scheduled"]
     assert (need["each"], need["occasions"], need["low"]) == (100.0, None, None)
-    assert "unknown: no window is set" in bench.here("allowance", "forecast").stdout
+    assert "unknown: no window is set" in bench("allowance", "forecast").stdout
     parts: tuple[dict[str, Any], ...] = (
         {"narrowed": "1 sample"},
         {"occasion": "2026-11-20", "generation": "j@2026-11-20", "status": "incomplete"},
@@ -267,7 +267,7 @@ def test_frames_have_the_window_and_its_readings(account: Account) -> None:
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench.here("run", "job.toml", "--no-report")
+    bench("run", "job.toml", "--no-report")
     frames = Frames(folder=bench.folder)
     empty = frames.readings()
     assert empty.empty
@@ -289,16 +289,14 @@ def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> N
     bench = account.bench
     bench.write("sums.jsonl", sums(6))
     bench.write("job.toml", job("m", "dear"))
-    bench.here("run", "job.toml", "--no-report")
+    bench("run", "job.toml", "--no-report")
     own = account.used()
     bench.write("workbench.toml", SETTINGS.format(total=own * 1.1, warn_at=0.8))
-    assert "warn=beyond" in bench.here("allowance", "status", "--line", code=100).stdout, (
-        "our own part alone is beyond it"
-    )
+    assert "warn=beyond" in bench("allowance", "status", "--line", code=100).stdout, "our own part alone is beyond it"
     bench.write("workbench.toml", '[allowance]\nwindow = "month"\nwarn_at = 0.8\n')
     assert bench.json("allowance", "status")["warn"] == "not known"
-    bench.here("allowance", "reading", "--used", "95%")
-    assert "Used 94 % to 100 % of a total that is not known." in bench.here("allowance", code=100).stdout
+    bench("allowance", "reading", "--used", "95%")
+    assert "Used 94 % to 100 % of a total that is not known." in bench("allowance", code=100).stdout
 
 
 @pytest.mark.parametrize("window", ["5h", "1400h"])
@@ -306,11 +304,11 @@ def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: A
     bench = account.bench
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("m"))
-    bench.here("run", "job.toml", "--no-report")
+    bench("run", "job.toml", "--no-report")
     bench.write("workbench.toml", f'[allowance]\nwindow = "{window}"\ntotal_units = 1000\n')
-    bench.here("allowance", "reading", "--used", "90%")
+    bench("allowance", "reading", "--used", "90%")
     found = bench.json("allowance", "status")
     assert (found["points"], found["unseen"], found["forecast"]) == ([], None, None)
     assert found["left"] == [0.0, 1000 - found["seen"]["units"]]
-    assert "of rolling hours a reading says nothing later on" in bench.here("allowance", "forecast").stdout
-    bench.here("report", "last")
+    assert "of rolling hours a reading says nothing later on" in bench("allowance", "forecast").stdout
+    bench("report", "last")

@@ -17,11 +17,13 @@ def bench(tmp_path: Path, platform: ThreadedServer) -> Workbench:
 
 
 def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
-    done = bench.here("ask", MODEL, "What is 6 * 7? {{ x }}")
+    done = bench("ask", MODEL, "What is 6 * 7? {{ x }}")
     assert "42" in done.stdout
     assert f"ok by {MODEL}" in done.stderr
     assert "simulated; run " in done.stderr
-    asked = json.loads(bench("ask", MODEL, "-", "--json", "--system", "{ Answer }", input="What is 1 + 1?").stdout)
+    asked = json.loads(
+        bench.process("ask", MODEL, "-", "--json", "--system", "{ Answer }", input="What is 1 + 1?").stdout
+    )
     assert (asked["input"], asked["outcome"], asked["simulated"]) == ("What is 1 + 1?", "ok", True)
     assert [run["job"] for run in bench.json("runs")] == ["ask", "ask"]
 
@@ -35,19 +37,19 @@ def test_a_question_is_answered_and_recorded(bench: Workbench) -> None:
     ],
 )
 def test_a_question_that_cannot_be_answered(bench: Workbench, arguments: tuple[str, ...], code: int, said: str) -> None:
-    done = bench.here("ask", *arguments, code=code)
+    done = bench("ask", *arguments, code=code)
     assert said in done.stderr
     assert not done.stdout
 
 
 def test_a_run_is_named_by_the_beginning_of_its_id_or_as_the_last(bench: Workbench) -> None:
     for _ in range(2):
-        bench.here("ask", MODEL, "What is 6 * 7?")
+        bench("ask", MODEL, "What is 6 * 7?")
     newest, oldest = (run["run_id"] for run in bench.json("runs"))
     assert bench.json("show")["run_id"] == bench.json("show", "last")["run_id"] == newest
     assert bench.json("show", oldest[:-1])["run_id"] == oldest
-    assert "2 runs begin with '2'" in bench.here("show", "2", code=2).stderr
-    assert "there is no run 'x'" in bench.here("show", "x", code=2).stderr
+    assert "2 runs begin with '2'" in bench("show", "2", code=2).stderr
+    assert "there is no run 'x'" in bench("show", "x", code=2).stderr
     assert bench.json("report", "last")["run_id"] == newest
     assert bench.json("score", oldest[:-1])["run_id"] == oldest
 
@@ -61,11 +63,11 @@ def test_the_run_that_is_resumed_is_recorded_by_its_id(bench: Workbench) -> None
 
 
 def test_a_page_is_opened(bench: Workbench) -> None:
-    bench.here("ask", MODEL, "What is 6 * 7?")
+    bench("ask", MODEL, "What is 6 * 7?")
     bench.environment["BROWSER"] = "echo opened %s"
-    assert "opened file://" in bench("report", "--open").stdout
+    assert "opened file://" in bench.process("report", "--open").stdout
     bench.environment["BROWSER"] = "no-such-browser"
-    assert "no browser could be started" in bench("report", "--open").stderr
+    assert "no browser could be started" in bench.process("report", "--open").stderr
 
 
 def test_a_plan_shows_requests_as_they_are_sent(bench: Workbench) -> None:
@@ -74,7 +76,7 @@ def test_a_plan_shows_requests_as_they_are_sent(bench: Workbench) -> None:
     (body,) = bench.json("plan", "job.toml", "--show", "1")["requests"]
     assert body["model"] == MODEL
     assert body["messages"] == [{"role": "user", "content": "What is 0 + 0?"}]
-    shown = bench.here("plan", "job.toml", "--show", "2").stdout
+    shown = bench("plan", "job.toml", "--show", "2").stdout
     assert shown.count('"messages"') == 2
     assert not list(bench.folder.glob("*.duckdb*")), "nothing was sent"
 
@@ -83,7 +85,7 @@ def test_a_job_for_real_models_is_rehearsed_with_stand_ins(tmp_path: Path) -> No
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("gpt-oss:20b", "Abacus Large [carefull]"))
-    done = bench("run", "job.toml", "--no-report", "--local", "--json")
+    done = bench.process("run", "job.toml", "--no-report", "--local", "--json")
     result = json.loads(done.stdout)
     assert (result["completed"], result["simulated"]) == (6, True)
     assert "note: a simulated stand-in answers for 'gpt-oss:20b'" in done.stderr

@@ -79,25 +79,25 @@ def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
         )
         first = bench.json("run", "one.toml", "--no-report", code=7)
         assert "the cap of 1.50 units (5 %) a window has no room for" in first["reason"].replace("\u202f", " ")
-        drawn = json.loads(bench.here("allowance", "status", "--json").stdout)["seen"]["units"]
+        drawn = json.loads(bench("allowance", "status", "--json").stdout)["seen"]["units"]
         assert 0.7 < drawn <= 1.5
         bench.write("workbench.toml", f'[allowance]\nwindow = "month"\ntotal_units = 30\n{weights}')
         bench.write("one.toml", asking("one") + "\n[budget]\nshare_of_left = 0.05\n")
-        assert "is not known (a reading tells" in bench.here("run", "one.toml", "--fresh", code=2).stderr
-        bench.here("allowance", "reading", "--used", "10%")
+        assert "is not known (a reading tells" in bench("run", "one.toml", "--fresh", code=2).stderr
+        bench("allowance", "reading", "--used", "10%")
         second = bench.json("run", "one.toml", "--no-report", "--fresh", code=7)
         assert second["completed"] > 0
         assert "of this run (5 % of what is left at least)" in second["reason"]
-        assert json.loads(bench.here("allowance", "status", "--json").stdout)["seen"]["units"] - drawn <= 1.5
+        assert json.loads(bench("allowance", "status", "--json").stdout)["seen"]["units"] - drawn <= 1.5
 
 
 def test_calls_that_nothing_bounds_make_what_is_used_a_least(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M | {"reports_usage": False})) as server:
         bench = written(tmp_path, server, "", "one", "two", samples=3)
         bench.write("one.toml", asking("one").replace("max_tokens = 64\n", ""))
-        bench.here("run", "one.toml", "--no-report")
+        bench("run", "one.toml", "--no-report")
         bench.write("workbench.toml", '[[caps]]\nper = "day"\ntotal_tokens = 60000\n')
-        told = bench.here("plan", "two.toml").stdout.replace("\u202f", " ")
+        told = bench("plan", "two.toml").stdout.replace("\u202f", " ")
         assert "cap: 60 000 tokens a day, at least " in told
         assert "  3 calls reported no usage and had no max_tokens: what they used is not known" in told
         (cap,) = bench.json("plan", "two.toml")["window"]["caps"]
@@ -110,7 +110,7 @@ def test_of_two_caps_in_a_request_the_higher_counts(tmp_path: Path) -> None:
         bench.write(
             "one.toml", asking("one").replace("max_tokens = 64\n", "max_tokens = 64\nmax_completion_tokens = 5000\n")
         )
-        bench.here("run", "one.toml", "--no-report")
+        bench("run", "one.toml", "--no-report")
         (cap,) = bench.json("plan", "one.toml")["window"]["caps"]
         assert 5000 < cap["used"] < 5500
 

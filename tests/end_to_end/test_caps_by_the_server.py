@@ -154,7 +154,7 @@ def at_once(history: History, names: list[str], server: ThreadedServer, *, kill_
         if server.platform.statistics.requests.total() >= kill_after:
             runs[0].send_signal(signal.SIGKILL)
             runs[0].wait()
-            history.bench.here("slots", "release")  # what was killed keeps its slots until the platform is surely done
+            history.bench("slots", "release")  # what was killed keeps its slots until the platform is surely done
             break
         time.sleep(0.001)
     for run in runs:

@@ -32,7 +32,7 @@ def test_a_difference_is_shown_by_a_paired_test_though_the_intervals_overlap(ben
     )
     first, second = (side["interval"] for side in found["sides"])
     assert first["low"] < second["high"], "as two intervals they overlap"
-    said = bench.here("compare", "--no-report").stdout
+    said = bench("compare", "--no-report").stdout
     assert beside["says"] in said
     assert "0:12:37" in said
 
@@ -144,7 +144,7 @@ def test_a_frame_says_the_same(bench: Workbench) -> None:
 )
 def test_what_cannot_be_compared_is_said(bench: Workbench, options: tuple[str, ...], problem: str) -> None:
     record(bench, "r1", {"a": [1.0], "b": [0.0]})
-    assert problem in bench.here("compare", "--no-report", *options, code=2).stderr
+    assert problem in bench("compare", "--no-report", *options, code=2).stderr
 
 
 def test_a_question_asked_since_does_not_take_the_place_of_the_newest_run_with_scores(bench: Workbench) -> None:
@@ -156,9 +156,9 @@ def test_a_question_asked_since_does_not_take_the_place_of_the_newest_run_with_s
 def test_runs_without_scores_or_shared_models_are_said(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0], "b": [0.0]})
     record(bench, "r2", {"c": [1.0]})
-    assert "the runs share no model" in bench.here("compare", "--no-report", "r1", "r2", code=2).stderr
+    assert "the runs share no model" in bench("compare", "--no-report", "r1", "r2", code=2).stderr
     record(bench, "r3", {"a": [None], "b": [None]})
-    assert "nothing is scored" in bench.here("compare", "--no-report", "r3", code=2).stderr
+    assert "nothing is scored" in bench("compare", "--no-report", "r3", code=2).stderr
 
 
 def test_clusters_that_are_all_alike_show_a_difference(bench: Workbench) -> None:
@@ -171,10 +171,7 @@ def test_clusters_that_are_all_alike_show_a_difference(bench: Workbench) -> None
 
 def test_a_column_of_clusters_that_is_not_there_is_said(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4}, clusters=["a", "a", "b", "b"])
-    assert (
-        "no sample has a column 'clutser'"
-        in bench.here("compare", "--no-report", "--cluster", "clutser", code=2).stderr
-    )
+    assert "no sample has a column 'clutser'" in bench("compare", "--no-report", "--cluster", "clutser", code=2).stderr
     bench.json("compare", "--no-report", "--cluster", "cluster")
 
 
@@ -187,7 +184,7 @@ def test_the_order_of_a_job_decides_what_is_the_baseline(bench: Workbench) -> No
 def test_what_is_compared_with_nothing_is_no_baseline(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0] * 4, "n": [0.0] * 4})
     record(bench, "r2", {"m": [1.0] * 4, "o": [0.0] * 4})
-    told = bench.here("compare", "r1", "r2")
+    told = bench("compare", "r1", "r2")
     assert told.stdout.count("baseline") == 1
     page = told.stderr.partition("page: ")[2].strip()
     assert Path(page).read_text("utf-8").count("not compared</span>") == 2
@@ -195,10 +192,10 @@ def test_what_is_compared_with_nothing_is_no_baseline(bench: Workbench) -> None:
 
 def test_models_that_are_chosen_are_looked_for_among_all(bench: Workbench) -> None:
     record(bench, "r1", {"mini": [1.0] * 12, "large": [0.0] * 12, "other": [0.0] * 12})
-    assert "did you mean 'mini'?" in bench.here("compare", "--no-report", "--model", "mni", code=2).stderr
+    assert "did you mean 'mini'?" in bench("compare", "--no-report", "--model", "mni", code=2).stderr
     (found,) = bench.json("compare", "--no-report", "--model", "large", "--baseline", "mini")["differences"]
     assert (found["side"]["model"], found["baseline"]["model"]) == ("large", "mini")
-    assert "there is one model to compare" in bench.here("compare", "--no-report", "--model", "mini", code=2).stderr
+    assert "there is one model to compare" in bench("compare", "--no-report", "--model", "mini", code=2).stderr
 
 
 def test_the_baseline_has_a_score_where_any_model_has(bench: Workbench) -> None:
@@ -253,7 +250,7 @@ def test_parts_of_the_dataset_are_compared_by_themselves_and_adjusted_together(b
     assert (parts[0]["mean"], parts[0]["baseline_mean"]) == (pytest.approx(1 / 13), 1.0)
     frame = Frames(folder=bench.folder).compare("r1", by="topic")
     assert list(frame["adjusted_p_value"]) == [part["adjusted_p_value"] for part in parts]
-    said = bench.here("compare", "--by", "topic", "--no-report").stdout
+    said = bench("compare", "--by", "topic", "--no-report").stdout
     assert [line.split()[0] for line in said.splitlines()[-3:]] == ["algebra", "logic", "(not"]
     assert bench.json("compare", "--no-report")["slices"] == parts, "columns of few values are looked at unasked"
 
@@ -264,11 +261,11 @@ def test_a_column_of_many_values_is_sliced_only_where_it_is_named(bench: Workben
     )
     assert bench.json("compare", "--no-report")["slices"] == []
     assert len(bench.json("compare", "--no-report", "--by", "part")["slices"]) == 20
-    said = bench.here("compare", "--no-report", "--by", "row", code=2).stderr
+    said = bench("compare", "--no-report", "--by", "row", code=2).stderr
     assert "--by: 'row' has 70 values" in said
     assert (
         "no sample has a column 'prat' (did you mean 'part'?)"
-        in bench.here("compare", "--no-report", "--by", "prat", code=2).stderr
+        in bench("compare", "--no-report", "--by", "prat", code=2).stderr
     )
 
 
@@ -285,6 +282,6 @@ def test_the_interval_of_a_median_holds_at_least_95_percent_of_the_binomial(benc
 def test_a_page_that_cannot_be_written_does_not_cost_the_figures(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0] * 20, "b": [0.0] * 20})
     bench.write("taken", "")
-    done = bench.here("compare", "--reports", "taken/pages", code=2)
-    assert done.stdout == bench.here("compare", "--no-report").stdout
+    done = bench("compare", "--reports", "taken/pages", code=2)
+    assert done.stdout == bench("compare", "--no-report").stdout
     assert "taken/pages: Not a directory" in done.stderr

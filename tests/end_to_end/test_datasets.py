@@ -18,7 +18,7 @@ def bench(tmp_path: Path) -> Workbench:
 
 
 def test_a_file_is_shown_with_what_it_is_taken_for(bench: Workbench) -> None:
-    said = bench.here("datasets", "show", "d.jsonl", "--samples", "1").stdout
+    said = bench("datasets", "show", "d.jsonl", "--samples", "1").stdout
     assert said.splitlines() == [
         "d.jsonl: JSON Lines, taken for GSM8K (scored by numeric)",
         "3 samples: 3 with a target",
@@ -37,7 +37,7 @@ def test_a_file_is_shown_with_what_it_is_taken_for(bench: Workbench) -> None:
 def test_names_of_a_file_do_not_begin_lines_of_their_own(bench: Workbench) -> None:
     row = {"id": "1\n  target   5", "input": "x\ny", "note\nsamples: 99": 1, "target": "t"}
     bench.write("odd.jsonl", json.dumps(row))
-    assert bench.here("datasets", "show", "odd.jsonl").stdout.splitlines()[3:] == [
+    assert bench("datasets", "show", "odd.jsonl").stdout.splitlines()[3:] == [
         "metadata: note⏎samples: 99",
         "",
         "sample 1⏎  target   5",
@@ -48,16 +48,16 @@ def test_names_of_a_file_do_not_begin_lines_of_their_own(bench: Workbench) -> No
 
 
 def test_a_file_is_converted_whole_or_not_at_all(bench: Workbench) -> None:
-    assert bench.here("datasets", "convert", "d.jsonl", "own.jsonl").returncode == 0
+    assert bench("datasets", "convert", "d.jsonl", "own.jsonl").returncode == 0
     own = [json.loads(line) for line in (bench.folder / "own.jsonl").read_text().splitlines()]
     assert own[0] == {"id": "1", "input": "What is 1 + 1?", "target": "2"} | ROWS[0]
-    again = bench.here("datasets", "convert", "d.jsonl", "own.jsonl", code=2)
+    again = bench("datasets", "convert", "d.jsonl", "own.jsonl", code=2)
     assert (again.returncode, "own.jsonl: already exists" in again.stderr) == (2, True)
     bench.write("bad.jsonl", '{"input": "x"}\n{"input": }\n')
-    broken = bench.here("datasets", "convert", "bad.jsonl", "other.jsonl", code=2)
+    broken = bench("datasets", "convert", "bad.jsonl", "other.jsonl", code=2)
     assert (broken.returncode, "bad.jsonl:2" in broken.stderr) == (2, True)
     assert not list(bench.folder.glob("other.jsonl*"))
-    assert bench.here("datasets", "convert", "d.jsonl").stdout.count("\n") == 3
+    assert bench("datasets", "convert", "d.jsonl").stdout.count("\n") == 3
 
 
 def test_a_recognised_file_is_asked_and_scored_without_naming_a_column(

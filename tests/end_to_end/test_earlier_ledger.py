@@ -39,7 +39,7 @@ def test_an_earlier_ledger_is_brought_up_to_date_and_goes_on(bench: Workbench) -
     assert bench.json("ledger", "check", "--local")["problems"] == []
     bench("ask", "Abacus Large [careful]", "What is 6 * 7?", "--local")
     assert [run["job"] for run in bench.json("runs", "--local")] == ["ask", "sums", "sums"]
-    bench.here("ledger", "compact", "--local")
+    bench("ledger", "compact", "--local")
     assert bench.json("ledger", "check", "--local")["sound"]
     assert len(bench.json("report", "--all", "--local")["pages"]) == 3 + 3
     assert len(migrations()) > 2
@@ -61,4 +61,4 @@ def test_a_corrected_rule_holds_for_stored_answers(bench: Workbench, monkeypatch
     checked = bench.json("ledger", "check", "--local")
     assert checked["sound"]
     assert checked["reinterpreted_attempts"] >= refused
-    assert "today's rules read" in bench.here("ledger", "check", "--local").stdout
+    assert "today's rules read" in bench("ledger", "check", "--local").stdout

@@ -37,7 +37,7 @@ def answered(bench: Workbench) -> Workbench:
 
 
 def cases(bench: Workbench) -> list[Element]:
-    root = fromstring(bench.here("export", "--format", "junit").stdout)
+    root = fromstring(bench("export", "--format", "junit").stdout)
     assert [suite.get("name") for suite in root] == ["sim/instant", "sim/locked"]
     right, refused = root
     assert (right.get("tests"), right.get("failures"), right.get("errors")) == ("6", "2", "0")
@@ -83,11 +83,11 @@ def test_batch_lines_hold_the_responses_verbatim(answered: Workbench) -> None:
 
 def test_what_models_say_stays_inert(bench: Workbench) -> None:
     record(bench, "r1", {HOSTILE: [0.0, 1.0]}, said=HOSTILE + "{1}")
-    (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
+    (suite,) = fromstring(bench("export", "--format", "junit").stdout)
     assert "<script>" in (suite.get("name") or "")
-    assert "\x1b" not in bench.here("export", "--format", "junit").stdout
-    assert json.loads(bench.here("export", "--format", "jsonl").stdout.splitlines()[0])["requested_model"] == HOSTILE
-    table = list(csv.DictReader(io.StringIO(bench.here("export", "--format", "csv").stdout)))
+    assert "\x1b" not in bench("export", "--format", "junit").stdout
+    assert json.loads(bench("export", "--format", "jsonl").stdout.splitlines()[0])["requested_model"] == HOSTILE
+    table = list(csv.DictReader(io.StringIO(bench("export", "--format", "csv").stdout)))
     assert table[0]["requested_model"] == HOSTILE
 
 
@@ -130,10 +130,10 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job() + '[[scorers]]\nname = "custom"\nfunction = "own.py:odd"\n')
     said = "custom failed on 4 of 4 answers: ValueError: no number"
-    done = bench.here("run", "job.toml")
+    done = bench("run", "job.toml")
     assert said in done.stdout
     assert f"{said}." in Path(done.stdout.split("report: ")[1].strip()).read_text("utf-8")
-    assert said in bench.here("show").stdout
+    assert said in bench("show").stdout
     shown = bench.json("show")
     assert shown["broken_scorers"] == [
         {
@@ -145,7 +145,7 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     assert "1 job: 1 needs action." in index
     again = f"workbench score {shown['run_id']} --ledger {as_shown(bench.ledger)}"
     assert f"{said}. Fix it, then score the same answers again: <code>{again}</code>" in index
-    (suite,) = fromstring(bench.here("export", "--format", "junit").stdout)
+    (suite,) = fromstring(bench("export", "--format", "junit").stdout)
     assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("4", "0", "0")
     error = suite[0].find("error")
     assert error is not None
@@ -154,7 +154,7 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
 
 def test_a_run_of_which_every_sample_is_taken_out_is_shown_without_scores(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0, 0.0], "n": [1.0, 1.0]})
-    bench.here("invalidate", "r1", "--sample", "0", "--sample", "1", "--reason", "wrong targets")
+    bench("invalidate", "r1", "--sample", "0", "--sample", "1", "--reason", "wrong targets")
     shown = bench.json("show", "r1")
     assert [(row["mean"], row["invalid_samples"]) for row in shown["scores"]] == [(None, 2), (None, 2)]
     assert "Taken out of the scores: 2 samples" in Path(bench.json("report", "r1")["report"]).read_text("utf-8")
@@ -170,7 +170,7 @@ def test_a_sample_is_put_back_also_after_the_clock_was(bench: Workbench) -> None
     with contextlib.closing(JournalWriter(bench.ledger.journal_folder)) as journal:
         journal.append(SampleInvalidated("r1", an_hour_ahead, "sample0", True, "wrong"))
     assert bench.json("show", "r1")["scores"][0]["samples"] == 1
-    bench.here("invalidate", "r1", "--sample", "0", "--restore")
+    bench("invalidate", "r1", "--sample", "0", "--restore")
     assert bench.json("show", "r1")["scores"][0]["samples"] == 2
 
 
@@ -191,7 +191,7 @@ def test_targets_that_most_models_contradict_are_suspect(bench: Workbench) -> No
         ("2", "x2", 4, 4),
         ("1", "x1", 3, 4),
     ]
-    assert "workbench invalidate r1 --sample ID" in bench.here("show", "--suspects").stderr
+    assert "workbench invalidate r1 --sample ID" in bench("show", "--suspects").stderr
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", " =1", "\0=1", "＝1"])
@@ -221,4 +221,4 @@ def test_data_on_a_terminal_moves_nothing_there(bench: Workbench, command: tuple
     text = shown.decode()
     assert "⟨U+202E⟩" in text
     assert not {"\x9b", "\x1b", "\x07", "\u202e"} & set(text)
-    assert "\u202e" in bench.here(*command).stdout, "for programs as it is"
+    assert "\u202e" in bench(*command).stdout, "for programs as it is"

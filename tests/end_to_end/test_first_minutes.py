@@ -17,7 +17,7 @@ from workbench.local_platform.server import ThreadedServer
 @pytest.mark.file_ledger
 def test_from_an_empty_folder_to_a_report(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
-    made = bench("init")
+    made = bench.process("init")
     assert sorted(made.stdout.split()) == [
         ".env.example", ".gitignore", "datasets/first.jsonl", "jobs/first.toml", "jobs/job.schema.json", "workbench.toml",
     ]  # fmt: skip
@@ -28,7 +28,7 @@ def test_from_an_empty_folder_to_a_report(tmp_path: Path) -> None:
     assert bench.json("plan", "jobs/first.toml", "--local")["to_send"] == 8
     result = bench.json("run", "jobs/first.toml", "--local")
     assert result["completed"] == 8
-    assert bench("report").stdout.strip() == result["report"]
+    assert bench.process("report").stdout.strip() == result["report"]
     Page(result["report"]).check(Ledger(result["ledger"]))
     schema = (tmp_path / "jobs" / "job.schema.json").read_text()
     assert schema == (Path(__file__).parents[2] / "jobs" / "job.schema.json").read_text()
@@ -149,5 +149,5 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
         assert command != ["runs"] or run in said.decode()
         tables = [line for line in lines if "  " in line and name not in line]
         assert max(map(len, tables)) <= 80, tables
-    assert "its page: workbench report" in bench.here("show", run).stderr
-    assert "continue with: workbench run" in bench.here("show", run).stderr
+    assert "its page: workbench report" in bench("show", run).stderr
+    assert "continue with: workbench run" in bench("show", run).stderr

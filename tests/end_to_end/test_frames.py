@@ -102,7 +102,7 @@ def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
         bench.write("job.toml", job("sim/instant", "sim/prose", limit=8))
         with bench.start("run", "job.toml", "--no-report") as process:
             until(lambda: server.platform.statistics.requests["sim/prose"] >= 10)
-            bench.here("score", bench.json("runs")[0]["run_id"])
+            bench("score", bench.json("runs")[0]["run_id"])
             notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
             client: Any = nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}})
             shown = len(Frames(folder=tmp_path).answers())

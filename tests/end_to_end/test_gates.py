@@ -47,13 +47,13 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     assert (shown["status"], shown["reason"]) == ("gate_failed", result["reason"])
     assert shown["gates"][0]["result"] == "not met"
     assert bench.json("runs")[0]["status"] == "gate_failed"
-    assert "gate min_mean not met" in bench.here("show", "last").stdout
+    assert "gate min_mean not met" in bench("show", "last").stdout
     assert "not met" in Path(result["report"]).read_text("utf-8")
-    again = bench.here("run", "job.toml", code=100).stdout
+    again = bench("run", "job.toml", code=100).stdout
     assert "gate min_mean not met" in again
-    assert "continue with" not in again + bench.here("show").stderr, "every request is answered"
-    assert "rerun its job" not in bench.here("runs").stderr
-    bench.here("ledger", "check")
+    assert "continue with" not in again + bench("show").stderr, "every request is answered"
+    assert "rerun its job" not in bench("runs").stderr
+    bench("ledger", "check")
 
 
 def test_the_reason_counts_the_other_gates_that_failed(bench: Workbench) -> None:
@@ -61,7 +61,7 @@ def test_the_reason_counts_the_other_gates_that_failed(bench: Workbench) -> None
     gated(bench, gates, "sim/instant", "sim/prose", "Abacus Large [careful]", wrong=30)
     result = bench.json("run", "job.toml", "--no-report", code=100)
     assert result["reason"].endswith("at least 0.9 is wanted (and 2 more gates failed)")
-    assert "(0 %); at most 0.5 % may be" in bench.here("show", "last").stdout
+    assert "(0 %); at most 0.5 % may be" in bench("show", "last").stdout
 
 
 def test_whoever_reads_what_is_printed_may_leave_and_the_code_is_the_same(bench: Workbench) -> None:
@@ -86,7 +86,7 @@ def test_gates_that_could_not_be_decided_do_not_pass(bench: Workbench) -> None:
     gated(bench, "max_failed_share = 0.5", count=4)
     bench.json("run", "job.toml", "--no-report")
     gated(bench, 'max_drop = { numeric = 0.5 }\nbaseline = "20"', count=4)  # the beginning of one run, and then of two
-    done = bench.here("run", "job.toml", "--no-report", code=3)
+    done = bench("run", "job.toml", "--no-report", code=3)
     assert "2 runs begin with '20'" in done.stderr
     assert "its gates are not decided" in done.stderr
 
@@ -120,14 +120,14 @@ def test_requests_that_failed_for_good_fail_a_gate(tmp_path: Path, catalogue: Pl
 )
 def test_gates_that_cannot_be_are_refused_before_anything_is_sent(bench: Workbench, gates: str, said: str) -> None:
     gated(bench, gates)
-    done = bench.here("run", "job.toml", code=2)
+    done = bench("run", "job.toml", code=2)
     assert said in done.stderr
     assert not list(bench.folder.glob("*.duckdb"))
 
 
 def test_lint_says_which_gates_so_few_samples_cannot_show(bench: Workbench) -> None:
     gated(bench, "min_mean = { numeric = 0.95 }\nmax_drop = { numeric = 0.02 }", count=20)
-    found = bench.here("lint", "job.toml").stdout
+    found = bench("lint", "job.toml").stdout
     assert "even if every answer is right, the interval reaches down to 0.839" in found
     assert "even if none differs, the interval reaches 16.1 points down" in found
 

@@ -22,7 +22,7 @@ def run(
         bench.write("sums.jsonl", sums(samples))
         bench.write("job.toml", job("m", limit=limit).replace("passes = 1", f"passes = 1\n{more}"))
         result = bench.json("run", "job.toml", "--no-report", code=None)
-        told = bench.here("show", result["run_id"]).stderr
+        told = bench("show", result["run_id"]).stderr
         return result, told, server.platform.statistics.requests["m"]
 
 
@@ -43,8 +43,8 @@ def test_the_command_that_show_names_resumes_the_run(tmp_path: Path) -> None:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(10))
         bench.write("job.toml", job("m").replace("[run]", "[budget]\nrequests = 7\n[run]"))
-        first = bench.here("run", "job.toml", "--no-report", code=7)
-        told = bench.here("show", bench.json("runs")[0]["run_id"]).stderr
+        first = bench("run", "job.toml", "--no-report", code=7)
+        told = bench("show", bench.json("runs")[0]["run_id"]).stderr
         (command,) = (line.removeprefix("continue with: ") for line in told.splitlines() if "continue with" in line)
         assert "continue with: workbench run job.toml" in first.stdout
         assert shlex.split(command)[:2] == ["workbench", "run"]
@@ -57,12 +57,11 @@ def test_a_rerun_goes_on_where_the_budget_ended(tmp_path: Path) -> None:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(10))
         bench.write("job.toml", job("m").replace("passes = 1", "passes = 1\n[budget]\nrequests = 4"))
-        codes = [bench.here("run", "job.toml", "--no-report", code=None).returncode for _ in range(3)]
+        codes = [bench("run", "job.toml", "--no-report", code=None).returncode for _ in range(3)]
         assert codes == [7, 7, 0]
         assert server.platform.statistics.requests["m"] == 10
         assert (
-            "the budget of 4 requests is used up"
-            in bench.here("run", "job.toml", "--no-report", "--fresh", code=7).stdout
+            "the budget of 4 requests is used up" in bench("run", "job.toml", "--no-report", "--fresh", code=7).stdout
         )
 
 
@@ -85,7 +84,7 @@ def test_a_token_budget_needs_caps(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job("m").replace("max_tokens = 64", "").replace("passes = 1", "[budget]\ntotal_tokens = 9"))
-    assert "budget.total_tokens: needs request.max_tokens" in bench.here("run", "job.toml", code=2).stderr
+    assert "budget.total_tokens: needs request.max_tokens" in bench("run", "job.toml", code=2).stderr
 
 
 def test_a_deadline_lets_what_is_in_flight_end(tmp_path: Path) -> None:
@@ -126,7 +125,7 @@ def test_routes_that_suddenly_all_refuse_alike_stop_the_run(tmp_path: Path) -> N
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(200))
         bench.write("job.toml", job("m", "n", limit=4))
-        told = bench.here("run", "job.toml", "--no-report", code=7).stdout
+        told = bench("run", "job.toml", "--no-report", code=7).stdout
         asked = server.platform.statistics.requests.total()
         result = bench.json("show", bench.json("runs")[0]["run_id"])
     assert "on 2 routes that answered before, were refused with the same text (HTTP 403)" in told

@@ -140,7 +140,7 @@ def longest_stall_s(server: str, word: str, folder: Path) -> float:
 def test_ctrl_c_is_heeded_whatever_comes_back(bench: Workbench) -> None:
     prompts(bench, *(f"quotas {n}" for n in range(20)), *(f"bomb {n}" for n in range(20)), "slow 1", "slow 2", limit=4)
     process = bench.start("run", "job.toml", "--no-report")
-    until(lambda: any(run["failed"] for run in json.loads(bench.here("runs", "--json", code=None).stdout or "[]")))
+    until(lambda: any(run["failed"] for run in json.loads(bench("runs", "--json", code=None).stdout or "[]")))
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     until_said(process, "again to cancel them")

@@ -32,7 +32,7 @@ def means(bench: Workbench, run_id: str) -> dict[str, float | None]:
 def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> None:
     run_id = judged(bench)
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
-    stated = bench.here("score", run_id, code=3)
+    stated = bench("score", run_id, code=3)
     assert "judge: Abacus Large [careful] is still to judge 6 answers: 6 calls, at most" in stated.stderr
     assert len(bench.json("runs")) == 1
     scored = bench.json("score", run_id, "--yes")
@@ -79,7 +79,7 @@ def test_a_simulated_judge_is_none_of_the_visible_models(bench: Workbench) -> No
 
 def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
     run_id = judged(bench, "sim/locked")
-    done = bench.here("score", run_id, "--yes", code=3)
+    done = bench("score", run_id, "--yes", code=3)
     assert "6 answers could not be judged yet" in done.stderr
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": None}
     assert len(bench.lines("show", run_id, "--calls")) == 6
@@ -90,17 +90,17 @@ def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
 
 def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
     run_id = judged(bench, more="most_calls = 4\n")
-    done = bench.here("score", run_id, "--yes", code=3)
+    done = bench("score", run_id, "--yes", code=3)
     assert "2 answers could not be judged yet" in done.stderr
     assert "(stopped: the budget of 4 requests" in done.stderr
-    command = bench.here("show").stderr.split("continue with: ")[1].splitlines()[0]
+    command = bench("show").stderr.split("continue with: ")[1].splitlines()[0]
     assert shlex.split(command)[:4] == ["workbench", "score", run_id, "--yes"]
     assert bench.json("score", run_id, "--yes")["pending"] == 0
 
 
 def test_a_model_that_judges_itself_is_said(bench: Workbench) -> None:
     run_id = judged(bench, "sim/instant")
-    assert "note: sim/instant judges its own answers among others" in bench.here("score", run_id, code=3).stderr
+    assert "note: sim/instant judges its own answers among others" in bench("score", run_id, code=3).stderr
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_judge_that_cannot_be_asked_is_named_before_anything_is_sent(bench: Wo
     bench.write("sums.jsonl", sums(2))
     bench.write("job.toml", job("sim/instant") + JUDGE.format(model="Abacus Large [careful]", more=more))
     for command in ("lint", "run"):
-        assert said in bench.here(command, "job.toml", code=2).stderr
+        assert said in bench(command, "job.toml", code=2).stderr
 
 
 def test_a_template_may_name_columns_that_not_every_sample_has(bench: Workbench) -> None:
@@ -132,8 +132,8 @@ def test_a_template_may_name_columns_that_not_every_sample_has(bench: Workbench)
 def test_a_judge_that_is_not_visible_is_said_before_a_run_spends_anything(bench: Workbench) -> None:
     judged(bench, model="Abacus Larg [careful]")
     expected = "job.toml:15: scorers[1].model: 'Abacus Larg [careful]' is not visible to this account"
-    assert expected in bench.here("lint", "job.toml").stdout
-    said = bench.here("run", "job.toml", "--no-report").stderr
+    assert expected in bench("lint", "job.toml").stdout
+    said = bench("run", "job.toml", "--no-report").stderr
     assert f"warning: {expected}: the scores will stay pending (did you mean 'Abacus Large [careful]'?)" in said
 
 

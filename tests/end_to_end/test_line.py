@@ -18,7 +18,7 @@ from workbench.local_platform.server import ThreadedServer
 
 def test_the_demo_needs_nothing_and_names_its_report(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
-    done = bench("demo")
+    done = bench.process("demo")
     report = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
     assert report.is_file()
     page = report.read_text()
@@ -214,10 +214,12 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
             holding = notebook.execute("SELECT * FROM attempts")
             runs = [bench.start("run", name, "--json") for name in ("one.toml", "two.toml")]
             until(lambda: server.platform.statistics.requests["sim/prose"] >= 20)
-            listed = json.loads(bench("runs", "--json").stdout)  # in a process of its own: this one holds the file
+            listed = json.loads(
+                bench.process("runs", "--json").stdout
+            )  # in a process of its own: this one holds the file
             (live,) = [row for row in listed if row["status"] == "running" and row["job"] == "two"]
             assert live["completed"] > 0  # from its journal
-            page = Path(bench("report", live["run_id"]).stdout.strip()).read_text()
+            page = Path(bench.process("report", live["run_id"]).stdout.strip()).read_text()
             assert '<span class="unknown">running</span>' in page
             assert f"<b>two</b>, run {live['run_id']}" in page
             outs = [process.communicate(timeout=60) for process in runs]
@@ -274,7 +276,7 @@ def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["models", "doctor"])
 def test_reading_commands(bench: Workbench, command: str) -> None:
-    assert "Abacus" in bench.here("models").stdout
+    assert "Abacus" in bench("models").stdout
     assert bench.json(command)
 
 
@@ -282,13 +284,13 @@ def test_the_key_is_nowhere(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(10))
     bench.write("job.toml", job("sim/instant", "sim/flaky", "sim/locked"))
     outputs = [
-        bench("run", "job.toml", "--no-report", code=3),
-        bench.here("models"),
+        bench.process("run", "job.toml", "--no-report", code=3),
+        bench("models"),
         bench("doctor"),
-        bench.here("runs"),
+        bench("runs"),
     ]
     bench.environment["WORKBENCH_API_KEY"] = platform.key[:-1] + "x"
-    outputs.append(bench("run", "job.toml", "--no-report", code=4))
+    outputs.append(bench.process("run", "job.toml", "--no-report", code=4))
     secret = platform.key[3:-1].encode()
     for path in bench.folder.rglob("*"):
         if path.is_file():
@@ -307,7 +309,7 @@ def test_the_standalone_platform_serves_until_told(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
     process.communicate()
-    assert "no endpoint" not in bench.here("models", code=6).stderr
+    assert "no endpoint" not in bench("models", code=6).stderr
 
 
 def test_the_embedded_platform_dies_with_its_command(tmp_path: Path) -> None:

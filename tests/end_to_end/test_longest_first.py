@@ -14,7 +14,7 @@ def test_what_took_longest_before_is_sent_first(tmp_path: Path) -> None:
         bench.write("job.toml", job("m"))
         assert bench.json("plan", "job.toml")["order"] == "file"
         first = bench.json("run", "job.toml", "--no-report")["run_id"]
-        assert "those that took longest before go first" in bench.here("plan", "job.toml", "--fresh").stdout
+        assert "those that took longest before go first" in bench("plan", "job.toml", "--fresh").stdout
         again = bench.json("run", "job.toml", "--no-report", "--fresh")["run_id"]
         bench.write("file.toml", job("m", name="file").replace("[run]", '[run]\norder = "file"'))
         assert bench.json("plan", "file.toml", "--fresh")["order"] == "file"

@@ -55,7 +55,7 @@ def after(*commands: str) -> Change:
 
     def change(bench: Workbench) -> None:
         for command in commands:
-            bench.here(*shlex.split(command))
+            bench(*shlex.split(command))
 
     return change
 
@@ -126,7 +126,7 @@ def platform(old: str, new: str) -> Change:
 
 def changed_ledger(*statements: str) -> Change:
     def change(bench: Workbench) -> None:
-        bench.here("run", "job.toml", "--no-report")
+        bench("run", "job.toml", "--no-report")
         with duckdb.connect(str(bench.folder / "ledger.duckdb")) as db:
             for statement in statements:
                 db.execute(statement)
@@ -145,7 +145,7 @@ def other_state(bench: Workbench) -> None:
 
 
 def newer_state(bench: Workbench) -> None:
-    bench.here("platform", "keys", "create", "lab")
+    bench("platform", "keys", "create", "lab")
     with sqlite3.connect(bench.folder / "platform.sqlite") as db:
         db.execute("PRAGMA user_version = 99")
 
@@ -527,7 +527,7 @@ def test_a_command_says_what_the_table_has(
     bench.write("job.toml", job())
     bench.environment = {name: value for name, value in bench.environment.items() if not name.startswith("SSL_CERT")}
     change(bench)
-    done = bench.here(*shlex.split(command.replace("PORT", taken_port)), code=None)
+    done = bench(*shlex.split(command.replace("PORT", taken_port)), code=None)
     assert done.returncode in (2, 3, 4, 5, 6), done.stderr
     messages.check(case, bench, done, writing=request.config.getoption("--write-messages"))
 

@@ -33,7 +33,7 @@ def test_a_killed_night_is_gone_on_with(tmp_path: Path) -> None:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(60))
         bench.write("job.toml", job(limit=4).replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
-        bench.here("run", "job.toml", "--no-report", "--occasion", "2026-11-20")
+        bench("run", "job.toml", "--no-report", "--occasion", "2026-11-20")
         process = bench.start("run", "job.toml", "--no-report", "--occasion", "2026-11-21")
         until(lambda: asked(server) >= 75)
         process.kill()
@@ -71,6 +71,6 @@ def test_an_occasion_that_no_calendar_reaches_is_refused(tmp_path: Path, odd: st
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job().replace("passes = 1", 'reuse = "occasion"'))
-    told = bench.here("run", "job.toml", "--local", "--occasion", odd, code=2).stderr
+    told = bench("run", "job.toml", "--local", "--occasion", odd, code=2).stderr
     assert f"--occasion: {odd!r} is not a valid time" in told
     assert not (tmp_path / "local.duckdb").exists()

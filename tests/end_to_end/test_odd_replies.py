@@ -28,7 +28,7 @@ def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
 
 def test_a_budget_that_a_route_overruns_is_reported(oddly: Workbench) -> None:
     prompts(oddly, "greedy", more="\n[budget]\ntotal_tokens = 1000\n")
-    done = oddly.here("run", "job.toml")
+    done = oddly("run", "job.toml")
     assert "complete: the budget of 1000 tokens was exceeded by 4000" in done.stdout
     page = Path(done.stdout.split()[-1]).read_text("utf-8")
     assert "the budget of 1000 tokens was exceeded by 4000" in page
@@ -69,7 +69,7 @@ def test_empty_answers_count_as_unscored(oddly: Workbench) -> None:
 
 def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "plain")
-    oddly.here("run", "job.toml")
+    oddly("run", "job.toml")
     for path in oddly.folder.rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path
@@ -111,7 +111,7 @@ def test_a_doubtful_401_is_looked_into_once(oddly: Workbench, odd: OddServer) ->
     call = oddly.lines("show", result["run_id"], "--calls")[0]
     assert call["http_status"] == 401
     odd.key_is_good = False
-    assert "does not accept the API key" in oddly.here("run", "job.toml", code=4).stderr
+    assert "does not accept the API key" in oddly("run", "job.toml", code=4).stderr
 
 
 def test_an_empty_list_takes_the_key_all_the_same(oddly: Workbench, odd: OddServer) -> None:
@@ -184,7 +184,7 @@ def test_a_signal_while_scores_are_made_ends_with_the_last_line(
 ) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
-    bench.here("run", "job.toml", "--no-report")
+    bench("run", "job.toml", "--no-report")
     with bench.ledger.lock_path.open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = bench.start("run", "job.toml", "--no-report", "--fresh", "--json")
@@ -201,12 +201,12 @@ def test_a_signal_while_scores_are_made_ends_with_the_last_line(
     result = json.loads(out)
     assert (process.returncode, result["completed"], result["pending"]) == (0, 3, 0)
     assert "Traceback" not in error
-    bench.here("score", result["run_id"])
+    bench("score", result["run_id"])
 
 
 def test_a_servers_words_do_not_act_on_the_terminal(oddly: Workbench) -> None:
     oddly.environment["WORKBENCH_BASE_URL"] += "/\x1b[31m"
-    assert "\x1b" not in oddly.here("models", code=6).stderr
+    assert "\x1b" not in oddly("models", code=6).stderr
 
 
 def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, odd: OddServer) -> None:
@@ -226,7 +226,7 @@ def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: P
     bench = Workbench(tmp_path, platform)
     bench.write("sums.jsonl", sums(5))
     bench.write("job.toml", job())
-    bench.here("run", "job.toml", "--no-report")
+    bench("run", "job.toml", "--no-report")
     script = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     bench.write("sums.jsonl", sums(9))
     process = bench.start("run", "job.toml", "--no-report", "--json")
@@ -250,7 +250,7 @@ def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: P
 def test_resuming_a_plain_run_reuses_what_it_reused(bench: Workbench, platform: ThreadedServer) -> None:
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job("sim/instant"))
-    bench.here("run", "job.toml", "--fresh", "--no-report")
+    bench("run", "job.toml", "--fresh", "--no-report")
     bench.write("job.toml", job("sim/instant", "sim/prose"))
     plain = bench.json("run", "job.toml", "--no-report")
     assert (plain["reused"], plain["completed"]) == (4, 4)
@@ -290,7 +290,7 @@ def test_samples_that_cannot_be_sent_are_refused(
 ) -> None:
     prompts(oddly, "plain")
     oddly.write("d.jsonl", json.dumps(row) + "\n")
-    assert expected in oddly.here("run", "job.toml", code=2).stderr
+    assert expected in oddly("run", "job.toml", code=2).stderr
     assert not odd.requests
 
 
@@ -325,7 +325,7 @@ def test_jobs_that_cannot_be_run_are_refused(
     text = (oddly.folder / "job.toml").read_text()
     assert old in text
     oddly.write("job.toml", text.replace(old, new))
-    assert expected in oddly.here("run", "job.toml", code=2).stderr
+    assert expected in oddly("run", "job.toml", code=2).stderr
     assert not odd.requests
 
 
@@ -333,17 +333,17 @@ def test_odd_surroundings_are_named(oddly: Workbench) -> None:
     prompts(oddly, "plain")
     oddly.write("reports", "a file, not a folder")
     oddly.write("x.duckdb", "no database " * 1000)
-    assert "reports cannot be written" in oddly.here("run", "job.toml", code=2).stderr
-    oddly.here("run", "job.toml", "--no-report")
-    oddly.here("report", code=2)
-    assert "is not a DuckDB file" in oddly.here("runs", "--ledger", "x.duckdb", code=2).stderr
+    assert "reports cannot be written" in oddly("run", "job.toml", code=2).stderr
+    oddly("run", "job.toml", "--no-report")
+    oddly("report", code=2)
+    assert "is not a DuckDB file" in oddly("runs", "--ledger", "x.duckdb", code=2).stderr
     for url in ("http://[::1", "http://a..b", "http://h:abc"):
-        assert "is not a URL" in oddly.here("models", "--base-url", url, code=2).stderr
+        assert "is not a URL" in oddly("models", "--base-url", url, code=2).stderr
     (oddly.folder / ".env").write_bytes(b"A=\xff\xfe\n")
-    assert ".env" in oddly.here("models", code=2).stderr
+    assert ".env" in oddly("models", code=2).stderr
     (oddly.folder / ".env").unlink()
     (oddly.folder / "job.toml").write_bytes(b"\xef\xbb\xbf" + (oddly.folder / "job.toml").read_bytes())
-    oddly.here("lint", "job.toml")
+    oddly("lint", "job.toml")
     choice = "tools = [{ type = 'function', function = { name = 'x' } }]"
     oddly.write("job.toml", (oddly.folder / "job.toml").read_text("utf-8-sig").replace("max_tokens = 64", choice))
-    oddly.here("lint", "job.toml")
+    oddly("lint", "job.toml")

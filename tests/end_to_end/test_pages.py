@@ -113,13 +113,13 @@ def test_the_pages_of_every_run(desk: Workbench, run: dict[str, Any]) -> None:
 
 @pytest.mark.file_ledger
 def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench) -> None:
-    assert "workbench" in bench.here("report", code=2).stderr
+    assert "workbench" in bench("report", code=2).stderr
 
 
 def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
-    bench.here("run", "job.toml")
+    bench("run", "job.toml")
     result = bench.json("run", "job.toml")
     page = Page(result["report"])
     assert "of them reused" in page.text

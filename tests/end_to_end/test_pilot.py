@@ -29,7 +29,7 @@ def test_a_pilot_measures_estimates_again_and_stops_where_nobody_can_be_asked(
     measured: tuple[Workbench, ThreadedServer],
 ) -> None:
     bench, server = measured
-    done = bench.here("run", "job.toml", "--pilot", "8", code=3)
+    done = bench("run", "job.toml", "--pilot", "8", code=3)
     assert server.platform.statistics.requests.total() == 8
     assert "from 8 earlier answers of this model in this job" in done.stdout
     assert "32 requests not sent: --yes sends them" in done.stderr
@@ -67,12 +67,12 @@ def test_at_a_terminal_it_asks(measured: tuple[Workbench, ThreadedServer], answe
 def test_a_threshold_is_asked_about_once(measured: tuple[Workbench, ThreadedServer]) -> None:
     bench, server = measured
     bench.write("workbench.toml", "[confirm]\nrequests = 30\n")
-    told = bench.here("run", "job.toml", "--no-report", code=3).stderr
+    told = bench("run", "job.toml", "--no-report", code=3).stderr
     assert "40 requests to send, more than [confirm] requests = 30" in told
     assert not server.platform.statistics.requests
     assert bench.json("run", "job.toml", "--limit", "30", "--no-report")["completed"] == 30
     bench.write("workbench.toml", "[confirm]\ntotal_tokens = 5\nunits = 5\n")
-    told = bench.here("run", "job.toml", "--no-report", code=3).stderr
+    told = bench("run", "job.toml", "--no-report", code=3).stderr
     assert "tokens, more than [confirm] total_tokens = 5" in told
     assert "units, more than [confirm] units = 5" in told
     assert bench.json("run", "job.toml", "--yes", "--no-report")["completed"] == 10
@@ -84,22 +84,22 @@ def test_a_plan_says_what_it_leaves_and_lint_what_it_does_not(measured: tuple[Wo
     caps = '[[caps]]\nper = "day"\nrequests = 20\n'
     bench.write("workbench.toml", f'[allowance]\nwindow = "month"\ntotal_units = 100\n{weights}{caps}')
     bench.json("run", "job.toml", "--limit", "20", "--no-report")
-    bench.here("allowance", "reading", "--used", "97%")
+    bench("allowance", "reading", "--used", "97%")
     bench.write("sums.jsonl", sums(900))
-    told = bench.here("plan", "job.toml").stdout
+    told = bench("plan", "job.toml").stdout
     planned = bench.json("plan", "job.toml")["window"]
     assert 0.05 < planned["low_units"] / 900 < 0.2, "what a token drew in the job's runs before"
     assert planned["high_units"] < 1.3 * planned["low_units"]
     assert "left of the allowance after it: 0 to 0 units until" in told
     assert "cap: 20 requests a day, 20 of them used" in told
-    found = bench.here("lint", "job.toml").stdout
+    found = bench("lint", "job.toml").stdout
     assert "allowance: needs at least" in found
     assert "caps: the cap of 20 requests a day is used up: nothing would be sent" in found
     bench.write("job.toml", job("m").replace("passes = 1", "passes = 1\ndeadline_s = 0.0001"))
-    assert "run.deadline_s: takes at least" in bench.here("lint", "job.toml").stdout
+    assert "run.deadline_s: takes at least" in bench("lint", "job.toml").stdout
 
 
 def test_a_pilot_goes_with_no_other_kind_of_run(measured: tuple[Workbench, ThreadedServer]) -> None:
     bench, _ = measured
     for more in (("--fresh",), ("--limit", "3"), ("--again", "invalidated")):
-        assert "--pilot runs the whole job" in bench.here("run", "job.toml", "--pilot", "5", *more, code=2).stderr
+        assert "--pilot runs the whole job" in bench("run", "job.toml", "--pilot", "5", *more, code=2).stderr

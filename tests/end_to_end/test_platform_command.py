@@ -37,7 +37,7 @@ def desk(tmp_path: Path) -> Workbench:
 
 
 def key_for(desk: Workbench, account: str = "lab") -> str:
-    return desk.here("platform", "keys", "create", account).stdout.strip()
+    return desk("platform", "keys", "create", account).stdout.strip()
 
 
 def stopped(server: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
@@ -49,9 +49,9 @@ def stopped(server: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
 
 
 def test_from_nothing_to_an_answer(desk: Workbench) -> None:
-    desk.here("platform", "init")
-    assert "already exists" in desk.here("platform", "init", code=2).stderr
-    assert "keys create" in desk.here("platform", "serve", code=2).stderr
+    desk("platform", "init")
+    assert "already exists" in desk("platform", "init", code=2).stderr
+    assert "keys create" in desk("platform", "serve", code=2).stderr
     key = key_for(desk, "ada")
     assert re.fullmatch("sk-[0-9a-f]{32}", key)
     server, said = serve(desk.folder)
@@ -62,13 +62,13 @@ def test_from_nothing_to_an_answer(desk: Workbench) -> None:
         asked = {"model": "Rehearsal", "messages": [{"role": "user", "content": "What is 40 + 2?"}]}
         used = http.post("/api/chat/completions", json=asked).json()["usage"]["total_tokens"]
     stopped(server)
-    desk.here("platform", "draws", "add", "ada", "500", "--note", "in the chat UI")
+    desk("platform", "draws", "add", "ada", "500", "--note", "in the chat UI")
     rows = desk.json("platform", "draws")
     assert [(row["source"], row["total_tokens"], row["note"]) for row in rows] == [
         ("added", 500, "in the chat UI"),
         ("api", used, None),
     ]
-    desk.here("platform", "draws", "add", "ada", "7", "--at", "2001-02-03T04:05+01:00")
+    desk("platform", "draws", "add", "ada", "7", "--at", "2001-02-03T04:05+01:00")
     assert desk.json("platform", "draws", "--most", "1")[0]["at"] == "2001-02-03T03:05:00Z"
     (ada, ben) = desk.json("platform", "accounts")
     assert (ada["keys"], ada["drawn_units"], ada["allowance_units"]) == (1, 500 + used, 1_000_000)
@@ -86,7 +86,7 @@ def test_keys_change_while_it_serves(desk: Workbench) -> None:
 
     assert status(first) == 200
     (row,) = desk.json("platform", "keys")
-    second = desk.here("platform", "keys", "regenerate", row["id"]).stdout.strip()
+    second = desk("platform", "keys", "regenerate", row["id"]).stdout.strip()
     assert (status(first), status(second)) == (401, 200)
     third = key_for(desk)
     assert status(third) == 200
@@ -97,8 +97,8 @@ def test_keys_change_while_it_serves(desk: Workbench) -> None:
         next(row["id"] for row in desk.json("platform", "keys", "list") if not row["revoked_at"]),
     )
     assert sorted([status(second), status(third)]) == [200, 401]
-    assert "no active key has the id 'zzz'" in desk.here("platform", "keys", "revoke", "zzz", code=2).stderr
-    assert len(desk.here("platform", "keys").stdout.splitlines()) == 4
+    assert "no active key has the id 'zzz'" in desk("platform", "keys", "revoke", "zzz", code=2).stderr
+    assert len(desk("platform", "keys").stdout.splitlines()) == 4
     stopped(server)
 
 
@@ -109,7 +109,7 @@ def test_a_draw_made_elsewhere_counts_at_once(desk: Workbench) -> None:
     with httpx.Client(base_url=said["base_url"], headers={"Authorization": f"Bearer {key}"}) as http:
         body = {"model": "slow [one]", "messages": [], "max_tokens": 5}
         assert http.post("/api/chat/completions", json=body).status_code == 200
-        desk.here("platform", "draws", "add", "lab", "100")
+        desk("platform", "draws", "add", "lab", "100")
         assert http.post("/api/chat/completions", json=body).json()["detail"] == "Your allowance is used up."
     stopped(server)
 
@@ -201,7 +201,7 @@ def test_statistics_are_for_those_who_may_read_them(desk: Workbench) -> None:
 
 
 def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
-    assert "keys create" in desk.here("platform", "serve", "--host", "0.0.0.0", code=2).stderr
+    assert "keys create" in desk("platform", "serve", "--host", "0.0.0.0", code=2).stderr
     key_for(desk)
     server, said = serve(desk.folder, "--host", "0.0.0.0")
     port = said["base_url"].rpartition(":")[2]
@@ -275,7 +275,7 @@ def test_faults_of_a_configuration_are_named_by_line(desk: Workbench, old: str, 
     example = resources.files("workbench.local_platform").joinpath("example.toml").read_text("utf-8")
     assert old in example
     desk.write("platform.toml", example.replace(old, new))
-    said = desk.here("platform", "serve", "--ephemeral", code=2).stderr
+    said = desk("platform", "serve", "--ephemeral", code=2).stderr
     assert expected in said
 
 
@@ -289,13 +289,13 @@ def test_all_faults_of_a_configuration_come_at_once(desk: Workbench) -> None:
     ):
         text = text.replace(old, new)
     desk.write("platform.toml", text)
-    said = desk.here("platform", "serve", "--ephemeral", code=2).stderr.splitlines()
+    said = desk("platform", "serve", "--ephemeral", code=2).stderr.splitlines()
     places = ["accounts[1].name", "routes[0].fallback", "routes[1].skil", "limits.retires"]
     assert [line.split(": ")[2] for line in said] == places, "a misspelt key is not also said to be missing"
 
 
 def test_a_missing_secret_is_told_at_the_start(desk: Workbench) -> None:
-    desk.here("platform", "init")
+    desk("platform", "init")
     path = desk.folder / "platform.toml"
     path.write_text(path.read_text().replace("# secret_env", "secret_env"))
     key_for(desk, "ada")
@@ -304,16 +304,16 @@ def test_a_missing_secret_is_told_at_the_start(desk: Workbench) -> None:
 
 
 def test_keys_of_accounts_that_are_gone_are_no_keys(desk: Workbench) -> None:
-    desk.here("platform", "init")
+    desk("platform", "init")
     key_for(desk, "ada")
     path = desk.folder / "platform.toml"
     path.write_text(path.read_text().replace('"ada"', '"zoe"'))
-    assert "no configured account has a key" in desk.here("platform", "serve", code=2).stderr
-    assert "keys of 'ada' are refused" in desk.here("platform", "accounts").stderr
+    assert "no configured account has a key" in desk("platform", "serve", code=2).stderr
+    assert "keys of 'ada' are refused" in desk("platform", "accounts").stderr
 
 
 def test_it_is_not_exposed_with_a_key_for_once(desk: Workbench) -> None:
-    said = desk.here("platform", "serve", "--host", "0.0.0.0", "--ephemeral", "--port", "0", code=2).stderr
+    said = desk("platform", "serve", "--host", "0.0.0.0", "--ephemeral", "--port", "0", code=2).stderr
     assert "use stored keys, not --ephemeral" in said
 
 
@@ -346,11 +346,11 @@ def test_a_log_that_nobody_reads_costs_no_answer(desk: Workbench) -> None:
 
 
 def test_a_mistyped_draw_is_taken_back_and_a_real_one_is_not(desk: Workbench) -> None:
-    assert "draws remove 1" in desk.here("platform", "draws", "add", "lab", "500").stderr
-    desk.here("platform", "draws", "remove", "1")
+    assert "draws remove 1" in desk("platform", "draws", "add", "lab", "500").stderr
+    desk("platform", "draws", "remove", "1")
     assert desk.json("platform", "draws") == []
-    assert "no draw 1 was added by hand" in desk.here("platform", "draws", "remove", "1", code=2).stderr
-    assert "not in the range" in desk.here("platform", "draws", "add", "lab", "9" * 20, code=2).stderr
+    assert "no draw 1 was added by hand" in desk("platform", "draws", "remove", "1", code=2).stderr
+    assert "not in the range" in desk("platform", "draws", "add", "lab", "9" * 20, code=2).stderr
 
 
 def test_a_file_of_another_program_is_left_alone(desk: Workbench) -> None:
@@ -358,7 +358,7 @@ def test_a_file_of_another_program_is_left_alone(desk: Workbench) -> None:
         db.execute("CREATE TABLE customers (name TEXT)")
         db.commit()
     before = (desk.folder / "theirs.db").read_bytes()
-    assert "another program's SQLite file" in desk.here("platform", "draws", "--state", "theirs.db", code=2).stderr
+    assert "another program's SQLite file" in desk("platform", "draws", "--state", "theirs.db", code=2).stderr
     assert (desk.folder / "theirs.db").read_bytes() == before
 
 
@@ -369,11 +369,11 @@ def test_a_configuration_that_is_no_file_is_not_ignored(desk: Workbench, kind: s
         path.mkdir()
     else:
         path.symlink_to("nowhere.toml")
-    assert "cannot be read" in desk.here("platform", "serve", "--ephemeral", code=2).stderr
+    assert "cannot be read" in desk("platform", "serve", "--ephemeral", code=2).stderr
 
 
 def test_a_secret_may_stand_in_the_env_file(desk: Workbench) -> None:
-    desk.here("platform", "init")
+    desk("platform", "init")
     path = desk.folder / "platform.toml"
     path.write_text(path.read_text().replace("# secret_env", "secret_env"))
     desk.write(".env", "LAB_SERVER_KEY=sk-something\n")
@@ -383,27 +383,27 @@ def test_a_secret_may_stand_in_the_env_file(desk: Workbench) -> None:
 
 
 def test_files_may_be_named_with_either_command(desk: Workbench) -> None:
-    first = desk.here("platform", "keys", "--state", "x.sqlite", "create", "lab", "--json")
+    first = desk("platform", "keys", "--state", "x.sqlite", "create", "lab", "--json")
     assert json.loads(first.stdout)["key"].startswith("sk-")
-    desk.here("platform", "keys", "create", "lab", "--state", "x.sqlite")
+    desk("platform", "keys", "create", "lab", "--state", "x.sqlite")
     assert len(desk.json("platform", "keys", "list", "--state", "x.sqlite")) == 2
-    assert len(json.loads(desk.here("platform", "keys", "--json", "--state", "x.sqlite", "list").stdout)) == 2
+    assert len(json.loads(desk("platform", "keys", "--json", "--state", "x.sqlite", "list").stdout)) == 2
 
 
 def test_wrong_names_and_files(desk: Workbench) -> None:
-    assert "did you mean 'lab'?" in desk.here("platform", "keys", "create", "lap", code=2).stderr
-    assert "is not an account" in desk.here("platform", "draws", "add", "nobody", "5", code=2).stderr
-    assert "no platform state yet" in desk.here("platform", "draws", code=2).stderr
-    assert "cannot be read" in desk.here("platform", "serve", "--ephemeral", "--config", "no.toml", code=2).stderr
+    assert "did you mean 'lab'?" in desk("platform", "keys", "create", "lap", code=2).stderr
+    assert "is not an account" in desk("platform", "draws", "add", "nobody", "5", code=2).stderr
+    assert "no platform state yet" in desk("platform", "draws", code=2).stderr
+    assert "cannot be read" in desk("platform", "serve", "--ephemeral", "--config", "no.toml", code=2).stderr
     desk.write("bad.sqlite", "no database " * 500)
-    assert "cannot be used" in desk.here("platform", "draws", "--state", "bad.sqlite", code=2).stderr
+    assert "cannot be used" in desk("platform", "draws", "--state", "bad.sqlite", code=2).stderr
     assert not (desk.folder / "platform.sqlite").exists()
 
 
 def test_a_port_that_is_taken(desk: Workbench) -> None:
     server, said = serve(desk.folder, "--ephemeral")
     port = said["base_url"].rpartition(":")[2]
-    assert "cannot listen on" in desk.here("platform", "serve", "--ephemeral", "--port", port, code=2).stderr
+    assert "cannot listen on" in desk("platform", "serve", "--ephemeral", "--port", port, code=2).stderr
     stopped(server, signal.SIGINT)
 
 

@@ -91,7 +91,7 @@ def test_journals_and_ledgers_are_their_owners_own(tmp_path: Path) -> None:
         subprocess.run(["chmod", "755", str(tmp_path)], check=True)
         before = os.umask(0o022)
         try:
-            bench("run", "job.toml", "--no-report")
+            bench.process("run", "job.toml", "--no-report")
         finally:
             os.umask(before)
     assert (tmp_path / "ledger.duckdb").stat().st_mode & 0o077 == 0

@@ -93,7 +93,7 @@ def test_lint_knows_what_a_probe_found(tmp_path: Path) -> None:
             "job.toml",
             f'name = "j"\nmodels = {models}\n[dataset]\npath = "d.jsonl"\n[request]\nmax_tokens = 9\n{tools}\n[budget]\ntotal_tokens = 99999\n',
         )
-        told = bench.here("lint", "job.toml").stdout
+        told = bench("lint", "job.toml").stdout
     assert "models 'prose': never called a tool in 1 answers that had to" in told
     assert "models 'endless': ignored max_tokens when it was probed: it may overrun a budget in tokens" in told
     assert "models 'silent': reported no usage when it was probed: a budget in tokens counts its bound instead" in told
@@ -124,7 +124,7 @@ def test_two_months_of_aliases_outages_and_a_new_name(bench: Workbench) -> None:
         down = {"gone": "base"} if day in out else {}
         values = {model: [1.0] * 4 for model in ("base", "tutor", "maker", "moved", "gone")}
         record(bench, f"r{24 * day}", values, served=served | down, listed={"tutor": "base"})
-    bench.here("routes", "confirm", "maker", "maker-7b")
+    bench("routes", "confirm", "maker", "maker-7b")
     found = bench.json("routes", "status")
     assert [
         (one["model"], one["served_model"], one["answers"], one["first_at"][:10], one["last_at"][:10])
@@ -149,10 +149,10 @@ def test_a_name_is_confirmed_in_the_settings_as_they_are(bench: Workbench) -> No
     record(bench, "r1", {"odd [fast]": [1.0] * 3}, served={"odd [fast]": "odd-70b"})
     before = '# ours\n[account]\ntime_zone = "Europe/Berlin"  # as in the chat UI\n\n[routes."odd [fast]"]\nserved_as = "odd-7b"\n'
     bench.write("workbench.toml", before)
-    told = bench.here("routes", "confirm", "odd [fast]", "odd-70b").stderr
+    told = bench("routes", "confirm", "odd [fast]", "odd-70b").stderr
     assert "odd [fast] answers as odd-70b: written to" in told
     assert (bench.folder / "workbench.toml").read_text() == before.replace('"odd-7b"', '["odd-7b", "odd-70b"]')
-    assert "it was confirmed before" in bench.here("routes", "confirm", "odd [fast]", "odd-70b").stderr
+    assert "it was confirmed before" in bench("routes", "confirm", "odd [fast]", "odd-70b").stderr
     assert bench.json("routes", "status")["routes"][0]["usual_identity"] == "known_alias"
 
 
@@ -162,7 +162,7 @@ def test_late_answers_are_a_share_with_its_evidence(bench: Workbench) -> None:
     record(
         bench, "r1", {"m": [1.0] * 50}, limits=limits, latency_ms=lambda _, sample: 121_500.0 if sample < 4 else 900.0
     )
-    told = bench.here("routes").stderr
+    told = bench("routes").stderr
     assert (
         "perhaps retried unseen: m: 8 % of its answers (4 of 50) came later than one try may last (2 m 00 s, as its runs assume"
         in told
@@ -207,7 +207,7 @@ def test_the_settings_stay_as_they_were_written(bench: Workbench, before: bytes,
     kept.write_bytes(before)
     kept.chmod(0o600)
     (bench.folder / "workbench.toml").symlink_to(kept)
-    bench.here("routes", "confirm", "odd", "odd-70b")
+    bench("routes", "confirm", "odd", "odd-70b")
     assert (bench.folder / "workbench.toml").is_symlink()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.read_bytes().replace(b" ", b"") == after.replace(b" ", b"")
@@ -218,7 +218,7 @@ def test_a_probe_that_a_cap_ends_says_so(tmp_path: Path) -> None:
     with ThreadedServer(planted()) as server:
         bench = Workbench(tmp_path, server)
         bench.write("workbench.toml", '[[caps]]\nper = "day"\nrequests = 2\n')
-        told = [bench.here("probe", "able", "--no-report", code=7).stderr for _ in range(2)]
+        told = [bench("probe", "able", "--no-report", code=7).stderr for _ in range(2)]
     for one in told:
         assert "probe stopped: the cap of 2 requests a day has no room" in one
 
@@ -253,12 +253,12 @@ def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
     config = msgspec.structs.replace(renamed, silent=Silent(served_name="upstream"))
     with ThreadedServer(config) as server:
         bench = Workbench(tmp_path, server)
-        told = bench.here("probe", "able", "prose", "replaced", "--no-report")
+        told = bench("probe", "able", "prose", "replaced", "--no-report")
         assert (
             "note: able answers as lab/able-7b, which is not confirmed: `workbench routes confirm able lab/able-7b`"
             in told.stderr
         )
-        told = bench.here("probe", "able", "prose", "--no-report", "--confirm")
+        told = bench("probe", "able", "prose", "--no-report", "--confirm")
         assert "able answers as lab/able-7b: confirmed in workbench.toml" in told.stderr
         found = bench.json("probe", "replaced", "--no-report")
     assert found["routes"]["replaced"]["substitutes"] == ["lab/able-7b"], "its name is the other route's by now"
@@ -271,7 +271,7 @@ def test_every_route_has_its_health_over_time(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     for run_id in ("r1", "r5"):
         record(bench, run_id, {f"m{number:02}": [1.0, 1.0] for number in range(14)})
-    bench.here("report", "--all")
+    bench("report", "--all")
     page = Page(tmp_path / "reports" / "routes.html")
     assert [page.cells(f"course{number}", 1) for number in range(14)] == [["2", "2"]] * 14
     assert "The numbers by hour" in page.text, "of those that are not drawn"

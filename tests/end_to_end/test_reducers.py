@@ -67,7 +67,7 @@ def test_a_job_says_how(bench: Workbench) -> None:
     result = bench.json("run", "job.toml", "--no-report")
     (row,) = bench.json("show", result["run_id"])["scores"]
     assert (row["samples"], row["scored"], row["mean"]) == (3, 9, 1.0)
-    assert "pass^3" in bench.here("show", result["run_id"]).stdout
+    assert "pass^3" in bench("show", result["run_id"]).stdout
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_job_says_how(bench: Workbench) -> None:
 def test_reducers_that_cannot_be_are_named(bench: Workbench, more: str, said: str) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job().replace("passes = 1", f"passes = 1\n{more}"))
-    assert said in bench.here("lint", "job.toml", code=2).stderr
+    assert said in bench("lint", "job.toml", code=2).stderr
 
 
 @pytest.mark.parametrize("values", [(1.0, 0.0), (0.0, 1.0)])

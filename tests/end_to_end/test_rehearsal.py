@@ -26,7 +26,7 @@ ACCOUNT: list[dict[str, Any]] = [
 
 def test_a_rehearsal_is_like_the_account(tmp_path: Path) -> None:
     bench = recorded(tmp_path)
-    bench.here("platform", "init", "--from-history")
+    bench("platform", "init", "--from-history")
     config = load_config(tmp_path / "platform.toml")
     routes = {route.id: route for route in config.routes}
     assert set(routes) == {"quick", "slow", "sick", "gone", "in place of gone", "dead"}
@@ -39,7 +39,7 @@ def test_a_rehearsal_is_like_the_account(tmp_path: Path) -> None:
     assert routes["in place of gone"].visible_to == ()
     assert sum(fault.share for fault in routes["dead"].faults) == 1.0
     bench.environment = {name: value for name, value in bench.environment.items() if not name.startswith("WORKBENCH")}
-    done = bench.here("run", "job.toml", "--local", "--json", "--no-report", code=3)
+    done = bench("run", "job.toml", "--local", "--json", "--no-report", code=3)
     end = json.loads(done.stdout)
     assert "note: rehearsing on the simulated routes of platform.toml" in done.stderr
     assert "stand-in" not in done.stderr
@@ -75,7 +75,7 @@ def test_models_that_answered_for_each_other_and_for_none_that_was_asked(tmp_pat
         served={"c": "never asked"},
         listed={"never asked": "x"},
     )
-    bench.here("platform", "init", "--from-history")
+    bench("platform", "init", "--from-history")
     routes = {route.id: route for route in load_config(tmp_path / "platform.toml").routes}
     assert [(routes[name].fallback, routes[name].faults[0].share) for name in "abc"] == [
         ("in place of a", 0.25), ("in place of b", 1.0), ("in place of c", 1.0),
@@ -108,8 +108,8 @@ def test_every_share_of_failures_is_served(tmp_path: Path) -> None:
             fields = {"completion_tokens": 0, "latency_ms": 20_000.0}
         writer.append(answer("r1", number + 1, model="m" if failed else "n", **fields))
     writer.close()
-    bench.here("platform", "init", "--from-history")
-    bench.here("platform", "models")
+    bench("platform", "init", "--from-history")
+    bench("platform", "models")
     routes = {route.id: route for route in load_config(tmp_path / "platform.toml").routes}
     assert 0.999 < sum(fault.share for fault in routes["m"].faults) <= 1
     assert (routes["n"].latency_ms.median, routes["n"].limit_s) == (20_000.0, None)
@@ -124,15 +124,15 @@ def test_a_configuration_that_cannot_be_served_is_said(tmp_path: Path) -> None:
         ('[[routes]]\nid = "m"\nupstream = "m"\nskil = "echo"\n', "skil"),
     ):
         bench.write("platform.toml", text)
-        assert told in bench.here("run", "job.toml", "--local", code=2).stderr
-        assert "--local serves this file" in bench.here("models", "--local", code=2).stderr
-    bench.here("demo", "--no-report")
+        assert told in bench("run", "job.toml", "--local", code=2).stderr
+        assert "--local serves this file" in bench("models", "--local", code=2).stderr
+    bench("demo", "--no-report")
 
 
 def test_a_platform_with_model_servers_is_not_rehearsed_on(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
-    bench.here("platform", "init")
+    bench("platform", "init")
     bench.write("sums.jsonl", sums(2))
     bench.write("job.toml", job("Abacus Mini [fast]"))
-    done = bench.here("run", "job.toml", "--local", "--no-report")
+    done = bench("run", "job.toml", "--local", "--no-report")
     assert "rehearsing" not in done.stderr

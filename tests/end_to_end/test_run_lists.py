@@ -45,22 +45,22 @@ def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path:
         (run,) = bench.json("runs")
         assert run["status"] == bench.json("show")["status"] == "running"
         assert run["answered"] + run["pending"] == 400
-        assert "running" in bench.here("runs").stdout
-        assert "continue with" not in bench.here("show").stderr
-        assert "0 journals not ingested yet, 1 being written" in bench.here("doctor").stdout
+        assert "running" in bench("runs").stdout
+        assert "continue with" not in bench("show").stderr
+        assert "0 journals not ingested yet, 1 being written" in bench("doctor").stdout
         index = Path(bench.json("report")["pages"][1]).read_text("utf-8")
         assert "1 job: 1 running." in index
         assert f"<b>sums</b>, run {run['run_id']}" in index, "and needs no action"
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert bench.json("runs")[0]["status"] is bench.json("show")["status"] is None
-        listed = bench.here("runs")
+        listed = bench("runs")
         assert "not ended" in listed.stdout
         assert f"`workbench show {run['run_id']}` shows what is missing" in listed.stderr
         named = shlex.join(["workbench", "show", run["run_id"], "--ledger", bench.ledger.name])
-        assert f"`{named}` shows" in bench.here("runs", "--ledger", bench.ledger.name).stderr
-        assert "continue with" in bench.here("show").stderr
-        assert "1 journal not ingested yet" in bench.here("ledger", "check").stdout
+        assert f"`{named}` shows" in bench("runs", "--ledger", bench.ledger.name).stderr
+        assert "continue with" in bench("show").stderr
+        assert "1 journal not ingested yet" in bench("ledger", "check").stdout
 
 
 def on_a_terminal(bench: Workbench, columns: int, *arguments: str) -> list[str]:
@@ -87,7 +87,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig
         bench = Workbench(tmp_path_factory.mktemp("recorded"), server)
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
-        bench.here("run", "job.toml", "--no-report")
+        bench("run", "job.toml", "--no-report")
     return bench
 
 
@@ -115,15 +115,15 @@ def test_the_score_of_a_run_is_of_the_first_scorer_that_scored(bench: Workbench)
     own = job("sim/instant")
     place = own.index("[[scorers]]")
     bench.write("job.toml", own[:place] + judge + own[place:] + '[[scorers]]\nname = "length"\nat_most = 0\n')
-    bench.here("run", "job.toml", "--no-report", code=None)
+    bench("run", "job.toml", "--no-report", code=None)
     assert bench.json("runs")[0]["mean_score"] == 1.0, "of numeric: the judge was not asked"
 
 
 def test_numbers_in_a_pipe_are_plain_digits(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(120))
     bench.write("job.toml", job("sim/instant"))
-    bench.here("run", "job.toml", "--no-report")
+    bench("run", "job.toml", "--no-report")
     tokens = bench.json("runs")[0]["total_tokens"]
     assert tokens > 1000
-    assert f" {tokens} " in bench.here("runs").stdout
+    assert f" {tokens} " in bench("runs").stdout
     assert any(f"{tokens:,}".replace(",", "\u202f") in line for line in on_a_terminal(bench, 140, "runs"))

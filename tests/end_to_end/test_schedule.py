@@ -187,7 +187,7 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
     (folder / "night ly.toml").write_text(scheduled('on_calendar = "*:*"'))
     there = Workbench(folder, None)
     there.environment |= {"PATH": home.environment["PATH"], "HOME": str(home.folder)}
-    line = there("schedule", "night ly.toml", "--cron", "--no-report").stdout.splitlines()[1]
+    line = there.process("schedule", "night ly.toml", "--cron", "--no-report").stdout.splitlines()[1]
     command = line.split(maxsplit=5)[5].replace("\\%", "%")  # as cron does
     environment = {"HOME": str(home.folder), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"}
     for _ in range(2):

@@ -145,7 +145,7 @@ def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stub
     assert stubborn.most >= 11, "and it is used"
     assert stubborn.requests >= 400
     until(lambda: {row["state"] for row in bench.json("slots", "--all")} == {"free"})
-    assert "no requests in flight from this machine" in bench.here("slots").stderr
+    assert "no requests in flight from this machine" in bench("slots").stderr
 
 
 def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
@@ -153,7 +153,7 @@ def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
     first = bench.start("run", write_job(bench, "first", 150, 4, 0.3), "--no-report", "--ledger", "a.duckdb")
     until(lambda: stubborn.requests >= 8)
     begin = time.monotonic()
-    bench("run", write_job(bench, "second", 20, 4, 0.3), "--no-report", "--ledger", "b.duckdb")
+    bench.process("run", write_job(bench, "second", 20, 4, 0.3), "--no-report", "--ledger", "b.duckdb")
     took = time.monotonic() - begin
     assert first.poll() is None, "the second run did not wait for the end of the first"
     assert took < 5, "20 calls on two of four slots take 1.2 s and the start of a command"
@@ -198,7 +198,7 @@ def test_ghosts_can_be_freed(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     bench("run", write_job(bench, "freed", 2, 2, ghost_s=60), "--no-report", "--fixed", code=3)
     assert [row["state"] for row in bench.json("slots")] == ["ghost", "ghost"]
-    assert bench.here("slots", "release").stdout == "2 slots freed\n"
+    assert bench("slots", "release").stdout == "2 slots freed\n"
     assert bench.json("slots") == []
 
 
@@ -421,7 +421,7 @@ def test_a_full_budget_costs_no_time_of_the_processor(tmp_path: Path, stubborn: 
     text = (tmp_path / file).read_text().replace("[[scorers]]", "[budget]\nrequests = 2\n[[scorers]]")
     bench.write(file, text)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    bench("run", file, "--no-report", "--fixed", code=7)
+    bench.process("run", file, "--no-report", "--fixed", code=7)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime - before.ru_utime < 2.0
     assert stubborn.requests == 2

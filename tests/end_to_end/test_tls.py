@@ -79,13 +79,15 @@ def test_a_run_speaks_tls_to_whom_the_system_trusts(
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", job("m"))
         for command in (("models",), ("run", "job.toml")):
-            told = bench(*command, code=6).stderr
+            told = bench.process(*command, code=6).stderr
             assert "certificate verify failed" in told
             assert "SSL_CERT_FILE" in told
         assert not server.platform.statistics.requests
         bench.environment |= trusted
-        assert '"m"' in bench("models", "--json").stdout  # in a process of its own, which loads the certificates
-        assert '"completed": 3' in bench("run", "job.toml", "--no-report", "--json").stdout
+        assert (
+            '"m"' in bench.process("models", "--json").stdout
+        )  # in a process of its own, which loads the certificates
+        assert '"completed": 3' in bench.process("run", "job.toml", "--no-report", "--json").stdout
 
 
 def test_a_proxy_that_speaks_tls(
@@ -96,7 +98,9 @@ def test_a_proxy_that_speaks_tls(
         bench = Workbench(tmp_path, server)
         bench.environment |= {"WORKBENCH_BASE_URL": "http://chat.example.org", "http_proxy": url, "no_proxy": ""}
         bench.environment |= trusted
-        assert '"m"' in bench("models", "--json").stdout  # in a process of its own, which loads the certificates
+        assert (
+            '"m"' in bench.process("models", "--json").stdout
+        )  # in a process of its own, which loads the certificates
 
 
 def test_the_platform_speaks_tls_to_a_model_server_that_the_system_trusts(

@@ -40,7 +40,7 @@ def test_days_weeks_and_months_are_utc_unless_said_otherwise(bench: Workbench) -
     assert used(bench, "day") == {"2026-10-31": 110, "2026-11-01": 1000, "2026-11-02": 10000}
     assert used(bench, "week") == {"2026-10-26": 1110, "2026-11-02": 10000}
     assert used(bench, "month") == {"2026-10": 110, "2026-11": 11000}
-    assert "day (UTC)" in bench.here("usage").stdout
+    assert "day (UTC)" in bench("usage").stdout
 
 
 def test_days_are_those_of_the_accounts_time_zone_everywhere(bench: Workbench) -> None:
@@ -48,7 +48,7 @@ def test_days_are_those_of_the_accounts_time_zone_everywhere(bench: Workbench) -
     berlin = {"2026-10-31": 10, "2026-11-01": 1100, "2026-11-03": 10000}
     assert used(bench, "day") == berlin
     assert used(bench, "month") == {"2026-10": 10, "2026-11": 11100}
-    assert "day (Europe/Berlin)" in bench.here("usage").stdout
+    assert "day (Europe/Berlin)" in bench("usage").stdout
     frame = Frames(folder=bench.folder).usage()
     assert {
         f"{day:%Y-%m-%d}": tokens for day, tokens in zip(frame["day"], frame["total_tokens"], strict=True)
@@ -63,11 +63,8 @@ def test_only_some_days(bench: Workbench) -> None:
     assert used(bench, "day", "--since", "2026-11-01") == {"2026-11-01": 1000, "2026-11-02": 10000}
     assert used(bench, "day", "--until", "2026-11-01") == {"2026-10-31": 110, "2026-11-01": 1000}
     assert used(bench, "tag", "--since", "2026-11-01", "--until", "2026-11-01") == {"team = optics": 1000}
-    assert (
-        "--since is after --until"
-        in bench.here("usage", "--since", "2026-11-02", "--until", "2026-11-01", code=2).stderr
-    )
-    assert "is not a day such as" in bench.here("usage", "--since", "yesterday", code=2).stderr
+    assert "--since is after --until" in bench("usage", "--since", "2026-11-02", "--until", "2026-11-01", code=2).stderr
+    assert "is not a day such as" in bench("usage", "--since", "yesterday", code=2).stderr
 
 
 def test_sums_by_day_model_job_and_tag_agree_to_the_token(tmp_path: Path, platform: ThreadedServer) -> None:

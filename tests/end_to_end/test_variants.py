@@ -96,7 +96,7 @@ def test_what_is_known_is_not_asked_again_when_a_variant_is_added(varied: Workbe
 def test_variants_that_cannot_be_are_named(bench: Workbench, variants: str, said: str) -> None:
     bench.write("sums.jsonl", sums(2))
     bench.write("job.toml", job() + variants)
-    assert said in bench.here("run", "job.toml", code=2).stderr
+    assert said in bench("run", "job.toml", code=2).stderr
 
 
 @pytest.fixture

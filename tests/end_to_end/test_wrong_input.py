@@ -112,7 +112,7 @@ def test_faults_of_job_and_dataset(
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())
     change(bench)
-    done = bench.here(command, "job.toml", code=2)
+    done = bench(command, "job.toml", code=2)
     assert expected in done.stderr
     assert len(done.stderr.splitlines()) == 1
     if command == "run":
@@ -155,7 +155,7 @@ def test_an_unreachable_platform_is_6(bench: Workbench) -> None:
 
 def test_a_page_in_place_of_the_api_is_6(bench: Workbench, platform: ThreadedServer) -> None:
     bench.environment["WORKBENCH_BASE_URL"] = platform.base_url + "/elsewhere"
-    assert "is the base URL the platform's" in bench.here("models", code=6).stderr
+    assert "is the base URL the platform's" in bench("models", code=6).stderr
 
 
 @pytest.mark.parametrize(
@@ -197,22 +197,20 @@ def test_simulated_data_and_an_accounts_never_mix(bench: Workbench) -> None:
 
 def test_a_file_that_is_no_ledger_gets_no_company(bench: Workbench) -> None:
     bench.write("notes.txt", "no ledger at all")
-    assert "notes.txt is not a DuckDB file" in bench.here("runs", "--ledger", "notes.txt", code=2).stderr
+    assert "notes.txt is not a DuckDB file" in bench("runs", "--ledger", "notes.txt", code=2).stderr
     assert not list(bench.folder.glob("notes.txt.*"))
 
 
 def test_lint_says_what_no_scorer_can_judge(bench: Workbench) -> None:
     bench.write("sums.jsonl", '{"input": "a", "target": "many"}\n{"input": "b", "target": 2}\n')
     bench.write("job.toml", job() + '\n[[scorers]]\nname = "numeric"\nlabel = "n"\n')
-    assert (
-        "scorers 'n': 1 of 2 samples do not have a target that it can judge by" in bench.here("lint", "job.toml").stdout
-    )
+    assert "scorers 'n': 1 of 2 samples do not have a target that it can judge by" in bench("lint", "job.toml").stdout
 
 
 def test_a_number_that_is_none_is_no_tolerance(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job() + '\n[[scorers]]\nname = "numeric"\nlabel = "n"\ntolerance = inf\n')
-    assert "tolerance: expected a finite number" in bench.here("lint", "job.toml", code=2).stderr
+    assert "tolerance: expected a finite number" in bench("lint", "job.toml", code=2).stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
@@ -231,7 +229,7 @@ def test_a_terminal_without_unicode_gets_numbers(bench: Workbench) -> None:
     bench.write("job.toml", job(name="→"))
     bench.environment["PYTHONIOENCODING"] = "latin-1"
     bench("run", "job.toml", "--no-report")
-    assert "\\u2192" in bench("runs").stdout
+    assert "\\u2192" in bench.process("runs").stdout
 
 
 def test_times_for_programs_say_that_they_are_utc(bench: Workbench) -> None:
@@ -248,7 +246,7 @@ def test_of_two_ledgers_in_a_folder_the_accounts_is_read_with_a_note(bench: Work
     bench("run", "job.toml", "--local", "--no-report")
     bench("run", "job.toml", "--no-report")
     bench("run", "job.toml", "--no-report", "--fresh")
-    done = bench.here("runs", "--json")
+    done = bench("runs", "--json")
     assert done.stderr == "note: reading ledger.duckdb; --local reads local.duckdb\n"
     assert len(json.loads(done.stdout)) == 2
     assert len(bench.json("runs", "--local")) == len(bench.json("runs", "--ledger", "local.duckdb")) == 1

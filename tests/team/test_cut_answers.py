@@ -38,7 +38,7 @@ class Behind(NamedTuple):
     def done(self, *arguments: str, cut_at_bytes: int | None = None) -> subprocess.CompletedProcess[str]:
         """Carry out a command; its connections are cut when the server has sent so much."""
         self.proxy.answered_bytes, self.proxy.cut_at_bytes = 0, cut_at_bytes
-        done = self.bench.here(*arguments, code=None)
+        done = self.bench(*arguments, code=None)
         self.proxy.cut_at_bytes = None
         return done
 
@@ -56,12 +56,12 @@ def behind(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Be
     ):
         address = SCHEME + proxy.conninfo
         bench = Workbench(folder, to)
-        bench.here("ledger", "create", address, "--data", str(folder / "rows"))
+        bench("ledger", "create", address, "--data", str(folder / "rows"))
         bench.write("workbench.toml", f'[ledger]\nurl = """{address}"""\n')
         for samples in (80, 20, 10):
             bench.write("sums.jsonl", sums(samples).replace("What", f"In {samples}, what"))
             bench.write("job.toml", job("m"))
-            bench.here("run", "job.toml", "--no-report")
+            bench("run", "job.toml", "--no-report")
         yield Behind(bench, proxy)
 
 
@@ -98,7 +98,7 @@ def test_an_ingest_that_is_cut_ends_by_itself(behind: Behind, tmp_path: Path, cu
         writer.append(intent(f"cut{cuts}-{number}", 1))
         writer.close()
         behind.proxy.answered_bytes, behind.proxy.cut_at_bytes = 0, cut_at_bytes
-        return behind.bench("ledger", "recover", "--journals", str(folder), code=None)
+        return behind.bench.process("ledger", "recover", "--journals", str(folder), code=None)
 
     assert recovered(0).returncode == 0
     chosen, most = random.Random(cuts), behind.proxy.answered_bytes
@@ -108,5 +108,5 @@ def test_an_ingest_that_is_cut_ends_by_itself(behind: Behind, tmp_path: Path, cu
         assert "Error" not in done.stderr
     behind.proxy.cut_at_bytes = None
     for number in range(1, cuts + 1):
-        assert behind.bench.here("ledger", "recover", "--journals", str(tmp_path / f"{cuts}-{number}")).returncode == 0
+        assert behind.bench("ledger", "recover", "--journals", str(tmp_path / f"{cuts}-{number}")).returncode == 0
     assert behind.bench.json("ledger", "check")["sound"]

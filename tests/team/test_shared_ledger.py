@@ -51,7 +51,7 @@ def test_what_one_machine_records_another_reads(machine: Machine) -> None:
         (run,) = bench.json("runs")
         assert (run["run_id"], run["completed"]) == ("r1", 20)
         assert bench.json("ledger", "check")["sound"]
-    second.here("report", "--all")
+    second("report", "--all")
     assert (second.folder / "reports" / "r1.html").exists()
 
 
@@ -82,7 +82,7 @@ def test_an_ingest_killed_at_any_moment_loses_nothing_and_repeats_nothing(machin
         time.sleep(luck.uniform(0.3, 1.2))
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    bench("ledger", "recover")
+    bench.process("ledger", "recover")
     found = bench.json("ledger", "check")
     assert (found["runs"], found["attempts"], found["sound"], found["journals"]) == (kills, 50 * kills, True, 0)
 
@@ -94,7 +94,7 @@ def test_rows_of_an_ingest_that_died_are_on_the_disk_before_their_journal_goes(
     assert bench.json("runs") == []
     journal = write_run(journals_of(bench), "r1", 200)
     kept = journal.read_bytes()
-    bench.here("ledger", "recover")
+    bench("ledger", "recover")
     journal.write_bytes(kept)  # as if it had died between its commit and the removal
     with mock.patch("os.fsync", wraps=os.fsync) as synced, mock.patch("os.open", wraps=os.open) as opened:
         assert bench.json("ledger", "recover")["journals"] == 1
@@ -114,14 +114,14 @@ def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) 
         own = Workbench(bench.folder, server)
         bench.write("sums.jsonl", sums(20))
         bench.write("job.toml", job("m"))
-        own("run", "job.toml", "--ledger", "ledger.duckdb", "--no-report", code=None)
+        own.process("run", "job.toml", "--ledger", "ledger.duckdb", "--no-report", code=None)
         copied = bench.json("ledger", "copy", "ledger.duckdb", url)
         assert copied["attempts"] == 20
         assert not any(bench.json("ledger", "copy", "ledger.duckdb", url).values()), "nothing is new"
-        own("run", "job.toml", "--ledger", "ledger.duckdb", "--no-report", code=None)
+        own.process("run", "job.toml", "--ledger", "ledger.duckdb", "--no-report", code=None)
     again = bench.json("ledger", "copy", "ledger.duckdb", url)
     assert 0 < again["attempts"] < 20
-    assert bench.here("ledger", "copy", "ledger.duckdb", url).stdout.strip() == "nothing new"
+    assert bench("ledger", "copy", "ledger.duckdb", url).stdout.strip() == "nothing new"
     sums_of = {}
     for table in ("attempts", "requests", "responses", "run_items", "runs", "samples", "request_bodies", "scores"):
         query = f"SELECT count(*), sum(hash(t)) FROM {table} AS t"  # noqa: S608 - a name from above
@@ -137,7 +137,7 @@ def test_python_reads_it(machine: Machine, url: str) -> None:
     bench = machine("one")
     assert bench.json("runs") == []
     write_run(journals_of(bench), "r1", 5)
-    bench.here("ledger", "recover")
+    bench("ledger", "recover")
     assert len(wb.open(url).calls()) == 5
 
 
@@ -154,11 +154,11 @@ def test_compacting_keeps_every_row(machine: Machine, url: str) -> None:
     assert bench.json("runs") == []
     for number in range(4):
         write_run(journals_of(bench), f"r{number}", 200)
-        bench.here("ledger", "recover")
+        bench("ledger", "recover")
     before = rows(url, "SELECT count(*), sum(hash(t)) FROM attempts AS t")
     sizes = bench.json("ledger", "compact")
     assert 0 < sizes["older_bytes"] < sizes["after_bytes"], "the files that were merged stay for a day"
-    told = bench.here("ledger", "compact").stdout
+    told = bench("ledger", "compact").stdout
     assert re.fullmatch(
         r"[\d,]+ bytes before, [\d,]+ after; [\d,]+ of them in files of older states, kept for 1 day\n", told
     )
@@ -170,17 +170,17 @@ def test_a_folder_that_is_not_mounted_is_refused(machine: Machine, url: str, tmp
     bench = machine("one")
     (tmp_path / "team-rows").rename(tmp_path / "unmounted")
     (tmp_path / "team-rows").mkdir()
-    assert "is not the folder with the rows of" in bench.here("runs", code=2).stderr
+    assert "is not the folder with the rows of" in bench("runs", code=2).stderr
     bench.write("workbench.toml", f'[ledger]\nurl = """{url}"""\ndata = "{tmp_path / "unmounted"}"\n')
     assert bench.json("runs") == []
-    assert "ok    ledger: ducklake:postgres:" in bench.here("doctor", code=None).stdout
+    assert "ok    ledger: ducklake:postgres:" in bench("doctor", code=None).stdout
 
 
 def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, server: str) -> None:
     bench = machine("one")
 
     def told(address: str, code: int = 2) -> str:
-        return bench.here("runs", "--ledger", address, code=code).stderr
+        return bench("runs", "--ledger", address, code=code).stderr
 
     for malformed in (
         "postgresql://me:secret@h/x",
@@ -197,7 +197,7 @@ def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, serve
     assert "is neither a file nor a team's ledger" in told("ducklake:sqlite:x")
     assert "connect_timeout is 'soon', not a number of seconds" in told(f"{SCHEME}dbname=x connect_timeout=soon")
     bench.write("workbench.toml", '[ledger]\nurl = "ducklake:postgres:password=secret"\n')
-    assert "workbench.toml: ledger.url: the address holds a password" in bench.here("runs", code=2).stderr
+    assert "workbench.toml: ledger.url: the address holds a password" in bench("runs", code=2).stderr
 
 
 def test_a_server_that_is_silent_is_not_waited_for(url: str) -> None:
@@ -219,17 +219,17 @@ def test_an_older_version_meets_a_newer_schema(machine: Machine, url: str) -> No
     )
     engine.stop()
     bench = machine("one")
-    assert "made by a newer version of workbench" in bench.here("runs", code=2).stderr
+    assert "made by a newer version of workbench" in bench("runs", code=2).stderr
 
 
 def test_making_it_again_changes_nothing(machine: Machine, url: str, tmp_path: Path) -> None:
     bench = machine("one")
     assert bench.json("runs") == []
     write_run(journals_of(bench), "r1", 5)
-    bench.here("ledger", "recover")
-    bench.here("ledger", "create", url, "--data", str(tmp_path / "team-rows"))
+    bench("ledger", "recover")
+    bench("ledger", "create", url, "--data", str(tmp_path / "team-rows"))
     assert len(bench.json("runs")) == 1
-    assert "does not match" in bench.here("ledger", "create", url, "--data", str(tmp_path / "other"), code=2).stderr
+    assert "does not match" in bench("ledger", "create", url, "--data", str(tmp_path / "other"), code=2).stderr
 
 
 def test_a_server_that_is_gone_leaves_journals_where_they_are(machine: Machine, url: str) -> None:
@@ -242,7 +242,7 @@ def test_a_server_that_is_gone_leaves_journals_where_they_are(machine: Machine, 
         other = psycopg.connect(conninfo, autocommit=True, dbname="postgres")
     with other:
         other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        done = bench.here("ledger", "recover", code=None)
+        done = bench("ledger", "recover", code=None)
         assert done.returncode in (3, 5)
         assert len(os.listdir(journals_of(bench))) == 1
         other.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
@@ -253,7 +253,7 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
     writer = machine("one")
     assert writer.json("runs") == []
     write_run(journals_of(writer), "r1", 20)
-    writer.here("ledger", "recover")
+    writer("ledger", "recover")
     conninfo = url.removeprefix(SCHEME)
     role = f"reader_{secrets.token_hex(4)}"
     with psycopg.connect(conninfo, autocommit=True) as db:
@@ -271,7 +271,7 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
         assert reader.json("slots") == []
         reader.write("sums.jsonl", sums(3))
         reader.write("job.toml", job("m"))
-        assert "lacks a right that runs need: permission denied" in reader.here("run", "job.toml", code=2).stderr
+        assert "lacks a right that runs need: permission denied" in reader("run", "job.toml", code=2).stderr
         checked = {check["check"]: check for check in reader.json("doctor", code=2)}
         assert "may not write" in checked["team"]["text"]
         assert server.platform.statistics.requests.total() == 0
@@ -286,7 +286,7 @@ def test_the_readme_s_lines_make_a_team(server: str, tmp_path: Path) -> None:
         address = SCHEME + conninfo
         command = command.replace("ducklake:postgres:host=db.lab.example dbname=workbench", address)
         words = shlex.split(command.replace("/srv/workbench/data", str(tmp_path / "data")))
-        lines = Workbench(tmp_path, None).here(*words).stdout
+        lines = Workbench(tmp_path, None)(*words).stdout
         assert len(lines.splitlines()) == 2
         for name in ("first", "second"):
             (folder := tmp_path / name).mkdir()

@@ -42,7 +42,7 @@ def team(folder: Path) -> Iterator[tuple[str, Proxy, str]]:
         Proxy(conninfo) as proxy,
     ):
         address = SCHEME + proxy.conninfo
-        Workbench(folder, None).here("ledger", "create", address, "--data", str(folder / "data"))
+        Workbench(folder, None)("ledger", "create", address, "--data", str(folder / "data"))
         yield address, proxy, server
 
 
@@ -64,7 +64,7 @@ def test_machines_in_trouble_send_each_request_until_it_is_answered_once(tmp_pat
         assert not left, "all of it happened while runs went on"
         assert server.platform.statistics.most_in_flight <= LIMIT
         for bench in benches:
-            bench("ledger", "recover")
+            bench.process("ledger", "recover")
         check_rows(url, trouble.jobs * trouble.samples)
         for bench in benches:
             done = bench.json("run", "job.toml", "--no-report")

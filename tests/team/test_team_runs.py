@@ -77,13 +77,13 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
             bench.write("job.toml", job("m", limit=2))
         running = first.start("run", "job.toml", "--no-report")
         until(lambda: server.platform.statistics.in_flight > 0)
-        refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+        refused = second("run", "job.toml", "--no-report", code=5).stderr
         assert [run["status"] for run in second.json("runs")] in ([], ["running"]), "as far as it was ingested"
         told = {check["check"]: check["text"] for check in second.json("doctor")}["team"]
         assert re.fullmatch(r"job 'sums' runs on \S+ by \S+, since .* UTC", told)
         assert {row["job"] for row in second.json("slots")} == {"sums"}
         assert re.search(r"job 'sums' is running already on this ledger, on \S+ by \S+, since .* UTC \(run 2", refused)
-        assert "goes on, on" in second.here("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
+        assert "goes on, on" in second("run", "job.toml", "--leave-behind", live(url, RUNS)[0][0], code=2).stderr
         for bench in (first, second):  # another job of the machine whose first one goes on
             bench.write("other.toml", job("m", name="other", dataset="other.jsonl", limit=2))
             bench.write("other.jsonl", sums(2).replace("What is", "And what is"))
@@ -132,7 +132,7 @@ def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str
     first, second, _ = killed
     forget_leases(url)
     (run_id,) = live(url, RUNS)[0]
-    refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+    refused = second("run", "job.toml", "--no-report", code=5).stderr
     told = {check["check"]: check for check in second.json("doctor")}["team"]
     for text in (refused, told["text"]):
         assert re.search(
@@ -144,7 +144,7 @@ def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str
     assert fresh["completed"] == 2, "answers of its own generation are in no run's way"
     assert live(url, RUNS) == [(run_id,)]
     assert f"--leave-behind {run_id}" in refused
-    first.here("ledger", "recover")
+    first("ledger", "recover")
     done = second.json("run", "job.toml", "--no-report")
     assert done["reused"] > 0
     assert done["completed"] + done["reused"] == 60
@@ -152,7 +152,7 @@ def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str
 
 def test_the_machine_itself_goes_on_at_once(killed: Killed, url: str) -> None:
     first, _, _ = killed
-    first.here("slots", "release")
+    first("slots", "release")
     done = first.json("run", "job.toml", "--no-report")
     assert done["reused"] > 0
     assert done["completed"] + done["reused"] == 60
@@ -168,7 +168,7 @@ def test_answers_are_recovered_from_a_copy_of_journals_or_left_behind(killed: Ki
     assert second.json("run", "job.toml", "--limit", "1", "--no-report")["completed"] == 0
     assert first.json("ledger", "recover")["journals"] == 1, "the same journal again"
     assert second.json("ledger", "check")["sound"]
-    assert "no run 'r9' waits" in second.here("run", "job.toml", "--leave-behind", "r9", code=2).stderr
+    assert "no run 'r9' waits" in second("run", "job.toml", "--leave-behind", "r9", code=2).stderr
 
 
 def test_a_run_is_left_behind_when_that_is_said(killed: Killed, url: str) -> None:
@@ -207,12 +207,12 @@ def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_pat
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", job("m"))
         bench.write("workbench.toml", f'[ledger]\nurl = "{SCHEME}host={tmp_path} dbname=none connect_timeout=2"\n')
-        assert "the ledger's server" in bench.here("run", "job.toml", code=6).stderr
+        assert "the ledger's server" in bench("run", "job.toml", code=6).stderr
         assert server.platform.statistics.requests.total() == 0
     file = Workbench(tmp_path, None)
     file.write("job.toml", job("m"))
     file.write("sums.jsonl", sums(1))
-    assert "no other machine keeps answers back" in file.here("run", "job.toml", "--leave-behind", "r1", code=2).stderr
+    assert "no other machine keeps answers back" in file("run", "job.toml", "--leave-behind", "r1", code=2).stderr
 
 
 @pytest.mark.parametrize("trouble", [Proxy.close, Proxy.fall_silent], ids=["lost", "silent"])
@@ -233,7 +233,7 @@ def test_a_server_that_is_away_stops_no_run_and_its_answers_wait(
         assert running.returncode == 0, errors
         assert "120 planned = 0 reused + 120 completed" in out
         assert "not ingested yet, but safe in" in out + errors
-        refused = second.here("run", "job.toml", "--no-report", code=5).stderr
+        refused = second("run", "job.toml", "--no-report", code=5).stderr
         assert "job 'sums'" in refused
         proxy.open()
         assert first.json("ledger", "recover")["deferred"] == ""
@@ -249,7 +249,7 @@ def test_a_slow_server_changes_nothing(machine: Machine, url: str) -> None:
         bench.write("sums.jsonl", sums(60))
         bench.write("job.toml", job("m", limit=4))
         proxy.delay_s = 0.002
-        assert "not ingested" not in bench("run", "job.toml", "--no-report").stderr
+        assert "not ingested" not in bench.process("run", "job.toml", "--no-report").stderr
         assert bench.json("runs")[0]["completed"] == 60
         assert bench.json("ledger", "check")["sound"]
 
@@ -312,8 +312,8 @@ def test_a_timer_on_two_machines_asks_each_occasion_once(machine: Machine, url: 
             assert set(codes) <= {0, 5, -9}, codes
             forget_leases(url)
             for bench in benches:  # as the timers do at their next time; what was killed is gone on with where it was
-                bench(*command, code=None)
-                bench(*command, code=None)
+                bench.process(*command, code=None)
+                bench.process(*command, code=None)
             for bench in benches:
                 again = bench.json(*command)
                 assert (again["reused"], again["completed"]) == (samples, 0)

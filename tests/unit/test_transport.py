@@ -30,7 +30,7 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await handler(reader, writer)
-        except ConnectionError:
+        except (ConnectionError, EOFError):
             pass
         finally:
             writer.close()

@@ -297,8 +297,9 @@ class State:
             most: How many; -1 is all.
         """
         rows = self._execute(
-            "SELECT * FROM draws WHERE (?1 IS NULL OR account = ?1) AND (NOT ?2 OR NOT settled) ORDER BY id DESC LIMIT ?3",
-            (account, unsettled_only, most),
+            "SELECT * FROM draws WHERE (:account IS NULL OR account = :account)"
+            " AND (NOT :unsettled_only OR NOT settled) ORDER BY id DESC LIMIT :most",
+            {"account": account, "unsettled_only": unsettled_only, "most": most},
         )
         return [msgspec.convert(row, Draw, strict=False) for row in map(self._named, rows)]
 
@@ -310,7 +311,7 @@ class State:
         ).fetchone()
         return float(row[0])
 
-    def _execute(self, statement: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
+    def _execute(self, statement: str, parameters: tuple[object, ...] | dict[str, object] = ()) -> sqlite3.Cursor:
         try:
             return self._db.execute(statement, parameters)
         except sqlite3.Error as error:
