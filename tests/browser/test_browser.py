@@ -26,9 +26,15 @@ from workbench.report.ledger_pages import write_pages
 
 pytestmark = pytest.mark.browser
 LOOKS = [
-    pytest.param({"viewport": {"width": width, "height": 900}, "color_scheme": scheme}, id=f"{width}-{scheme}")
-    for width in (1440, 390)
-    for scheme in ("light", "dark")
+    pytest.param(
+        {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}, id=f"{width}-{scheme}", marks=marks
+    )
+    for width, scheme, marks in (
+        (1440, "light", ()),
+        (390, "dark", ()),
+        (1440, "dark", pytest.mark.slow),
+        (390, "light", pytest.mark.slow),
+    )
 ]
 PAGES = ("run", "index", "allowance", "routes")
 
@@ -295,6 +301,7 @@ def test_hostile_content_is_inert_and_legible(reader: Reader, tmp_path: Path) ->
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_texts_too_large_for_the_page_lie_beside_it(reader: Reader, tmp_path: Path) -> None:
     noise = random.Random(7)
     texts = [base64.b64encode(noise.randbytes(120_000)).decode() for _ in range(30)]
@@ -313,6 +320,7 @@ def test_texts_too_large_for_the_page_lie_beside_it(reader: Reader, tmp_path: Pa
     expect(page.locator(".exchange")).to_contain_text("not found; was this page rendered again?")
 
 
+@pytest.mark.slow
 def test_forty_models_and_one_sample(reader: Reader, tmp_path: Path) -> None:
     many = [
         {
@@ -385,6 +393,7 @@ TRICKY = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
 def test_names_that_break_programs_break_no_page(reader: Reader, tmp_path: Path) -> None:
     calls = [
@@ -425,6 +434,7 @@ def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages
     assert not [fault for fault in reader.faults if "index.html" not in fault]
 
 
+@pytest.mark.slow
 def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["allowance"])
     page.locator("#dearest_samples a").first.click()
@@ -444,6 +454,7 @@ def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict
         assert page.evaluate("scrollY") == 0, fragment
 
 
+@pytest.mark.slow
 def test_turning_pages_keeps_the_focus(reader: Reader, tmp_path: Path) -> None:
     page = reader.open(record(tmp_path, [{} for _ in range(120)]))
     page.locator(".pager button", has_text="Next").focus()
@@ -453,6 +464,7 @@ def test_turning_pages_keeps_the_focus(reader: Reader, tmp_path: Path) -> None:
     expect(page.locator("#browser [role=status]")).to_contain_text("51 to 75 of 120")
 
 
+@pytest.mark.slow
 def test_a_page_left_open_says_that_its_texts_are_gone(reader: Reader, tmp_path: Path) -> None:
     noise = random.Random(7)
     texts = [base64.b64encode(noise.randbytes(120_000)).decode() for _ in range(31)]
@@ -482,6 +494,7 @@ def test_print_has_every_row(reader: Reader, tmp_path: Path) -> None:
     assert page.locator("#runs tbody tr").count() == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", [LOOKS[0]], indirect=True)
 def test_samples_that_no_model_was_asked_have_a_row(reader: Reader, tmp_path: Path, catalogue: PlatformConfig) -> None:
     with ThreadedServer(catalogue) as server:

@@ -19,8 +19,10 @@ HOSTILE = "<script>alert(1)</script>{0}\x1b[31m\u202e<img src=x onerror=alert(2)
     "reader",
     [
         {"viewport": {"width": 1440, "height": 900}},
-        {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
-        {"viewport": {"width": 1440, "height": 900}, "java_script_enabled": False},
+        pytest.param({"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}, marks=pytest.mark.slow),
+        pytest.param(
+            {"viewport": {"width": 1440, "height": 900}, "java_script_enabled": False}, marks=pytest.mark.slow
+        ),
     ],
     indirect=True,
 )
@@ -45,6 +47,7 @@ def test_a_comparison_says_what_the_command_says_and_lets_nothing_run(tmp_path: 
     assert not reader.faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", [{"viewport": {"width": 390, "height": 800}}], indirect=True)
 def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
@@ -62,6 +65,7 @@ def test_a_legend_has_every_model_and_no_two_marks_alike(tmp_path: Path, reader:
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     topics = [{"level": sample % 3, "topic": "algebra" if sample % 2 else "logic"} for sample in range(20)]
@@ -92,6 +96,7 @@ def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, rea
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_a_comparison_of_many_answers_is_there_in_a_moment(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     values = {f"m{n}": [float((sample * (n + 3)) % 7 > n) for sample in range(2_000)] for n in range(5)}

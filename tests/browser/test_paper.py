@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Reader
@@ -28,6 +29,7 @@ _BROKEN_WORDS = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_wide_tables_print_within_the_paper_without_a_broken_word(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     names = [*(f"vendor/model-{n}-of-a-long-name" for n in range(30)), "x" * 150]

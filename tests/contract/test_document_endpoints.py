@@ -152,6 +152,7 @@ def test_limits_64_requests_in_flight_platform_wide() -> None:
     assert statuses.count(429) == 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamed", [False, True])
 def test_limits_120_seconds_per_request_and_300_for_one_route(streamed: bool) -> None:
     """Limits, gateway per-request time; on a clock that runs 200 times faster."""

@@ -198,6 +198,7 @@ def test_weights_count() -> None:
         assert [caller.ask("dear").status_code for _ in range(2)] == [200, 429]
 
 
+@pytest.mark.slow
 def test_a_window_that_ends_gives_the_allowance_back() -> None:
     config = platform_of({"id": "m"}, allowance={"units": 1, "window_s": 2})
     with ThreadedServer(config) as server, Caller(server) as caller:
@@ -206,6 +207,7 @@ def test_a_window_that_ends_gives_the_allowance_back() -> None:
         until(lambda: caller.ask("m").status_code == 200, timeout_s=3)
 
 
+@pytest.mark.slow
 def test_a_state_that_another_process_holds_keeps_nobody_waiting_and_loses_nothing(tmp_path: Path) -> None:
     state = State(tmp_path / "platform.sqlite", busy_s=0.0)
     config = platform_of({"id": "m", "latency_ms": {"median": 500}})

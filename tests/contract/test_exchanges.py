@@ -128,6 +128,7 @@ def test_template_arguments_have_a_default_that_a_caller_replaces(platform: Thre
     assert len(message(low)["reasoning_content"]) < len(long)
 
 
+@pytest.mark.slow
 def test_faults_come_in_their_share_and_pass(catalogue: PlatformConfig) -> None:
     with ThreadedServer(one_route(faults=[RouteFault(0.5, 502)])) as server:
         body = {"model": "m", "messages": [{"role": "user", "content": "What is 1 + 1?"}]}

@@ -36,6 +36,7 @@ async def storm(url: str, key: str, calls: int, seed: int) -> None:
         await asyncio.gather(*(caller() for _ in range(50)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [1_000, pytest.param(20_000, marks=pytest.mark.long)])
 def test_connections_and_memory_stay_flat(tmp_path: Path, calls: int) -> None:
     with Served() as served:

@@ -119,6 +119,7 @@ def test_an_exhausted_allowance_is_what_it_is_at_openai_and_not_asked_for_again(
         assert server.platform.statistics.requests.total() == 1
 
 
+@pytest.mark.slow
 def test_a_full_platform_is_a_rate_limit() -> None:
     slow = platform_of({"id": "m", "faults": [{"kind": "hang"}]}, limits={"in_flight": 1})
     with ThreadedServer(slow) as server, ThreadPoolExecutor(1) as pool:

@@ -106,7 +106,7 @@ def charged(state: State, after: int) -> tuple[int, int, int]:
     return tokens, len(new), max((draw.id for draw in new), default=after)
 
 
-@pytest.mark.parametrize("outages", ["free", "strict"])
+@pytest.mark.parametrize("outages", ["free", pytest.param("strict", marks=pytest.mark.slow)])
 def test_no_sequence_of_faults_charges_less_than_was_used(metered: tuple[Metered, Served], outages: str) -> None:
     """Nor more than the cap and the prompt's bytes for each attempt; the route's usual answers are known."""
     model_server, served = metered

@@ -150,7 +150,8 @@ def test_a_secret_that_is_not_set_is_401_for_that_route_only(served: Served, mon
 @pytest.mark.parametrize(
     ("model", "status", "attempts"),
     [
-        ("page", 500, 3), ("cut json", 500, 3), ("no choices", 500, 3), ("hang", 504, 3), ("reset", 500, 3),
+        ("page", 500, 3), ("cut json", 500, 3), ("no choices", 500, 3), ("reset", 500, 3),
+        pytest.param("hang", 504, 3, marks=pytest.mark.slow),
         ("cut body", 500, 3), ("500", 500, 3), ("503", 503, 3), ("530", 530, 3), ("400", 400, 1), ("301", 500, 3),
     ],
 )  # fmt: skip
@@ -166,7 +167,8 @@ def test_a_lying_server_is_tried_again_and_told_of(served: Served, model: str, s
 
 
 @pytest.mark.parametrize(
-    ("model", "status", "attempts"), [("500", 500, 3), ("400", 400, 1), ("hang", 504, 3), ("reset", 500, 3)]
+    ("model", "status", "attempts"),
+    [("500", 500, 3), ("400", 400, 1), pytest.param("hang", 504, 3, marks=pytest.mark.slow), ("reset", 500, 3)],
 )
 def test_before_the_first_byte_a_stream_is_tried_again(served: Served, model: str, status: int, attempts: int) -> None:
     with front(served.url, limits={"time_limit_s": 50}) as server, Caller(server) as caller:
@@ -343,6 +345,7 @@ def test_a_fallback_does_not_answer_for_a_fault_of_the_caller(served: Served) ->
         assert caller.ask("400").status_code == 400
 
 
+@pytest.mark.slow
 def test_a_caller_that_does_not_read_keeps_neither_slot_nor_server(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

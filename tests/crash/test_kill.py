@@ -88,7 +88,7 @@ def kill_once(folder: Path, chance: random.Random) -> None:
         assert bench.json("ledger", "check")["sound"]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 def test_a_killed_run_loses_nothing_and_pays_for_nothing_twice(tmp_path: Path, seed: int) -> None:
     kill_once(tmp_path / "w", random.Random(seed))
 
@@ -99,6 +99,7 @@ def test_a_hundred_kills(tmp_path: Path) -> None:
         kill_once(tmp_path / str(seed), random.Random(seed))
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_ends(tmp_path: Path) -> None:
     chance = random.Random(7)
     with ThreadedServer(quick(load_config(), 15)) as server:

@@ -37,7 +37,7 @@ class OddServer:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def let_go(self) -> None:
-        """Answer the question that was held."""
+        """Answer the question for the list, and the prompts `held`, that were held back."""
         self._loop.call_soon_threadsafe(self._let_go.set)
 
     async def _models(self, request: web.Request) -> web.Response:
@@ -66,7 +66,7 @@ class OddServer:
         self.lists_models = word != "away"
         if word in REFUSED:
             return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
-        await asyncio.sleep(WAITS_S.get(word, 0))
+        await (self._let_go.wait() if word == "held" else asyncio.sleep(WAITS_S.get(word, 0)))
         match word:
             case "retry":
                 headers["Retry-After"] = "Mon, 01 Jan 2024 00:00:00 +9999999999999999"

@@ -66,6 +66,7 @@ def account(tmp_path: Path) -> Iterator[Account]:
         yield Account(bench, state, config.accounts[0].name)
 
 
+@pytest.mark.slow
 def test_what_was_drawn_elsewhere_lies_in_the_range_that_is_shown(account: Account) -> None:
     chosen, bench, elsewhere = random.Random(5), account.bench, 0
     for number in range(4):
@@ -126,6 +127,7 @@ def drawn_at_random(folder: Path, seed: int) -> tuple[bool, list[float]]:
     return found["unseen"][0] <= elsewhere <= found["unseen"][1], widths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("histories", [2, pytest.param(200, marks=pytest.mark.long)])
 def test_what_others_drew_on_the_platform_lies_in_its_range(tmp_path: Path, histories: int) -> None:
     within, widths = 0, []
@@ -158,6 +160,7 @@ def test_a_threshold_has_its_exit_code_and_its_line(account: Account) -> None:
     assert "cannot be told" in bench("allowance", "status").stderr
 
 
+@pytest.mark.slow
 def test_the_first_reading_may_precede_every_run_and_is_of_the_account(account: Account) -> None:
     bench = account.bench
     bench("demo", "--no-report")
@@ -299,6 +302,7 @@ def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> N
     assert "Used 94 % to 100 % of a total that is not known." in bench("allowance", code=100).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["5h", "1400h"])
 def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: Account, window: str) -> None:
     bench = account.bench

@@ -254,6 +254,7 @@ def test_both_kinds_of_function_work_where_a_loop_is_running(folder: Path) -> No
     assert "workbench" not in {thread.name for thread in threading.enumerate()}
 
 
+@pytest.mark.slow
 def test_runs_that_overlap_leave_signals_as_they_were(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 50.0)) as server:
         bench = Workbench(tmp_path, server)
@@ -284,7 +285,7 @@ print(run.status, run.summary.completed, run.summary.reused, flush=True)
 """
 
 
-@pytest.mark.parametrize("kind", ["script", "cell"])
+@pytest.mark.parametrize("kind", ["script", pytest.param("cell", marks=pytest.mark.slow)])
 def test_an_interrupt_drains_and_the_same_call_resumes(tmp_path: Path, kind: str) -> None:
     with ThreadedServer(quick(load_config(), 100.0)) as server:
         bench = Workbench(tmp_path, server)
@@ -324,6 +325,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [(100, 100), (100, 2), (2, 100)], ids=["both", "the first", "the second"])
 def test_an_interrupt_drains_all_runs_that_overlap(tmp_path: Path, samples: tuple[int, int]) -> None:
     with ThreadedServer(quick(load_config(), 100.0)) as server:
@@ -359,6 +361,7 @@ print(run.status, run.summary.completed, run.summary.reused, flush=True)
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_cell_of_a_notebook_drains_and_resumes(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100.0)) as server:
         bench = Workbench(tmp_path, server)

@@ -42,6 +42,7 @@ def test_a_question_that_cannot_be_answered(bench: Workbench, arguments: tuple[s
     assert not done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_is_named_by_the_beginning_of_its_id_or_as_the_last(bench: Workbench) -> None:
     for _ in range(2):
         bench("ask", MODEL, "What is 6 * 7?")
@@ -62,6 +63,7 @@ def test_the_run_that_is_resumed_is_recorded_by_its_id(bench: Workbench) -> None
     assert bench.rows("SELECT resumed_run FROM runs WHERE resumed_run IS NOT NULL") == [(first,)]
 
 
+@pytest.mark.slow
 def test_a_page_is_opened(bench: Workbench) -> None:
     bench("ask", MODEL, "What is 6 * 7?")
     bench.environment["BROWSER"] = "echo opened %s"

@@ -5,6 +5,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
@@ -62,6 +64,7 @@ def test_many_failed_routes_are_one_line_and_a_table(tmp_path: Path) -> None:
     assert {route["state"] for route in again["failed_routes"]} == {"paused"}
 
 
+@pytest.mark.slow
 def test_a_route_that_comes_back_is_asked_to_the_end(tmp_path: Path) -> None:
     outage = {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 10}, "faults": [{"from_s": 0, "until_s": 2.5}]}
     with ThreadedServer(platform_of(outage, limits={"retries": 0})) as server:

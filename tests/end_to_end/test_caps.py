@@ -42,6 +42,7 @@ def test_a_day_of_tokens_ends_the_second_run(tmp_path: Path) -> None:
         assert bench.json("run", "one.toml", "--no-report")["status"] == "complete"
 
 
+@pytest.mark.slow
 def test_two_processes_share_one_cap_and_a_killed_one_counts_what_it_may_have_used(tmp_path: Path) -> None:
     with ThreadedServer(platform_of(M | {"latency_ms": {"median": 30}})) as server:
         bench = written(tmp_path, server, '[[caps]]\nper = "day"\nrequests = 40\n', "one", "two")

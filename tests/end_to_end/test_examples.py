@@ -10,7 +10,16 @@ from workbench.job import load_job
 JOBS = Path(__file__).parents[2] / "jobs"
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in JOBS.glob("*.toml")))
+QUICK = ("compare-routes.toml", "tools.toml")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(path.name, marks=() if path.name in QUICK else pytest.mark.slow)
+        for path in sorted(JOBS.glob("*.toml"))
+    ],
+)
 def test_an_example_job_runs_on_the_embedded_platform(tmp_path: Path, name: str) -> None:
     bench = Workbench(tmp_path, None)
     findings = [finding["where"] for finding in bench.json("lint", str(JOBS / name), "--local")]

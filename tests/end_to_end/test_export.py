@@ -152,6 +152,7 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     assert error.get("message") == "custom: the scorer failed: ValueError: no number"
 
 
+@pytest.mark.slow
 def test_a_run_of_which_every_sample_is_taken_out_is_shown_without_scores(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0, 0.0], "n": [1.0, 1.0]})
     bench("invalidate", "r1", "--sample", "0", "--sample", "1", "--reason", "wrong targets")

@@ -80,7 +80,13 @@ def test_without_a_ledger_the_message_is_the_command_lines(tmp_path: Path) -> No
         Frames(folder=tmp_path)
 
 
-@pytest.mark.parametrize(("name", "answers"), [("explore", 20), ("compare", 60), ("allowance", 60), ("routes", 60)])
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("explore", 20),
+        *(pytest.param(name, 60, marks=pytest.mark.slow) for name in ("compare", "allowance", "routes")),
+    ],
+)
 def test_a_notebook_runs_a_job_where_nothing_is_recorded(
     name: str, answers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +100,7 @@ def test_a_notebook_runs_a_job_where_nothing_is_recorded(
     assert len(Frames(folder=folder).answers()) == answers
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_the_notebook_runs_while_a_run_is_writing(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
@@ -230,6 +237,7 @@ def test_tool_calls_are_rows(bench: Workbench) -> None:
     assert isinstance(json.loads(called["arguments"].iloc[0]), dict)
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 @pytest.mark.parametrize("name", ["explore", "compare"])
 def test_notebooks_leave_out_fallbacks_and_keep_variants_apart(name: str, bench: Workbench) -> None:

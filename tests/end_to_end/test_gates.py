@@ -64,6 +64,7 @@ def test_the_reason_counts_the_other_gates_that_failed(bench: Workbench) -> None
     assert "(0 %); at most 0.5 % may be" in bench("show", "last").stdout
 
 
+@pytest.mark.slow
 def test_whoever_reads_what_is_printed_may_leave_and_the_code_is_the_same(bench: Workbench) -> None:
     gated(bench, "min_mean = { numeric = 0.9 }", wrong=30)
     for options in (["--no-report"], ["--json"]):
@@ -163,6 +164,7 @@ def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: W
     assert [result for _, _, result in decided(bench, "r3", named)] == ["met", "met"]
 
 
+@pytest.mark.slow
 def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(bench: Workbench) -> None:
     chance = random.Random(3)
     gate = 'steady = ["exact"]'

@@ -69,6 +69,7 @@ def peak_mib(bench: Workbench) -> float:
 PACKED_OR_NESTED = ("bomb", "values", "endless")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [PACKED_OR_NESTED, pytest.param((*REPLIES, "endless"), marks=pytest.mark.long)])
 def test_memory_does_not_depend_on_what_replies_claim(bench: Workbench, words: tuple[str, ...]) -> None:
     prompts(bench, *(f"plain {n}" for n in range(8)))
@@ -78,6 +79,7 @@ def test_memory_does_not_depend_on_what_replies_claim(bench: Workbench, words: t
         assert peak_mib(bench) - usual < MORE_MEMORY_MIB, f"eight of {word}"
 
 
+@pytest.mark.slow
 def test_every_reply_is_recorded_as_what_it_is(bench: Workbench) -> None:
     prompts(bench, *EXPECTED)
     bench("run", "job.toml", "--no-report", code=3)
@@ -137,6 +139,7 @@ def longest_stall_s(server: str, word: str, folder: Path) -> float:
     return asyncio.run(measure())
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_heeded_whatever_comes_back(bench: Workbench) -> None:
     prompts(bench, *(f"quotas {n}" for n in range(20)), *(f"bomb {n}" for n in range(20)), "slow 1", "slow 2", limit=4)
     process = bench.start("run", "job.toml", "--no-report")

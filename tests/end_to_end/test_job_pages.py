@@ -35,6 +35,7 @@ def test_a_model_that_became_worse_is_named_with_its_counts(bench: Workbench) ->
     assert "No difference shown: 1 model" in job_page.text
 
 
+@pytest.mark.slow
 def test_nothing_is_said_where_nothing_was_asked_again(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(4))
     bench.write("job.toml", job("sim/instant"))
@@ -92,6 +93,7 @@ def test_a_run_that_failed_its_gates_is_said_to_have(bench: Workbench) -> None:
     assert f"See its samples: <code>workbench report r2 --open --ledger {as_shown(bench.ledger)}</code>" in index.text
 
 
+@pytest.mark.slow
 def test_many_models_have_a_chart_each(bench: Workbench) -> None:
     for number in range(1, 4):
         record(bench, f"r{number}", {f"m{n}": HALF for n in range(12)}, scorers=["exact"])

@@ -45,6 +45,7 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> Non
     assert set(call["scores"]) == {"judge", "numeric"}
 
 
+@pytest.mark.slow
 def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
     run_id = judged(bench)
     bench.json("score", run_id, "--yes")
@@ -57,6 +58,7 @@ def test_what_it_said_is_paid_for_once_and_kept(bench: Workbench) -> None:
     assert means(bench, fresh)["judge"] == pytest.approx(4 / 6)
 
 
+@pytest.mark.slow
 def test_it_is_heard_also_after_the_clock_was_put_back(bench: Workbench) -> None:
     run_id = judged(bench)
     pending = bench.rows("SELECT request_key, scorer_config FROM scores WHERE scorer = 'judge'")
@@ -77,6 +79,7 @@ def test_a_simulated_judge_is_none_of_the_visible_models(bench: Workbench) -> No
     assert "is not visible" not in bench("lint", "job.toml", "--local").stdout
 
 
+@pytest.mark.slow
 def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
     run_id = judged(bench, "sim/locked")
     done = bench("score", run_id, "--yes", code=3)
@@ -88,6 +91,7 @@ def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
     assert means(bench, run_id)["judge"] == pytest.approx(4 / 6)
 
 
+@pytest.mark.slow
 def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
     run_id = judged(bench, more="most_calls = 4\n")
     done = bench("score", run_id, "--yes", code=3)

@@ -181,6 +181,7 @@ def test_models_are_interleaved_and_limits_hold(tmp_path: Path) -> None:
     assert last_fast < half_of_slow
 
 
+@pytest.mark.slow
 def test_one_run_of_a_job_at_a_time_and_two_jobs_together(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 400)) as server:
         bench = Workbench(tmp_path, server)
@@ -235,6 +236,7 @@ def test_a_notebook_a_report_and_two_runs_at_once(tmp_path: Path) -> None:
         assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_new_ledger_can_be_opened_while_its_first_answer_is_on_its_way(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 3000)) as server:
@@ -250,6 +252,7 @@ def test_a_new_ledger_can_be_opened_while_its_first_answer_is_on_its_way(tmp_pat
     assert [run["completed"] for run in bench.json("runs")] == [1]
 
 
+@pytest.mark.slow
 def test_a_killed_fresh_run_goes_on_with_resume(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 40)) as server:
         bench = Workbench(tmp_path, server)

@@ -19,6 +19,7 @@ from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
 
+@pytest.mark.slow
 def test_too_many_open_files_end_a_run_with_what_it_has(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 400)) as server:
         bench = Workbench(tmp_path, server)

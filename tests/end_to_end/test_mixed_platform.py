@@ -9,6 +9,7 @@ from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
 
 
+@pytest.mark.slow
 def test_only_runs_of_simulated_models_are_simulated(tmp_path: Path) -> None:
     with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as behind:
         real = {"id": "real", "upstream": "m", "base_url": f"{behind.base_url}/api", "secret_env": "BEHIND"}

@@ -28,6 +28,7 @@ def test_every_occasion_is_asked_anew_once(nightly: Workbench, platform: Threade
         assert asked(platform) == expected
 
 
+@pytest.mark.slow
 def test_a_killed_night_is_gone_on_with(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 60)) as server:
         bench = Workbench(tmp_path, server)

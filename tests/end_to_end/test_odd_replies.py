@@ -44,6 +44,7 @@ def test_strange_types_and_control_characters_are_kept(oddly: Workbench) -> None
     assert any(call["answer"] == "4 \x00 and \x1b[31m" for call in calls)
 
 
+@pytest.mark.slow
 def test_an_answer_of_sixty_megabytes_is_recorded_and_ingested(oddly: Workbench) -> None:
     prompts(oddly, "long", "plain")
     job = (oddly.folder / "job.toml").read_text()
@@ -127,6 +128,7 @@ def test_a_rejected_key_is_asked_about_once(oddly: Workbench, odd: OddServer) ->
     assert odd.lists == 2, "one before the run, and one for the doubt that four calls made"
 
 
+@pytest.mark.slow
 def test_a_reply_that_is_looked_into_is_kept_whatever_is_cancelled(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "doubtful 1", "doubtful 2")
     odd.held_list = 2
@@ -178,6 +180,7 @@ def test_nobody_waits_for_a_pass_that_the_budget_does_not_pay(oddly: Workbench) 
     assert (stopped["status"], stopped["outcomes"]) == ("stopped", {"rate_limited": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_scores_are_made_ends_with_the_last_line(
     bench: Workbench, platform: ThreadedServer, number: signal.Signals
@@ -222,29 +225,27 @@ def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, od
 
 
 @pytest.mark.file_ledger
-def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(tmp_path: Path, platform: ThreadedServer) -> None:
-    bench = Workbench(tmp_path, platform)
-    bench.write("sums.jsonl", sums(5))
-    bench.write("job.toml", job())
-    bench("run", "job.toml", "--no-report")
+def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "plain")
+    run(oddly)
+    prompts(oddly, "plain", "held")
     script = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
-    bench.write("sums.jsonl", sums(9))
-    process = bench.start("run", "job.toml", "--no-report", "--json")
-    until(lambda: sum(platform.platform.statistics.requests.values()) >= 6)
-    command = [sys.executable, "-c", script, str(tmp_path / "ledger.duckdb")]
+    process = oddly.start("run", "job.toml", "--no-report", "--json")
+    until(lambda: "held" in odd.requests)
+    command = [sys.executable, "-c", script, str(oddly.folder / "ledger.duckdb")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
         assert notebook.stdout is not None
         assert notebook.stdin is not None
-        opened = notebook.stdout.readline()
+        assert notebook.stdout.readline() == "open\n"
+        odd.let_go()
         out, err = process.communicate(timeout=60)
         notebook.stdin.close()
     assert process.returncode == 0, err
     result = json.loads(out)
-    assert (result["reused"], result["completed"]) == (5, 4)
-    if opened:
-        assert "note:" in err
-    again = bench.json("run", "job.toml", "--no-report")
-    assert again["reused"] == 9
+    assert (result["reused"], result["completed"]) == (1, 1)
+    assert "note:" in err
+    again = run(oddly)
+    assert again["reused"] == 2
 
 
 def test_resuming_a_plain_run_reuses_what_it_reused(bench: Workbench, platform: ThreadedServer) -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.ledger.queries import reading
@@ -35,6 +37,7 @@ def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
     assert "How many calls were in flight?" in page
 
 
+@pytest.mark.slow
 def test_a_run_without_an_answer_draws_it_too(tmp_path: Path) -> None:
     config = platform_of({"id": "m", "faults": [{"status": 429}]}, limits={"retries": 0}, silent={"cooldown_s": 0.1})
     with ThreadedServer(config) as server:
@@ -49,6 +52,7 @@ def test_a_run_without_an_answer_draws_it_too(tmp_path: Path) -> None:
     assert "Did the answers slow down" not in page
 
 
+@pytest.mark.slow
 def test_refusals_cut_it(tmp_path: Path) -> None:
     config = platform_of(
         {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 30}}, limits={"in_flight": 6, "retries": 0}
@@ -58,6 +62,7 @@ def test_refusals_cut_it(tmp_path: Path) -> None:
     assert max(int(str(row["allowed"])) for row in rows) <= 12
 
 
+@pytest.mark.slow
 def test_fixed_turns_it_off(tmp_path: Path) -> None:
     config = platform_of({"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20}})
     rows, most, _ = run(tmp_path, config, "--fixed")

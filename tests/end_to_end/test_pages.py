@@ -116,6 +116,7 @@ def test_a_report_before_any_run_is_refused_with_the_next_step(bench: Workbench)
     assert "workbench" in bench("report", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job())

@@ -42,6 +42,7 @@ def test_a_pilot_measures_estimates_again_and_stops_where_nobody_can_be_asked(
     assert server.platform.statistics.requests.total() == 40, "the pilot's answers are the run's"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "sent"), [("y", 40), ("n", 8)])
 def test_at_a_terminal_it_asks(measured: tuple[Workbench, ThreadedServer], answer: str, sent: int) -> None:
     bench, server = measured

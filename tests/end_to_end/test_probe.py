@@ -116,6 +116,7 @@ def test_real_routes_are_asked_with_yes_alone(tmp_path: Path) -> None:
                 assert server.platform.statistics.requests.total() == 3
 
 
+@pytest.mark.slow
 def test_two_months_of_aliases_outages_and_a_new_name(bench: Workbench) -> None:
     """A preset, an alias that is confirmed, one that is not and moves, and three outages answered by another model."""
     out = {10, 11, 12, 30, 50, 51}
@@ -266,6 +267,7 @@ def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
     assert (tmp_path / "workbench.toml").read_text().count("served_as") == 1
 
 
+@pytest.mark.slow
 def test_every_route_has_its_health_over_time(tmp_path: Path) -> None:
     """Drawn for the first of them, in numbers for all, hours without an answer included."""
     bench = Workbench(tmp_path, None)

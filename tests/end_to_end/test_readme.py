@@ -29,6 +29,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_steps_with_an_account(tmp_path: Path, platform: ThreadedServer) -> None:
     steps = [block for block in blocks("bash") if "venv .venv &&" not in block and "ledger create" not in block]
     script = "\n".join(steps)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
@@ -24,6 +25,7 @@ ACCOUNT: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_rehearsal_is_like_the_account(tmp_path: Path) -> None:
     bench = recorded(tmp_path)
     bench("platform", "init", "--from-history")
@@ -64,6 +66,7 @@ def recorded(folder: Path) -> Workbench:
     return bench
 
 
+@pytest.mark.slow
 def test_models_that_answered_for_each_other_and_for_none_that_was_asked(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     at_times = {("a", n): "b" for n in range(2)} | {("b", n): "a" for n in range(8)}
@@ -115,6 +118,7 @@ def test_every_share_of_failures_is_served(tmp_path: Path) -> None:
     assert (routes["n"].latency_ms.median, routes["n"].limit_s) == (20_000.0, None)
 
 
+@pytest.mark.slow
 def test_a_configuration_that_cannot_be_served_is_said(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     bench.write("sums.jsonl", sums(2))

@@ -36,6 +36,7 @@ def test_a_retry_after_beyond_every_calendar_is_left_to_a_rerun(oddly: Workbench
     assert "m asks for a pause until" in result["reason"]
 
 
+@pytest.mark.slow
 def test_a_request_that_waits_beyond_its_deadline_ends_then(oddly: Workbench, odd: OddServer) -> None:
     """The route asks for a minute after another request was to be sent again at once."""
     prompts(oddly, "empty", "minute")

@@ -35,6 +35,7 @@ def test_the_score_of_a_run_is_by_the_first_scorer_of_its_job(
     assert bench.json("runs")[0]["mean_score"] == mean
 
 
+@pytest.mark.slow
 def test_a_run_in_progress_is_shown_as_running_and_a_killed_one_is_not(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)

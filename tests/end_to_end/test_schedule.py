@@ -154,6 +154,7 @@ def test_a_very_long_name(home: Workbench) -> None:
     assert max(map(len, home.json("schedule", "long.toml", "--systemd"))) < 150
 
 
+@pytest.mark.slow
 def test_processes_that_fire_at_once_run_an_occasion_once(home: Workbench, platform: ThreadedServer) -> None:
     home.write("often.toml", scheduled('on_calendar = "*:*"'))
     until(lambda: time.time() % 60 <= 40)
@@ -200,6 +201,7 @@ def test_a_crontab_line_runs_what_is_due(home: Workbench, platform: ThreadedServ
     assert platform.key not in line + log
 
 
+@pytest.mark.slow
 def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Path) -> None:
     with OddServer() as odd:
         bench = Workbench(tmp_path, None)
@@ -220,6 +222,7 @@ def test_an_occasion_that_another_process_ran_meanwhile_is_not_run_again(tmp_pat
         assert len(odd.requests) == 1
 
 
+@pytest.mark.slow
 def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) -> None:
     with OddServer() as odd:
         bench = Workbench(tmp_path, None)
@@ -236,6 +239,7 @@ def test_an_occasion_that_comes_while_a_run_is_planned_is_run(tmp_path: Path) ->
         assert (process.returncode, json.loads(out)["completed"]) == (0, 1), error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["after the deadline", "while scores are made"])
 def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path, when: str) -> None:
     bench = Workbench(tmp_path, None)

@@ -60,6 +60,7 @@ def most_at_once(calls: list[tuple[Any, Any]]) -> int:
 LIMITS = [pytest.param((), id="adaptive"), pytest.param(("--fixed",), id="fixed", marks=pytest.mark.long)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", LIMITS)
 @pytest.mark.parametrize(
     "sick", ["429", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("hangs", "408", "502"))]

@@ -36,6 +36,7 @@ def test_ctrl_c_drains_and_the_rerun_goes_on(tmp_path: Path) -> None:
         assert sum(server.platform.statistics.requests.values()) == 80
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_heard_after_a_pilot_too(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)
@@ -49,6 +50,7 @@ def test_ctrl_c_is_heard_after_a_pilot_too(tmp_path: Path) -> None:
     assert (process.returncode, "interrupted: Ctrl-C" in out) == (130, True), err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_second_judge_and_asks_no_third(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 100)) as server:
         bench = Workbench(tmp_path, server)
@@ -100,6 +102,7 @@ def test_ctrl_c_while_the_embedded_platform_starts_shows_no_traceback(tmp_path: 
     assert err.split() == ["interrupted"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_request_is_told_of_too(tmp_path: Path, platform: ThreadedServer) -> None:
     """What is reused is written before anything is sent; it takes a second for some thousands."""
     bench = Workbench(tmp_path, platform)

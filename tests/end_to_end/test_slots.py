@@ -120,6 +120,7 @@ def write_job(bench: Workbench, name: str, samples: int, limit: int, ghost_s: fl
     return f"{name}.toml"
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
@@ -148,6 +149,7 @@ def test_four_processes_never_exceed_the_limit_kills_or_not(tmp_path: Path, stub
     assert "no requests in flight from this machine" in bench("slots").stderr
 
 
+@pytest.mark.slow
 def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     first = bench.start("run", write_job(bench, "first", 150, 4, 0.3), "--no-report", "--ledger", "a.duckdb")
@@ -161,6 +163,7 @@ def test_two_runs_share_fairly(tmp_path: Path, stubborn: Stubborn) -> None:
     assert stubborn.most <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_killed_run_leaves_ghosts_that_the_next_waits_for(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s = 1.5
@@ -179,6 +182,7 @@ def test_a_killed_run_leaves_ghosts_that_the_next_waits_for(tmp_path: Path, stub
     assert stubborn.requests == 8
 
 
+@pytest.mark.slow
 def test_a_call_that_a_proxy_gave_up_on_keeps_its_slot(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s, stubborn.proxy_limit_s = 1.0, 0.1
     bench = bench_for(tmp_path, stubborn)
@@ -202,6 +206,7 @@ def test_ghosts_can_be_freed(tmp_path: Path, stubborn: Stubborn) -> None:
     assert bench.json("slots") == []
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_call_that_was_given_up_keeps_its_slot_beyond_the_process(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s = 3
@@ -384,6 +389,7 @@ def shared_out(folder: Path, limits: tuple[int, ...]) -> tuple[float, int, list[
 EVERY_LIMIT = ((1, 1), (63, 1), (8, 3), (8, 8), (8, 8, 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "limits",
     [(8, 2), (2, 2, 2, 2), *(pytest.param(one, marks=pytest.mark.long) for one in EVERY_LIMIT)],
@@ -414,6 +420,7 @@ def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Pat
     assert bench.json("runs")[0]["completed"] == stubborn.requests
 
 
+@pytest.mark.slow
 def test_a_full_budget_costs_no_time_of_the_processor(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s = 2.5
     bench = bench_for(tmp_path, stubborn)
@@ -427,6 +434,7 @@ def test_a_full_budget_costs_no_time_of_the_processor(tmp_path: Path, stubborn: 
     assert stubborn.requests == 2
 
 
+@pytest.mark.slow
 def test_a_deadline_that_ends_with_the_last_answer_stops_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
     stubborn.latency_s = 1.5
     bench = bench_for(tmp_path, stubborn)

@@ -103,6 +103,7 @@ def test_a_proxy_that_speaks_tls(
         )  # in a process of its own, which loads the certificates
 
 
+@pytest.mark.slow
 def test_the_platform_speaks_tls_to_a_model_server_that_the_system_trusts(
     tmp_path: Path,
     authority: trustme.CA,

@@ -43,6 +43,7 @@ def test_models_variants_and_epochs_multiply_and_plan_says_to_how_much(varied: W
     assert first["messages"] != third["messages"]
 
 
+@pytest.mark.slow
 def test_every_variant_is_scored_compared_and_paged_like_a_model(varied: Workbench) -> None:
     result = varied.json("run", "job.toml")
     assert (result["planned"], result["completed"]) == (24, 24)

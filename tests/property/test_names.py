@@ -59,6 +59,7 @@ def read(ledger: Ledger) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(names, names, names, names)
 @example("accepted=false", "model=q.duckdb", "kind=intent", "accepted=false")
 @example("**", "*", "[x]", "**")

@@ -65,6 +65,7 @@ def behind(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Be
         yield Behind(bench, proxy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "cuts"), [("usage", 2), *(pytest.param(command, 40, marks=pytest.mark.long) for command in COMMANDS)]
 )
@@ -87,7 +88,7 @@ def test_an_answer_that_is_cut_is_never_taken_for_a_whole_one(behind: Behind, co
     assert behind.bench.json("ledger", "check")["sound"]
 
 
-@pytest.mark.parametrize("cuts", [3, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cuts", [pytest.param(3, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.long)])
 def test_an_ingest_that_is_cut_ends_by_itself(behind: Behind, tmp_path: Path, cuts: int) -> None:
     """DuckDB once ended the process: the database met an internal error, and was closed within a transaction."""
 

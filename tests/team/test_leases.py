@@ -43,6 +43,7 @@ def ended(leases: Leases, slots: range, *, ghost: bool = False) -> None:
         leases.end(60.0 if ghost else None)
 
 
+@pytest.mark.slow
 def test_two_runs_have_half_each_as_their_calls_end(pair: tuple[Leases, Leases]) -> None:
     first, second = pair
     first.renew()

@@ -55,6 +55,7 @@ def test_what_one_machine_records_another_reads(machine: Machine) -> None:
     assert (second.folder / "reports" / "r1.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machines", [4, pytest.param(10, marks=pytest.mark.long)])
 def test_many_machines_ingest_at_once(machine: Machine, url: str, machines: int) -> None:
     benches = [machine(f"m{number}") for number in range(machines)]
@@ -106,6 +107,7 @@ def test_rows_of_an_ingest_that_died_are_on_the_disk_before_their_journal_goes(
     assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) -> None:
     bench = machine("one")
     with ThreadedServer(
@@ -149,6 +151,7 @@ def _without_place(found: object) -> object:
     )
 
 
+@pytest.mark.slow
 def test_compacting_keeps_every_row(machine: Machine, url: str) -> None:
     bench = machine("one")
     assert bench.json("runs") == []

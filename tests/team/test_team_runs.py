@@ -69,6 +69,7 @@ def test_a_run_on_a_team_s_ledger_is_read_by_another_machine_and_not_paid_again(
     assert live(url, "SELECT * FROM workbench_live.slots WHERE expires_at > clock_timestamp()") == []
 
 
+@pytest.mark.slow
 def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None:
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 300, "sigma": 0}})) as server:
         first, second = joined(machine("first"), server), joined(machine("second"), server)
@@ -97,6 +98,7 @@ def test_a_job_runs_on_one_machine_at_a_time(machine: Machine, url: str) -> None
         assert done["reused"] > 0, "what the first machine had handed in"
 
 
+@pytest.mark.slow
 def test_all_machines_together_keep_one_limit_and_share_it(machine: Machine) -> None:
     limit = 6
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60, "sigma": 0.3}})) as server:
@@ -128,6 +130,7 @@ def killed(machine: Machine) -> Iterator[tuple[Workbench, Workbench, ThreadedSer
         yield first, second, server
 
 
+@pytest.mark.slow
 def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str) -> None:
     first, second, _ = killed
     forget_leases(url)
@@ -150,6 +153,7 @@ def test_a_job_whose_machine_died_waits_for_its_answers(killed: Killed, url: str
     assert done["completed"] + done["reused"] == 60
 
 
+@pytest.mark.slow
 def test_the_machine_itself_goes_on_at_once(killed: Killed, url: str) -> None:
     first, _, _ = killed
     first("slots", "release")
@@ -159,6 +163,7 @@ def test_the_machine_itself_goes_on_at_once(killed: Killed, url: str) -> None:
     assert live(url, RUNS) == []
 
 
+@pytest.mark.slow
 def test_answers_are_recovered_from_a_copy_of_journals_or_left_behind(killed: Killed, url: str, tmp_path: Path) -> None:
     first, second, _ = killed
     forget_leases(url)
@@ -171,6 +176,7 @@ def test_answers_are_recovered_from_a_copy_of_journals_or_left_behind(killed: Ki
     assert "no run 'r9' waits" in second("run", "job.toml", "--leave-behind", "r9", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_left_behind_when_that_is_said(killed: Killed, url: str) -> None:
     _, second, _ = killed
     forget_leases(url)
@@ -179,6 +185,7 @@ def test_a_run_is_left_behind_when_that_is_said(killed: Killed, url: str) -> Non
     assert (done["reused"], done["completed"]) == (0, 60)
 
 
+@pytest.mark.slow
 def test_python_runs_on_a_team_s_ledger_too(
     killed: Killed, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +222,10 @@ def test_a_server_that_cannot_be_reached_sends_nothing(machine: Machine, tmp_pat
     assert "no other machine keeps answers back" in file("run", "job.toml", "--leave-behind", "r1", code=2).stderr
 
 
-@pytest.mark.parametrize("trouble", [Proxy.close, Proxy.fall_silent], ids=["lost", "silent"])
+@pytest.mark.parametrize(
+    "trouble",
+    [pytest.param(Proxy.close, id="lost"), pytest.param(Proxy.fall_silent, id="silent", marks=pytest.mark.slow)],
+)
 def test_a_server_that_is_away_stops_no_run_and_its_answers_wait(
     machine: Machine, url: str, trouble: Callable[[Proxy], None]
 ) -> None:
@@ -254,6 +264,7 @@ def test_a_slow_server_changes_nothing(machine: Machine, url: str) -> None:
         assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 def test_a_run_with_caps_waits_for_a_silent_server(machine: Machine, url: str) -> None:
     platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 30, "sigma": 0}}))
     with platform as server, Proxy(url.removeprefix(SCHEME)) as proxy:
@@ -275,6 +286,7 @@ def test_a_run_with_caps_waits_for_a_silent_server(machine: Machine, url: str) -
         assert server.platform.statistics.requests.total() == 90
 
 
+@pytest.mark.slow
 def test_a_cap_is_one_for_all_machines(machine: Machine, url: str) -> None:
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 30, "sigma": 0}})) as server:
         benches = [joined(machine(f"m{number}"), server) for number in range(2)]
@@ -321,6 +333,7 @@ def test_a_timer_on_two_machines_asks_each_occasion_once(machine: Machine, url: 
     assert rows(url, accepted) == [(nights * samples, nights * samples)]
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_had_reserved_makes_no_other_run_of_its_machine_wait(machine: Machine, url: str) -> None:
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60_000, "sigma": 0}})) as server:
         bench = joined(machine("one"), server)

@@ -43,6 +43,7 @@ def stood(ledger: Ledger) -> AccountState:
         return account_state(reader, ledger.allowance, ledger.zone, NOW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("histories", [12, pytest.param(200, marks=pytest.mark.long)])
 def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: Path, histories: int) -> None:
     within = dated = held = counted = 0
@@ -236,6 +237,7 @@ def test_a_call_over_the_begin_of_a_window_widens_the_range(tmp_path: Path) -> N
     assert found.points[-1].unseen == pytest.approx((0, 1000.5), abs=1), "it may count to either window"
 
 
+@pytest.mark.slow
 def test_readings_that_are_repeated_say_nothing_new(tmp_path: Path) -> None:
     ledger = told(tmp_path, at(1, total_tokens=10_000))
     take_reading(ledger, "used", "37%", NOW - 40 * timedelta(minutes=1), None)

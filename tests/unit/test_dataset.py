@@ -468,6 +468,7 @@ print(int(peak.split()[1]) // 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mib", "times", "said"), [(32, 40, "40"), (300, 1, "values of 300 MiB")])
 def test_a_small_parquet_file_that_unpacks_to_gigabytes_takes_little_memory(
     mib: int, times: int, said: str, tmp_path: Path

@@ -346,6 +346,7 @@ def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: L
     assert [len(row["answer"]) for row in rows] == [8192 * 32] * calls
 
 
+@pytest.mark.slow
 def test_texts_too_long_to_be_read_at_once_are_read_by_halves(ledger: Ledger) -> None:
     calls = 300
     write_run(ledger.journal_folder, "r1", calls)

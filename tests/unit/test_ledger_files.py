@@ -41,6 +41,7 @@ def leave_a_log(ledger: Ledger, texts: int) -> int:
     return log_of(ledger.file).stat().st_size
 
 
+@pytest.mark.slow
 def test_a_log_that_needs_more_memory_than_an_ingest_may_take_is_taken_in(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 3)
     ingest(ledger)
@@ -72,6 +73,7 @@ def test_a_link_to_a_ledger_has_the_same_log(ledger: Ledger) -> None:
         assert db.execute("SELECT count(*) FROM responses WHERE run_id = 'r9'").fetchone() == (5,)
 
 
+@pytest.mark.slow
 def test_long_answers_are_taken_in_at_once(ledger: Ledger) -> None:
     text = "x" * 15 * 2**20
     for run_id, answers in (("r1", 2), ("r2", 6), ("r3", 6)):

@@ -15,6 +15,7 @@ import pytest
 import workbench
 from workbench.cli.help import TOPICS
 from workbench.cli.main import _COMMANDS
+from workbench.cli.main import workbench as command_line
 from workbench.errors import ExitCode
 from workbench.job_file import (
     BudgetTable,
@@ -53,6 +54,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert not loaded_by(statement) & HEAVY
 
 
+@pytest.mark.slow
 def test_no_command_needs_pandas(tmp_path: Path) -> None:
     statement = (
         f"import os; os.chdir({str(tmp_path)!r})\nfrom workbench.cli.main import workbench\ntry:\n"
@@ -220,11 +222,9 @@ def test_the_ingest_reads_every_journal_column() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(_COMMANDS))
-def test_every_command_has_help(name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "workbench", name, "--help"], capture_output=True, text=True, check=True
-    )
-    assert "Usage:" in done.stdout
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command_line.main([name, "--help"], standalone_mode=False)
+    assert "Usage:" in capsys.readouterr().out
 
 
 def test_no_two_things_have_one_name() -> None:

@@ -269,6 +269,7 @@ def stand_still(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@pytest.mark.slow
 async def test_what_arrived_while_the_process_stood_still_is_read() -> None:
     """As after Ctrl-Z: the time is over when the process goes on, and the answer waits in the socket."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -296,6 +297,7 @@ async def test_what_arrived_while_the_process_stood_still_is_read() -> None:
     assert reply.body == b"1234567890"
 
 
+@pytest.mark.slow
 async def test_a_stall_delays_a_time_out_only_once() -> None:
     async with serving(hang) as url, Http({}) as http:
         task = asyncio.create_task(http.send("POST", url, b"{}", Bounds(0.2, 2**20), Sending()))
