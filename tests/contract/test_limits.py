@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.contract.asking import Caller, platform_of
+from tests.contract.clocks import NotedClock, SteppedClock
 from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 
@@ -30,19 +31,18 @@ def test_the_size_of_a_header(allowed: int, status: int) -> None:
     assert reply.json()
 
 
-@pytest.mark.parametrize(("retries", "pauses_s"), [(0, 0), (1, 40), (2, 120)])
-def test_the_pause_before_a_retry_doubles(retries: int, pauses_s: float) -> None:
+@pytest.mark.parametrize(("retries", "pauses_s"), [(0, []), (1, [40]), (2, [40, 80])])
+def test_the_pause_before_a_retry_doubles(retries: int, pauses_s: list[float]) -> None:
     import msgspec
 
     from tests.conftest import one_route
     from workbench.local_platform.config import Limits
 
     limits = Limits(retries=retries, retry_pause_s=40)
-    config = msgspec.structs.replace(one_route(unavailable=True), limits=limits, clock_speed=100)
-    with ThreadedServer(config) as server, Caller(server) as caller:
-        begin = time.monotonic()
+    config, clock = msgspec.structs.replace(one_route(unavailable=True), limits=limits), SteppedClock()
+    with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
         assert caller.ask("m").status_code == 502
-        assert pauses_s <= (time.monotonic() - begin) * 100 < pauses_s + 60
+    assert clock.slept_s == pauses_s
 
 
 def test_an_answer_that_is_not_capped_is_taken_for_so_much_until_its_usage_is_known() -> None:
@@ -67,12 +67,12 @@ def test_time_for_all_attempts_together_includes_pauses_and_the_fallback() -> No
         {"id": "m", "faults": [{"kind": "hang"}], "fallback": "spare"},
         {"id": "spare", "faults": [{"kind": "hang"}]},
     )
-    config = platform_of(*routes, clock_speed=200, silent={"time_limit_per": "request"})
-    with ThreadedServer(config) as server, Caller(server) as caller:
-        for streamed in (False, True):
-            begin = time.monotonic()
+    config = platform_of(*routes, silent={"time_limit_per": "request"})
+    for streamed in (False, True):
+        clock = NotedClock(200)
+        with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
             assert caller.ask("m", stream=streamed).status_code == 504
-            assert (time.monotonic() - begin) * 200 < 180
+        assert clock.limits_s == [pytest.approx(120, abs=1)]
 
 
 def test_a_server_that_cannot_be_reached_cools_down_by_the_status_it_is_given() -> None:
@@ -112,13 +112,12 @@ def test_no_prompt_makes_a_simulated_model_think_for_long(skill: str) -> None:
 
 
 def test_the_time_limit_is_the_one_that_is_set() -> None:
-    config = platform_of(
-        {"id": "m", "faults": [{"kind": "hang"}]}, limits={"time_limit_s": 10, "retries": 0}, clock_speed=50
-    )
-    with ThreadedServer(config) as server, Caller(server) as caller:
-        begin = time.monotonic()
+    config = platform_of({"id": "m", "faults": [{"kind": "hang"}]}, limits={"time_limit_s": 10, "retries": 0})
+    clock = NotedClock(50)
+    with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
         assert caller.ask("m").status_code == 504
-        assert 9 < (time.monotonic() - begin) * 50 < 60
+        assert clock.now_s() > 9
+    assert clock.limits_s == [pytest.approx(10, abs=1)]
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /api/chat/completions HTTP/1.1\r\nHost: here\r\n"])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,9 @@ from typing import Any
 import pytest
 
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
+from tests.contract.clocks import NotedClock, SteppedClock
 from tests.waiting import until
+from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.silent import Silent
@@ -29,9 +30,9 @@ ROUTES: tuple[dict[str, Any], ...] = (
 )
 
 
-def platform(**silent: Any) -> ThreadedServer:
+def platform(clock: Clock | None = None, **silent: Any) -> ThreadedServer:
     presets = [{"id": "Helper", "base": "echo", "system": "Be kind.", "parameters": {"temperature": 0.1, "seed": 1}}]
-    return ThreadedServer(platform_of(*ROUTES, silent=silent, presets=presets, clock_speed=400))
+    return ThreadedServer(platform_of(*ROUTES, silent=silent, presets=presets), clock=clock or Clock(400))
 
 
 def test_every_switch_is_tried_here() -> None:
@@ -102,10 +103,11 @@ def test_status_of_the_time_limit(status: int) -> None:
 
 @pytest.mark.parametrize(("per", "limit_s"), [("attempt", 360), ("request", 120)])
 def test_the_time_limit_is_of_an_attempt_or_of_all(per: str, limit_s: float) -> None:
-    with platform(time_limit_per=per) as server, Caller(server) as caller:
-        begin = time.monotonic()
+    clock = NotedClock(400)
+    with platform(clock, time_limit_per=per) as server, Caller(server) as caller:
         assert caller.ask("hangs").status_code == 504
-        assert limit_s * 0.95 < (time.monotonic() - begin) * 400 < limit_s * 1.6
+        assert clock.now_s() > limit_s * 0.95
+    assert sum(clock.limits_s) == pytest.approx(limit_s, rel=0.1)
 
 
 def one_slot(**silent: Any) -> PlatformConfig:
@@ -201,10 +203,11 @@ def test_preset_parameters() -> None:
         assert "seed" not in caller.echoed("Helper")
 
 
-def exhausted_platform(**silent: Any) -> ThreadedServer:
+def exhausted_platform(clock: Clock | None = None, **silent: Any) -> ThreadedServer:
     state = State()
     state.add_draw("lab", 50, "chat UI")
-    return ThreadedServer(platform_of(*ROUTES, silent=silent, allowance={"units": 50}, clock_speed=400), state)
+    config = platform_of(*ROUTES, silent=silent, allowance={"units": 50})
+    return ThreadedServer(config, state, clock=clock or Clock(400))
 
 
 def test_an_exhausted_allowance_is_refused() -> None:
@@ -223,10 +226,10 @@ def test_an_exhausted_allowance_falls_back() -> None:
 
 
 def test_an_exhausted_allowance_goes_silent() -> None:
-    with exhausted_platform(exhausted="silent") as server, Caller(server) as caller:
-        begin = time.monotonic()
+    clock = SteppedClock()
+    with exhausted_platform(clock, exhausted="silent") as server, Caller(server) as caller:
         assert caller.ask("plain").status_code == 504
-        assert (time.monotonic() - begin) * 400 > 115
+    assert clock.slept_s == [120]
 
 
 @pytest.mark.parametrize(("choice", "plain", "asked"), [("asked", 0, 1), ("always", 1, 1), ("never", 0, 0)])

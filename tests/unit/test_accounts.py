@@ -77,11 +77,9 @@ def test_another_process_that_writes_blocks_nothing(tmp_path: Path) -> None:
         draw = await accounts.open_draw("lab", "m", ROUTE, 50)
         with closing(sqlite3.connect(tmp_path / "s.sqlite", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            begin = time.monotonic()
             draw.settle(1, 2, 3)
             opening = asyncio.create_task(accounts.open_draw("lab", "m", ROUTE, 50))
-            await asyncio.sleep(0.05)
-            assert time.monotonic() - begin < 0.5, "the event loop went on"
+            await asyncio.sleep(0.05)  # which ends only if the event loop goes on: the other writes until then
             assert not opening.done()
             other.execute("COMMIT")
         await opening

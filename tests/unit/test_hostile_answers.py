@@ -91,7 +91,13 @@ def answers(most_bytes: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("most_bytes", BYTES)
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("choice text", "numeric", "nested pattern") else ())
+        for name in SCORERS
+    ],
+)
 def test_a_long_answer_is_scored_in_a_moment(scorer: str, most_bytes: int) -> None:
     table, target = SCORERS[scorer]
     sample = Sample("1", "q", target=target, choices=CHOICES if "choice" in scorer else ())

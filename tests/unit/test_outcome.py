@@ -206,9 +206,9 @@ def test_retry_after(value: str, seconds: float | None) -> None:
 def test_no_refusal_takes_long_to_understand(pattern: str | None, text: str, status: int) -> None:
     body = json.dumps({"detail": text}).encode()
     signature = outcome.AllowanceSignature(pattern)
-    began = time.perf_counter()
+    began = time.thread_time()
     verdict = outcome.of_reply(Reply(status, {}, body), signature)
-    assert time.perf_counter() - began < 0.3
+    assert time.thread_time() - began < 0.3
     assert verdict.outcome in (Outcome.BAD_REQUEST, Outcome.RATE_LIMITED)
 
 

@@ -44,9 +44,9 @@ def test_a_short_key_is_left() -> None:
 
 
 def test_a_long_text_of_escapes_is_looked_through_in_a_moment() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     Redactor(KEY)("\\u0073\\u006b" * 700_000)
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 class Echoing(Http):

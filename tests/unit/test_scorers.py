@@ -358,9 +358,9 @@ def test_a_signal_is_no_fault_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_search_that_would_take_years_is_given_up() -> None:
     sample = Sample("1", "q", target=2)
-    begin = time.monotonic()
+    begin = time.thread_time()
     verdict = score(Pattern("(a|aa)+$"), Given(f"{60 * 'a'}b"), sample)
-    assert time.monotonic() - begin < 5
+    assert time.thread_time() - begin < 5
     assert (verdict.value, verdict.reason) == (None, "the search for the pattern was given up after 1 s")
 
 

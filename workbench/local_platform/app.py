@@ -42,6 +42,7 @@ class Platform:
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
         log: Logs every request; off by default.
         environment: Where the model servers' secrets are; by default the process's.
+        clock: What time it is for the platform; by default the world's, as fast as the configuration says.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Platform:
         keys: dict[str, str] | None = None,
         log: AccessLog | None = None,
         environment: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.config = config
         self.stopping = False
@@ -59,7 +61,7 @@ class Platform:
         self._log = log
         self._catalogue = Catalogue(config)
         self._accounts = Accounts(config, self.state, keys or {})
-        self._clock, self._chance = Clock(config.clock_speed), Chance(config.seed)
+        self._clock, self._chance = clock or Clock(config.clock_speed), Chance(config.seed)
         self._repeats, self._has_faults = Repeats(), any(route.faults for route in config.routes)
         silent_streams = config.silent.garbled_stream == "empty"
         self._simulated: Backend = Simulated(self._clock, config.seed, silent_streams=silent_streams)
