@@ -33,6 +33,9 @@ class JobKey(NamedTuple):
 def job_schema() -> dict[str, Any]:
     """The JSON Schema of a job file, for completion in editors: every key with its description."""
     schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | msgspec.json.schema(JobFile)
+    for described in schema["$defs"].values():
+        if "description" in described:  # a docstring, whose margin Python 3.13 takes away and those before keep
+            described["description"] = inspect.cleandoc(described["description"])
     for table, texts in _docstrings().items():
         properties = schema["$defs"].get(table, {}).get("properties", {})
         for name in properties.keys() & texts.keys():

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
@@ -279,10 +280,10 @@ def test_a_ledger_that_may_only_be_read_is_read(
         ledger.lock_path.unlink()
     really_open = os.open
 
-    def open_to_read_only(path: Path, flags: int, mode: int = 0o777) -> int:  # as for anyone but root
+    def open_to_read_only(path: Path, flags: int, *rest: Any, **more: Any) -> int:  # as for anyone but root
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return really_open(path, flags, mode)
+        return really_open(path, flags, *rest, **more)
 
     with monkeypatch.context() as patched:
         patched.setattr("workbench.ledger.store.os.open", open_to_read_only)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -151,10 +152,10 @@ def test_a_journal_that_may_not_be_read_keeps_no_other_from_the_ledger(
     foreign, own = (write_run(ledger.journal_folder, run_id, 2) for run_id in ("r1", "r2"))
     real = os.open
 
-    def not_ours(path: Path, flags: int, mode: int = 0o777) -> int:
+    def not_ours(path: Path, flags: int, *rest: Any, **more: Any) -> int:
         if path == foreign:
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return real(path, flags, mode)
+        return real(path, flags, *rest, **more)
 
     monkeypatch.setattr(os, "open", not_ours)
     done = ingest(ledger)

@@ -27,7 +27,10 @@ def anyio_backend() -> str:
 
 @asynccontextmanager
 async def serving(handler: Handler) -> AsyncIterator[str]:
+    at_work: set[asyncio.Task[None] | None] = set()
+
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        at_work.add(asyncio.current_task())
         try:
             await handler(reader, writer)
         except (ConnectionError, EOFError):
@@ -37,7 +40,11 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        finally:
+            for task in at_work:  # since Python 3.12 a server that ends waits for those that it still answers
+                task and task.cancel()
 
 
 async def received(reader: asyncio.StreamReader) -> bytes:
