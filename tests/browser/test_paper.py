@@ -54,6 +54,7 @@ def test_wide_tables_print_within_the_paper_without_a_broken_word(tmp_path: Path
     assert not reader.faults
 
 
+@pytest.mark.slow
 def test_paper_has_every_sample_and_every_route_open(reader: Reader, tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     record(bench, "r1", {f"m{n}": [float((n + sample) % 2) for sample in range(60)] for n in range(6)})

@@ -89,6 +89,7 @@ def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
         assert sum(server.platform.statistics.requests.values()) == again["planned"]
 
 
+@pytest.mark.slow
 def test_compacting_on_a_full_disk_changes_nothing(tmp_path: Path, small_disk: Path) -> None:
     with ThreadedServer(quick(load_config(), 5)) as server:
         bench = Workbench(tmp_path, server)

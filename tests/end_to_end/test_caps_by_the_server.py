@@ -166,6 +166,7 @@ def seeds(many: range, few: int) -> list[Any]:
     return [*many[:few], *(pytest.param(seed, marks=pytest.mark.long) for seed in many[few:])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(range(500), 4))
 def test_the_server_counts_no_more_than_the_cap_and_what_it_used_beyond_the_bounds(seed: int, tmp_path: Path) -> None:
     most, used, beyond, _ = counted_by_the_server(seed, tmp_path, passing=False)

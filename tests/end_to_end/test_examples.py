@@ -10,7 +10,7 @@ from workbench.job import load_job
 JOBS = Path(__file__).parents[2] / "jobs"
 
 
-QUICK = ("compare-routes.toml", "tools.toml")
+QUICK = ("tools.toml",)
 
 
 @pytest.mark.parametrize(

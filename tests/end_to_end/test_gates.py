@@ -149,6 +149,7 @@ def decided(bench: Workbench, run_id: str, gates: str) -> list[tuple[str, str | 
     return [(one.gate, one.model, one.result) for one in results]
 
 
+@pytest.mark.slow
 def test_a_drop_is_measured_against_the_run_before_or_one_that_is_named(bench: Workbench) -> None:
     worse = [1.0] * 20 + [0.0] * 20
     record(bench, "r1", {"m": [1.0] * 40, "n": worse})

@@ -89,6 +89,7 @@ def test_a_confirmed_name_is_the_model_itself_and_any_other_is_not(recorded: Wor
     assert identities(recorded)["odd"] == ("fallback", "confirmed name of another model")
 
 
+@pytest.mark.slow
 def test_a_long_outage_does_not_become_the_norm(bench: Workbench) -> None:
     for number in range(1, 4):
         record(bench, f"r{number}", {"base": [1.0] * 5, "gone": [1.0] * 5}, served={"gone": "base"})

@@ -76,6 +76,7 @@ def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals
     assert found.text.count("Thin vertical lines: 95 % intervals. Dotted lines: something changed") == 1
 
 
+@pytest.mark.slow
 def test_a_job_that_always_scores_nothing_has_its_score_chart(bench: Workbench) -> None:
     for number in range(1, 4):
         record(bench, f"r{number}", {"m": [0.0] * 40}, scorers=["exact"])

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
 
 
+@pytest.mark.slow
 def test_what_took_longest_before_is_sent_first(tmp_path: Path) -> None:
     with ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 20, "sigma": 1.0}})) as server:
         bench = Workbench(tmp_path, server)

@@ -26,6 +26,7 @@ def run(folder: Path, config: PlatformConfig, *options: str, limit: int = 16) ->
     return rows, most, Path(result["report"]).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
     config = platform_of({"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20}})
     rows, most, page = run(tmp_path, config)

@@ -79,6 +79,7 @@ def test_a_threshold_is_asked_about_once(measured: tuple[Workbench, ThreadedServ
     assert bench.json("run", "job.toml", "--yes", "--no-report")["completed"] == 10
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_it_leaves_and_lint_what_it_does_not(measured: tuple[Workbench, ThreadedServer]) -> None:
     bench, _ = measured
     weights = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 10.0\n'

@@ -407,6 +407,7 @@ def test_a_port_that_is_taken(desk: Workbench) -> None:
     stopped(server, signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_the_workbench_runs_against_it(desk: Workbench) -> None:
     """What the platform is for: a job of this very program, with a key that was made here."""
     desk.environment["WORKBENCH_API_KEY"] = key_for(desk)

@@ -170,6 +170,7 @@ def test_late_answers_are_a_share_with_its_evidence(bench: Workbench) -> None:
     )
 
 
+@pytest.mark.slow
 def test_frames_hold_the_routes_their_substitutes_and_probes(tmp_path: Path) -> None:
     assert probed(tmp_path, planted(), 0, "--no-report")["simulated"]
     frames = wb.open(folder=tmp_path)

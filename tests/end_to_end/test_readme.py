@@ -66,6 +66,7 @@ def test_what_a_run_prints(clone: Path) -> None:
     assert without_chance(done.stdout) == without_chance(printed)
 
 
+@pytest.mark.slow
 def test_the_python(clone: Path) -> None:
     (block,) = blocks("python")
     done = subprocess.run(

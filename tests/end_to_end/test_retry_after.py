@@ -9,6 +9,7 @@ from tests.conftest import Workbench, job
 from tests.end_to_end.odd_server import OddServer, prompts, run
 
 
+@pytest.mark.slow
 def test_a_route_that_says_when_to_come_again_is_left_alone_until_then(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, *(f"later {number}" for number in range(6)))
     oddly.write("job.toml", job("m", dataset="d.jsonl", limit=2))

@@ -70,6 +70,7 @@ def behind_tls(authority: trustme.CA, server: ThreadedServer) -> Iterator[str]:
         loop.close()
 
 
+@pytest.mark.slow
 def test_a_run_speaks_tls_to_whom_the_system_trusts(
     tmp_path: Path, authority: trustme.CA, trusted: dict[str, str], server: ThreadedServer
 ) -> None:

@@ -114,6 +114,7 @@ def outcomes(bench: Workbench) -> dict[str, str]:
     return {call["sample_id"]: call["outcome"] for call in bench.lines("show", "last", "--calls")}
 
 
+@pytest.mark.slow
 def test_only_what_was_cut_off_is_asked_again_with_a_larger_cap(cut: Workbench) -> None:
     first = cut.json("run", "job.toml", "--no-report")
     short = [sample for sample, outcome in outcomes(cut).items() if outcome == "ok"]

@@ -63,6 +63,7 @@ def test_two_runs_have_half_each_as_their_calls_end(pair: tuple[Leases, Leases])
     assert begun(first) == 0
 
 
+@pytest.mark.slow
 def test_no_lease_is_given_back_while_a_call_may_begin_under_it(pair: tuple[Leases, Leases]) -> None:
     first, second = pair
     first.renew()

@@ -252,6 +252,7 @@ def test_a_server_that_is_gone_leaves_journals_where_they_are(machine: Machine, 
     assert bench.json("ledger", "recover")["journals"] == 1
 
 
+@pytest.mark.slow
 def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: str) -> None:
     writer = machine("one")
     assert writer.json("runs") == []
