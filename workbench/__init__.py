@@ -1,5 +1,7 @@
 """Batch evaluation and usage tracking for accounts on a multi-model chat platform.
 
+Public are the names of this package itself; what its modules hold may change with any version.
+
 The modules, in the order in which a prompt passes through them:
 
 - `job`, `job_file`, `job_faults`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`, `environment`,
@@ -14,7 +16,7 @@ The modules, in the order in which a prompt passes through them:
 - `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `report`: figures
   become pages; `frames`: the ledger as tables;
 - `pipeline`: a job from plan to report; `judging`, `probing`: the runs that ask judges, and routes what they can do;
-  `schedule`: timers; `api`, `arguments`, `argument_values`, `loops`, `cli`: for Python, and for the terminal;
+  `schedule`: timers; `api`, `loops`, `cli`: for Python, and for the terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
   share; `demo`, `starter` and `topics`: the files behind three commands.
 """

@@ -12,36 +12,35 @@ functions work on a thread of their own; the ones that end in `_async` run on th
 """
 
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import date, time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import workbench.argument_values as values
-from workbench.arguments import How, Place, What, in_part, require_known, where_of
 from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
 from workbench.frames import Frames
-from workbench.job import Job, parse_job
+from workbench.job import Job, checked_job
 from workbench.job import load_job as _load_job
 from workbench.loops import on_a_loop
+from workbench.narrowing import narrowed
 from workbench.occasions import named_occasion
 from workbench.pipeline import plan_job, run_job
+from workbench.planning.again import Kind
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, handlers, restore
-from workbench.session import ledger_to_write, pages_folder
+from workbench.session import Where, ledger_to_write, pages_folder
 
 if TYPE_CHECKING:
     import pandas
 
 Rows = Sequence[Mapping[str, Any]]
 _ROWS = "rows given in Python"
-_MODELS = 'a list of ids and [[models]] tables, or "visible"'
-_SCORERS = "a list of names and [[scorers]] tables"
 _SAMPLES = "a file, a [dataset] table, or samples as dictionaries"
 
 
@@ -113,7 +112,7 @@ def load_job(path: str | Path) -> Job:
     Raises:
         InputError: With every fault found.
     """
-    return _load_job(Path(values.path("path", path)))
+    return _load_job(Path(path))
 
 
 def make_job(
@@ -123,95 +122,217 @@ def make_job(
     *,
     prompt: str | Mapping[str, Any] | None = None,
     scorers: Sequence[str | Mapping[str, Any]] = (),
+    request: Mapping[str, Any] | None = None,
+    variants: Sequence[Mapping[str, Any]] = (),
+    run: Mapping[str, Any] | None = None,
+    tags: Mapping[str, str] | None = None,
+    budget: Mapping[str, Any] | None = None,
+    gates: Mapping[str, Any] | None = None,
+    schedule: Mapping[str, Any] | None = None,
+    description: str = "",
+    fields: Mapping[str, str | Sequence[str]] | None = None,
+    layout: str | None = None,
     folder: str | Path | None = None,
-    **tables: Any,
 ) -> Job:
-    """Make a job from Python, with the keys of a job file.
+    """Make a job from Python, with the tables of a job file; `jobs/job.schema.json` lists their keys.
 
     Args:
         name: Of the job.
-        models: Ids, or `"visible"` for every one.
+        models: Ids or `[[models]]` tables, or `"visible"` for every model that the account sees.
         dataset: A file, the `[dataset]` table, or the samples themselves: dictionaries or a pandas table.
         prompt: The template, or the `[prompt]` table.
         scorers: Names, or `[[scorers]]` tables.
+        request: Body fields, such as `max_tokens`.
+        variants: `[[variants]]` tables: prompts and body fields beside each other.
+        run: How requests are sent.
+        tags: Names and values under which its usage is summed up.
+        budget: What a run may use.
+        gates: What a run must reach.
+        schedule: When it is asked again.
+        description: For people.
+        fields: The parts of a sample, such as `target`, and the columns that hold them.
+        layout: What the rows are, such as "gsm8k"; by default told from the first one.
         folder: What relative paths are relative to; by default the working folder.
-        tables: The other tables and keys of a job file: `request`, `run`, `budget`, `tags`, `description`; `fields`,
-            which maps the parts of a sample to columns; and `layout`, which says what the rows are.
 
     Raises:
         InputError: With every fault found.
     """
     import tomli_w  # a job is recorded as the text of a job file
 
-    rows = _rows(dataset)
-    named = [_table("scorers", scorer, "name") for scorer in values.entries("scorers", scorers or (), _SCORERS)]
-    table: dict[str, Any] = {"path": _ROWS} if rows is not None else _table("dataset", dataset, "path")
-    table |= {name: tables.pop(name) for name in ("fields", "layout") if name in tables}
+    table, rows = _dataset(dataset)
+    tables = {"request": request, "variants": variants, "run": run, "tags": tags, "budget": budget, "gates": gates}
     written = {
         "name": name,
-        "models": models if isinstance(models, str) else values.entries("models", models, _MODELS),
-        "dataset": table,
-        **({} if prompt is None else {"prompt": _table("prompt", prompt, "template")}),
-        **({"scorers": named} if named else {}),
-        **tables,
+        "models": models if isinstance(models, str | Mapping) else list(models),
+        "dataset": table | _given(fields=fields, layout=layout),
+        **_given(prompt=None if prompt is None else _table(prompt, "template")),
+        **_given(scorers=[_table(scorer, "name") for scorer in scorers] or None),
+        **_given(**tables | {"variants": variants or None}, schedule=schedule, description=description or None),
     }
-    where = Path.cwd() if folder is None else Path(values.path("folder", folder))
     try:
-        text = tomli_w.dumps(written)
+        data: dict[str, Any] = msgspec.to_builtins(written, builtin_types=(date, time))
+        text = tomli_w.dumps(data)
     except (TypeError, ValueError) as error:
         raise InputError(Fault(f"the job {name!r}", f"a value cannot be written to a job file: {error}")) from error
-    job = parse_job(text, where / f"{name} {MADE_IN_PYTHON}")
+    where = Path.cwd() if folder is None else Path(folder)
+    job = checked_job(data, text, where / f"{name} {MADE_IN_PYTHON}")
     return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
 
 
-def plan(job: Job, **what: Unpack[What]) -> RunPlan:
+def plan(
+    job: Job,
+    *,
+    local: bool = False,
+    base_url: str | None = None,
+    profile: str | None = None,
+    ledger: str | Path | None = None,
+    folder: str | Path | None = None,
+    limit: int | None = None,
+    models: str | Sequence[str] = (),
+    max_in_flight: int | None = None,
+    fresh: bool = False,
+) -> RunPlan:
     """Show what a run would send and what it would reuse; nothing is sent.
 
     Args:
-        job: What to plan.
-        what: As for `run`.
+        job: What to plan; the other arguments are those of `run`.
 
     Raises:
         WorkbenchError: The job has a fault, or the platform cannot be asked for its models.
     """
-    return on_a_loop(partial(plan_async, job, **what))
+    where = _where(local, base_url, profile, ledger, folder)
+    part = _part(job, limit, models, max_in_flight)
+    return on_a_loop(partial(plan_job, where, part, RunOptions(fresh=fresh)))
 
 
-async def plan_async(job: Job, **what: Unpack[What]) -> RunPlan:
-    """The same on the running event loop."""
-    require_known(what, What.__optional_keys__)
-    _require_job(job)
-    return await plan_job(where_of(what), in_part(job, what), RunOptions(fresh=what.get("fresh", False)))
+async def plan_async(
+    job: Job,
+    *,
+    local: bool = False,
+    base_url: str | None = None,
+    profile: str | None = None,
+    ledger: str | Path | None = None,
+    folder: str | Path | None = None,
+    limit: int | None = None,
+    models: str | Sequence[str] = (),
+    max_in_flight: int | None = None,
+    fresh: bool = False,
+) -> RunPlan:
+    """`plan` on the running event loop."""
+    where = _where(local, base_url, profile, ledger, folder)
+    part = _part(job, limit, models, max_in_flight)
+    return await plan_job(where, part, RunOptions(fresh=fresh))
 
 
-def run(job: Job, **how: Unpack[How]) -> Run:
+def run(
+    job: Job,
+    *,
+    local: bool = False,
+    base_url: str | None = None,
+    profile: str | None = None,
+    ledger: str | Path | None = None,
+    folder: str | Path | None = None,
+    limit: int | None = None,
+    models: str | Sequence[str] = (),
+    max_in_flight: int | None = None,
+    fresh: bool = False,
+    resume: str | None = None,
+    again: Kind | None = None,
+    max_tokens: int | None = None,
+    leave_behind: str | None = None,
+    occasion: str | None = None,
+    fixed: bool = False,
+    report: bool = True,
+    progress: bool | None = None,
+) -> Run:
     """Run a job: send requests without an answer, record, score, report.
 
     Ctrl-C, or an interrupted cell, sends nothing more and waits for what is in flight; a second one cancels that. The run
     then ends as `interrupted`, and the same call resumes it.
 
+    Args:
+        job: What to run.
+        local: On the embedded platform, with its ledger `local.duckdb`.
+        base_url: Of the platform; by default as on the command line.
+        profile: A profile of `workbench.toml`.
+        ledger: Path of the DuckDB file, or the address of a team's ledger; by default as on the command line.
+        folder: Where `workbench.toml`, `.env`, ledger and reports are looked for; by default the working folder.
+        limit: Only the first N samples; a run of a part records that it is one.
+        models: Only these of the job's models, or this one.
+        max_in_flight: At most N requests in flight.
+        fresh: Send everything again; earlier answers are kept.
+        resume: Continue within the generation of this run.
+        again: Ask once more: answers that were cut off, with `max_tokens`, or samples taken out of the newest run.
+        max_tokens: The higher cap for `again="truncated"`.
+        leave_behind: Go on without the answers that this run of another machine of the team has not handed in.
+        occasion: The scheduled time to run, such as 2026-11-21 or 2026-11-21T02:00, for a job with `run.reuse = "occasion"`.
+        fixed: Keep to the limit from the start, instead of adapting to the platform.
+        report: Whether to write the run's page.
+        progress: Whether to show a progress bar; by default at a terminal and in a notebook.
+
     Raises:
         WorkbenchError: Before anything is sent, if the job has an error; a failed run is returned.
     """
     interrupts = Interrupts()
-    return on_a_loop(partial(_run, job, how, interrupts), interrupts)
+    where = _where(local, base_url, profile, ledger, folder)
+    part = _part(job, limit, models, max_in_flight)
+    options = RunOptions(
+        fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
+        occasion=_occasion(occasion), fixed=fixed, interrupts=interrupts,
+    )  # fmt: skip
+    return on_a_loop(partial(_run, where, part, options, report, progress), interrupts)
 
 
-async def run_async(job: Job, **how: Unpack[How]) -> Run:
-    """The same on the running event loop; Ctrl-C reaches all runs that overlap there."""
-    return await _run(job, how, None)
+async def run_async(
+    job: Job,
+    *,
+    local: bool = False,
+    base_url: str | None = None,
+    profile: str | None = None,
+    ledger: str | Path | None = None,
+    folder: str | Path | None = None,
+    limit: int | None = None,
+    models: str | Sequence[str] = (),
+    max_in_flight: int | None = None,
+    fresh: bool = False,
+    resume: str | None = None,
+    again: Kind | None = None,
+    max_tokens: int | None = None,
+    leave_behind: str | None = None,
+    occasion: str | None = None,
+    fixed: bool = False,
+    report: bool = True,
+    progress: bool | None = None,
+) -> Run:
+    """`run` on the running event loop; Ctrl-C reaches all runs that overlap there."""
+    where = _where(local, base_url, profile, ledger, folder)
+    part = _part(job, limit, models, max_in_flight)
+    options = RunOptions(
+        fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
+        occasion=_occasion(occasion), fixed=fixed,
+    )  # fmt: skip
+    return await _run(where, part, options, report, progress)
 
 
-def ask(model: str, text: str, *, system: str | None = None, request: Mapping[str, Any] | None = None,
-        **place: Unpack[Place]) -> str | None:  # fmt: skip
+def ask(
+    model: str,
+    text: str,
+    *,
+    system: str | None = None,
+    request: Mapping[str, Any] | None = None,
+    local: bool = False,
+    base_url: str | None = None,
+    profile: str | None = None,
+    ledger: str | Path | None = None,
+    folder: str | Path | None = None,
+) -> str | None:
     """Send one prompt, never reusing an answer, record it as a run of the job `ask`, and return the answer's text.
 
     Args:
         model: Its id.
         text: The prompt.
         system: The system prompt.
-        request: Body fields, such as `max_tokens`.
-        place: Which platform and which ledger.
+        request: Body fields, such as `max_tokens`; the other arguments are those of `run`.
 
     Returns:
         None where the answer has no text, or the call failed: `workbench runs` says how.
@@ -220,8 +341,10 @@ def ask(model: str, text: str, *, system: str | None = None, request: Mapping[st
         WorkbenchError: The model is not visible, the platform cannot be reached, or another question is being asked on
             the same ledger.
     """
-    require_known(place, Place.__optional_keys__)
-    asked = run(question(model, text, system, request), fresh=True, report=False, progress=False, **place)
+    asked = run(
+        question(model, text, system, request), local=local, base_url=base_url, profile=profile, ledger=ledger,
+        folder=folder, fresh=True, report=False, progress=False,
+    )  # fmt: skip
     answer = asked.answers()["answer"].iloc[0] if asked.summary.completed else None
     return answer if isinstance(answer, str) else None
 
@@ -230,15 +353,11 @@ def question(model: str, text: str, system: str | None = None, request: Mapping[
     """The job that asks a model once; the texts are sent as they are, whatever braces they have.
 
     Raises:
-        InputError: A body field is wrong, or an argument is of another type.
+        InputError: A body field is wrong.
     """
-    values.text("model", model, "the id of a model")
-    values.text("text", text)
-    values.optional_text("system", system)
-    fields = {} if request is None else values.table("request", request, "a dictionary of body fields")
     prompt = {"template": "{{ input }}"} | ({"system": "{{ system }}"} if system else {})
     row = {"input": text} | ({"system": system} if system else {})
-    return make_job("ask", [model], [row], prompt=prompt, request=dict(fields))
+    return make_job("ask", [model], [row], prompt=prompt, request=request or {})
 
 
 def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) -> Frames:
@@ -246,54 +365,61 @@ def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) 
     return Frames(ledger, folder=folder)
 
 
-async def _run(job: Job, how: How, interrupts: Interrupts | None) -> Run:
-    require_known(how, How.__optional_keys__)
-    _require_job(job)
-    occasion = how.get("occasion")
-    where = where_of(how)
-    asked = in_part(job, how)
-    progress = how.get("progress")
-    options = RunOptions(
-        fresh=how.get("fresh", False),
-        resume=how.get("resume"),
-        again=how.get("again"),
-        max_tokens=how.get("max_tokens"),
-        leave_behind=how.get("leave_behind"),
-        occasion=None if occasion is None else named_occasion(occasion),
-        reports=pages_folder(where, ledger_to_write(where)) if how.get("report", True) else None,
-        show_progress=_is_watched() if progress is None else progress,
-        fixed=how.get("fixed", False),
-        interrupts=interrupts,
-    )
+async def _run(where: Where, part: Job, options: RunOptions, report: bool, progress: bool | None) -> Run:
+    reports = pages_folder(where, ledger_to_write(where)) if report else None
+    shows = _is_watched() if progress is None else progress
     before = handlers()
     try:
-        return Run(await run_job(where, asked, options), where.folder)
+        end = await run_job(where, part, msgspec.structs.replace(options, reports=reports, show_progress=shows))
+        return Run(end, where.folder)
     finally:
         restore(before)
 
 
-def _require_job(given: Any) -> None:
-    if not isinstance(given, Job):
-        raise TypeError(f"expected a job, found {given!r}; `load_job` reads a file, and `make_job` makes one")
+def _where(
+    local: bool, base_url: str | None, profile: str | None, ledger: str | Path | None, folder: str | Path | None
+) -> Where:
+    """Where a platform and a ledger are looked for.
+
+    Raises:
+        InputError: Several platforms are named.
+    """
+    if sum(map(bool, (local, base_url, profile))) > 1:
+        raise InputError(Fault("local, base_url, profile", "give only one of them"))
+    working = Path.cwd() if folder is None else Path(folder).absolute()
+    return Where(working, local, base_url, profile, None if ledger is None else str(ledger))
 
 
-def _table(name: str, given: Any, key: str) -> dict[str, Any]:
+def _part(job: Job, limit: int | None, models: str | Sequence[str], max_in_flight: int | None) -> Job:
+    if not isinstance(job, Job):  # a notebook has no type checker, and a file's name is what one tries
+        raise TypeError(f"expected a job, found {job!r}; `load_job` reads a file, and `make_job` makes one")
+    return narrowed(job, limit=limit, models=models, max_in_flight=max_in_flight)
+
+
+def _occasion(given: str | None) -> str | None:
+    return None if given is None else named_occasion(given)
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """The values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _table(given: str | Path | Mapping[str, Any], key: str) -> dict[str, Any]:
     """A table of a job file, given whole or as its only key."""
-    if isinstance(given, str | Path):
-        return {key: str(given)}
-    return dict(values.table(name, given, f"text, or a table with the key {key!r}"))
+    return {key: str(given)} if isinstance(given, str | Path) else dict(given)
 
 
-def _rows(dataset: Any) -> tuple[dict[str, Any], ...] | None:
-    """Samples given as rows; None for a file or a table."""
+def _dataset(dataset: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...] | None]:
+    """The `[dataset]` table, and the samples where they are given as rows."""
     if isinstance(dataset, str | Path | Mapping):
-        return None
+        return _table(dataset, "path"), None
     if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
         dataset = _records(dataset)
-    rows = tuple(values.entries("dataset", dataset, _SAMPLES))
+    rows = tuple(dataset) if isinstance(dataset, Iterable) else (None,)
     if not all(isinstance(row, Mapping) for row in rows):
         raise InputError(Fault("dataset", f"expected {_SAMPLES}", 'for several files: {"path": [...]}'))
-    return checked_rows(rows)
+    return {"path": _ROWS}, checked_rows(rows)
 
 
 def _records(frame: "pandas.DataFrame") -> list[dict[Hashable, Any]]:

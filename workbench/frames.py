@@ -6,14 +6,13 @@ import tomllib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
-from workbench.argument_values import optional_path, optional_text, text, texts
-from workbench.evaluation.comparison import Wanted, compared, gathered
+from workbench.evaluation.comparison import CLUSTER, Wanted, compared, gathered
 from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
@@ -30,21 +29,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class CompareOptions(TypedDict, total=False):
-    """What `Frames.compare` may be told."""
-
-    models: str | Sequence[str]
-    baseline: str | None
-    scorer: str | None
-    cluster: str
-    on_fallback: Literal["exclude", "accept"] | None
-    by: str
-
-
 Name = Literal["runs", "calls", "answers", "scores", "usage", "tool_calls", "tags"]
 _ALL_RUNS = 2**62
 _MOMENT = "datetime64[us, UTC]"
-_RUN = "the id of a run"
 _READING = Reading.__struct_fields__
 _READING_TYPES = {
     **dict.fromkeys(("reading_id", "of_what", "said"), "string"),
@@ -71,13 +58,12 @@ class Frames:
         folder: Where to look for it; by default the working folder.
 
     Raises:
-        InputError: There is no ledger, or an argument is of another type.
+        InputError: There is no ledger.
     """
 
     def __init__(self, ledger: str | Path | None = None, *, folder: str | Path | None = None) -> None:
-        named, working = optional_path("ledger", ledger), optional_path("folder", folder)
-        where = Path.cwd() if working is None else Path(working)
-        self._ledger = ledger_to_read(Where(where, ledger=None if named is None else str(named)))
+        where = Path.cwd() if folder is None else Path(folder)
+        self._ledger = ledger_to_read(Where(where, ledger=None if ledger is None else str(ledger)))
 
     def __repr__(self) -> str:
         return f"Frames({self._ledger.name!r})"
@@ -127,21 +113,35 @@ class Frames:
         """One row per run and tag, to join with the others on `run_id`."""
         return self._pandas("tags", run)
 
-    def compare(self, *runs: str, **how: Unpack[CompareOptions]) -> "pandas.DataFrame":
+    def compare(
+        self,
+        *runs: str,
+        models: str | Sequence[str] = (),
+        baseline: str | None = None,
+        scorer: str | None = None,
+        cluster: str = CLUSTER,
+        on_fallback: Literal["exclude", "accept"] | None = None,
+        by: str | None = None,
+    ) -> "pandas.DataFrame":
         """One row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
 
         Args:
             runs: The first of them is the baseline; none is the newest run with scores, whose models are
                 compared.
-            how: `models`, `baseline`, `scorer`, `cluster`, `on_fallback` and `by`, as options of that command. By a further
-                column of the dataset: one row per difference and value of that column, as tested among its samples.
+            models: Only these, or this one.
+            baseline: The model that the others are compared with.
+            scorer: By which the answers are compared.
+            cluster: The column of the dataset whose values tell which samples belong together.
+            on_fallback: Whether answers of other models count; by default as the job says.
+            by: A further column of the dataset: one row per difference and value of it, as tested among its samples.
 
         Raises:
-            InputError: There is no such run, model, scorer or column, nothing to compare, or an argument is of another type.
+            InputError: There is no such run, model, scorer or column, or nothing to compare.
         """
         import pandas
 
-        wanted = _wanted(runs, how)
+        chosen = [models] if isinstance(models, str) else list(models)
+        wanted = Wanted(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
         with reading(self._ledger) as reader:
             found = compared(gathered(reader, wanted), wanted)
         return pandas.DataFrame(difference_rows(found) if wanted.by is None else slice_rows(found))
@@ -215,9 +215,8 @@ class Frames:
 
         Raises:
             ValueError: There is no such table, or it takes no run.
-            InputError: There is no such run, or it is not named by a text.
+            InputError: There is no such run.
         """
-        optional_text("run", run, _RUN)
         if name not in get_args(Name):
             raise ValueError(f"there is no table {name!r}; these are: {', '.join(get_args(Name))}")
         if name == "runs" and run is not None:
@@ -268,17 +267,6 @@ def _with_tags(runs: "pyarrow.Table") -> "pyarrow.Table":
         for tags in runs.column("tags").to_pylist()
     ]
     return runs.set_column(place, "tags", pyarrow.array(written, pyarrow.string()))
-
-
-def _wanted(runs: Sequence[str], how: CompareOptions) -> Wanted:
-    """What is to be compared, once every argument is of the type that it should be."""
-    models = texts("models", how["models"], "ids of models") if "models" in how else ()
-    for name in ("baseline", "scorer", "on_fallback", "by"):
-        optional_text(name, how.get(name))
-    if "cluster" in how:
-        text("cluster", how["cluster"])
-    checked: dict[str, Any] = {**how, "models": models}
-    return Wanted([text("runs", run, _RUN) for run in runs], **checked)
 
 
 def _in_utc(frame: "pandas.DataFrame", *moments: str) -> "pandas.DataFrame":

@@ -132,8 +132,21 @@ def parse_job(text: str, path: Path) -> Job:
     Raises:
         InputError: With every fault found.
     """
+    return checked_job(read_toml(text, str(path)), text, path)
+
+
+def checked_job(data: dict[str, Any], text: str, path: Path) -> Job:
+    """The job that a job file's tables and keys make.
+
+    Args:
+        data: Them, as TOML has them.
+        text: The same as the text of a job file.
+        path: The file; relative paths are relative to it.
+
+    Raises:
+        InputError: With every fault found.
+    """
     source = str(path)
-    data = read_toml(text, source)
     written, more = convert(data, JobFile)
     problems = [
         problem._replace(hint=_ONE_ANSWER) if problem.path[-1:] == ("n",) and "unknown" in problem.text else problem

@@ -17,20 +17,21 @@ _PILOT_SEED = 20
 
 
 def narrowed(
-    job: Job, *, limit: int | None = None, models: Sequence[str] = (), max_in_flight: int | None = None
+    job: Job, *, limit: int | None = None, models: str | Sequence[str] = (), max_in_flight: int | None = None
 ) -> Job:
     """The same job in part; a run of it says so, and is never an occasion.
 
     Args:
         job: All of it.
         limit: At most this many samples, the first of those that the job takes.
-        models: Only these; each must be one that the job asks, or match one of its globs.
+        models: Only these, or this one; each must be one that the job asks, or match one of its globs.
         max_in_flight: At most this many requests in flight.
 
     Raises:
         InputError: A model is not the job's, or a number is out of bounds.
     """
     said: list[str] = []
+    models = [models] if isinstance(models, str) else models
     if limit is not None:
         limit = whole_number("limit", limit)
         job, said = (

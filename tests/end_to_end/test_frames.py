@@ -195,30 +195,6 @@ def test_tags_can_be_grouped_by_in_every_frame(bench: Workbench) -> None:
     assert frames.usage().groupby("tags")["calls"].sum().tolist() == [2, 2]
 
 
-def test_a_run_is_named_by_a_text(recorded: Workbench) -> None:
-    frames = Frames(folder=recorded.folder)
-    run: Any
-    for run in (1, ["r1"], frames.runs()["run_id"]):
-        for use in (frames.scores, frames.answers, frames.calls, frames.usage, frames.tool_calls, frames.tags):
-            with pytest.raises(InputError, match=r"^run: expected the id of a run, found "):
-                use(run)
-    with pytest.raises(InputError, match=r"^runs: expected the id of a run, found \['r1'\]$"):
-        frames.compare(["r1"])  # type: ignore[arg-type]
-    for wrong in (
-        {"models": None},
-        {"models": 3},
-        {"baseline": 3},
-        {"by": ["topic"]},
-        {"scorer": 1},
-        {"cluster": None},
-    ):
-        with pytest.raises(InputError, match=f"^{next(iter(wrong))}: expected "):
-            frames.compare(**wrong)
-    for place in ({"ledger": 3}, {"folder": 3}):
-        with pytest.raises(InputError, match=f"^{next(iter(place))}: expected a path, found 3"):
-            Frames(**place)  # type: ignore[arg-type]
-
-
 def test_tool_calls_are_rows(bench: Workbench) -> None:
     tool = '{ type = "function", function = { name = "book", parameters = { type = "object", properties = { people = { type = "integer" } } } } }'
     bench.write("d.jsonl", '{"id": "1", "input": "Book a table for 4 people."}\n')

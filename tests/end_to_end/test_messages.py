@@ -454,7 +454,7 @@ CASES: list[tuple[str, str, Change]] = [
 ALONE = "job that is running"
 NOT_HERE = {
     "api.py: _records": "of the Python API",
-    "arguments.py: where_of": "of the Python API",
+    "api.py: _where": "of the Python API",
     "running/options.py: check_options": "of the Python API; the command line checks the number",
     "api.py: make_job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",

@@ -135,9 +135,9 @@ def private_uses(tree: ast.AST) -> set[str]:
     return {name for name in used if name.startswith("_") and not name.endswith("__")}
 
 
-def test_no_module_is_longer_than_350_lines() -> None:
+def test_no_module_is_longer_than_600_lines() -> None:
     lengths = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "workbench").rglob("*.py")}
-    assert {name: length for name, length in lengths.items() if length > 350} == {}
+    assert {name: length for name, length in lengths.items() if length > 600} == {}
 
 
 def test_every_command_is_documented() -> None:

@@ -26,15 +26,12 @@ from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.narrowing import pilot_of
-from workbench.occasions import named_occasion
 from workbench.pipeline import plan_job, recorded_job_path, run_job
-from workbench.planning.again import KINDS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
-DUE = "due"
 _FAILED_ROUTES = {
     "model": "failed route", "state": "state", "outcome": "failure", "in_a_row": "in a row",
     "failed_trials": "failed trials", "failing_since": "since (UTC)",
@@ -106,63 +103,36 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
 @click.argument("job", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @options.narrowing
 @options.endpoint
-@click.option("--fresh", is_flag=True, help="Send everything again; earlier answers are kept.")
-@click.option(
-    "--resume",
-    metavar="RUN",
-    shell_complete=options.complete_runs,
-    help="Resume within the generation of RUN, with its job unless JOB is given.",
-)
-@click.option(
-    "--again",
-    type=click.Choice(KINDS),
-    help="Ask once more: answers that were cut off, with --max-tokens, or samples that were taken out of the newest run.",
-)
-@click.option("--max-tokens", metavar="N", type=click.IntRange(1), help="The higher cap for --again truncated.")
-@click.option(
-    "--occasion",
-    metavar="TIME",
-    callback=lambda _, __, given: given if given in (None, DUE) else named_occasion(given),
-    help='The occasion to run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
-    "the newest of its [schedule] unless that is done.",
-)
+@options.of_run
 @click.option(
     "--pilot",
     metavar="N",
     type=click.IntRange(2),
     help="Send N samples first, estimate again from what they used, and ask before the others are sent.",
 )
-@click.option(
-    "--leave-behind",
-    metavar="RUN",
-    help="Go on without the answers that RUN, of another machine of the team, has not handed in.",
-)
 @click.option("--yes", is_flag=True, help="Do not ask, after a pilot or above a threshold of workbench.toml.")
-@options.fixed
 @options.reports
 @options.no_report
 @options.no_progress
 @options.as_json
-def run(job: Path | None, fresh: bool, resume: str | None, **given: Any) -> None:
+def run(job: Path | None, **given: Any) -> None:
     """Run JOB: send requests without an answer, record, score, report.
 
     Ctrl-C once stops sending and waits for requests in flight; twice cancels them.
     """
     where = options.where(given)
+    chosen = options.run_options(given)
     if job is None:
-        if resume is None:
+        if chosen.resume is None:
             raise click.UsageError("name a job file, or a run with --resume")
-        job = recorded_job_path(where, resume)
-    if given["occasion"] == DUE:
-        if fresh or resume or given["again"]:
+        job = recorded_job_path(where, chosen.resume)
+    if chosen.occasion == options.DUE:
+        if chosen.fresh or chosen.resume or chosen.again:
             raise click.UsageError("--occasion due cannot be combined with --fresh, --resume or --again")
         if any(given[name] for name in ("limit", "model", "max_in_flight")):
             raise click.UsageError("--occasion due runs the whole job, without --limit, --model or --max-in-flight")
-        sys.exit(_run_due(where, job, given))
+        sys.exit(_run_due(where, job, chosen, given))
     asked = options.narrowed_by(given, load_job(job))
-    chosen = RunOptions(
-        fresh, resume, given["again"], given["max_tokens"], given["occasion"], leave_behind=given["leave_behind"]
-    )
     sys.exit(_checked_run(where, asked, chosen, given))
 
 
@@ -178,10 +148,10 @@ def demo(**given: Any) -> None:
     given["local"] = True
     where = msgspec.structs.replace(options.where(given), rehearses=False)
     with resources.as_file(resources.files("workbench.demo")) as folder:
-        sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(), given).exit_code)
+        sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(fixed=given["fixed"]), given).exit_code)
 
 
-def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
+def _run_due(where: Where, path: Path, chosen: RunOptions, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if due by then; return the exit code."""
     from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
 
@@ -199,7 +169,8 @@ def _run_due(where: Where, path: Path, given: dict[str, Any]) -> int:
             break
         check = partial(check_still_due, ledger, job, found.occasion)
         try:
-            finished = _run(where, job, RunOptions(occasion=found.occasion, check=check), given)
+            due_now = msgspec.structs.replace(chosen, occasion=found.occasion, check=check)
+            finished = _run(where, job, due_now, given)
         except NotDueError:
             continue
         begun.add(found.occasion)
@@ -213,7 +184,7 @@ def _checked_run(where: Where, job: Job, chosen: RunOptions, given: dict[str, An
     """Run a job after its pilot, and only if what is then expected is agreed to; return the exit code."""
     pilot = given["pilot"] is not None
     if pilot:
-        if chosen != RunOptions() or given["limit"] or given["model"]:
+        if chosen != RunOptions(fixed=chosen.fixed) or given["limit"] or given["model"]:
             raise click.UsageError("--pilot runs the whole job: only --max-in-flight, --fixed and reports go with it")
         before = handlers()
         first = _carried_out(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True})
@@ -251,7 +222,7 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
 def _carried_out(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
-    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show, fixed=given["fixed"])
+    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show)
     end = anyio.run(run_job, where, job, chosen)
     for note in end.notes:
         say(f"note: {note}")
@@ -263,14 +234,8 @@ def _carried_out(where: Where, job: Job, chosen: RunOptions, given: dict[str, An
 def _show(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd) -> None:
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
-    words = [*options.narrowing_words(given), *_again_words(chosen), *options.words(where)]
+    words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]
     _print_end(end, continuation(path, words, chosen.occasion, resume), ledger_to_write(where))
-
-
-def _again_words(chosen: RunOptions) -> list[str]:
-    """The options that ask again, for the command that continues a run."""
-    again = ["--again", chosen.again] if chosen.again else []
-    return again + (["--max-tokens", str(chosen.max_tokens)] if chosen.max_tokens is not None else [])
 
 
 def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from zoneinfo import ZoneInfo
 
 import click
@@ -12,6 +12,8 @@ from workbench.errors import Fault, InputError
 from workbench.job import Job
 from workbench.job_file import MAX_IN_FLIGHT
 from workbench.narrowing import narrowed
+from workbench.occasions import named_occasion
+from workbench.running.options import Described, RunOptions, described_options
 from workbench.session import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,10 +24,9 @@ reports = click.option(
     help="Folder for pages [default: reports, or a subfolder for any but the default ledger].",
 )
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
-fixed = click.option(
-    "--fixed", is_flag=True, help="Keep to max_in_flight from the start, instead of adapting to the platform."
-)
 no_progress = click.option("--no-progress", is_flag=True, help="Show no progress bar, as without a terminal.")
+DUE = "due"
+"""The occasion that the schedule says."""
 _MOST_OFFERED = 50  # to a shell that completes
 
 
@@ -57,6 +58,44 @@ class StatusGroup(click.Group):
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
             args = ["status", *args]
         return super().parse_args(ctx, args)
+
+
+def _of_a_run(option: Described) -> Callable[[F], F]:
+    settings: dict[str, Any] = {"help": option.text, "metavar": option.metavar}
+    if option.kind is bool:
+        settings["is_flag"] = True
+    elif option.kind is int:
+        settings["type"] = click.IntRange(1)
+    elif option.kind is not str:
+        settings["type"] = click.Choice(get_args(option.kind))
+    if option.metavar == "RUN":
+        settings["shell_complete"] = complete_runs
+    elif option.metavar == "TIME":
+        settings["callback"] = lambda _, __, given: given if given in (None, DUE) else named_occasion(given)
+    return click.option(f"--{option.name.replace('_', '-')}", **settings)
+
+
+def of_run(command: F) -> F:
+    """The options of a run, as `RunOptions` declares them."""
+    for option in reversed(list(described_options())):
+        command = _of_a_run(option)(command)
+    return command
+
+
+def fixed(command: F) -> F:
+    """`--fixed` alone."""
+    return next(_of_a_run(option) for option in described_options() if option.name == "fixed")(command)
+
+
+def run_options(given: dict[str, Any]) -> RunOptions:
+    """What the options of `of_run` say."""
+    return RunOptions(**{option.name: given[option.name] for option in described_options()})
+
+
+def repeated_words(chosen: RunOptions) -> list[str]:
+    """The options that the command which continues a run repeats, as typed on a command line."""
+    values = [(option.name, getattr(chosen, option.name)) for option in described_options() if option.repeated]
+    return [word for name, value in values if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def narrowing(command: F) -> F:

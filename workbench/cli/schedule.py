@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from workbench.cli import options
-from workbench.cli.jobs import DUE
 from workbench.cli.output import print_json, print_table, say
 from workbench.endpoint import find_endpoint
 from workbench.environment import moved_folders, read_environment, state_folder, systemd_folder, unseen_by_timers
@@ -113,7 +112,14 @@ def _command(where: Where, job: Job, given: dict[str, Any]) -> Command:
     program = Path(sysconfig.get_path("scripts"), "workbench")
     started = [str(program)] if program.exists() else [sys.executable, "-m", "workbench"]
     path = os.path.relpath(job.path, where.folder)
-    words = [*started, "run", f"./{path}" if path.startswith("-") else path, "--occasion", DUE, *options.words(where)]
+    words = [
+        *started,
+        "run",
+        f"./{path}" if path.startswith("-") else path,
+        "--occasion",
+        options.DUE,
+        *options.words(where),
+    ]
     words += ["--no-progress", *(["--fixed"] if given["fixed"] else ())]
     words += ["--no-report"] if given["no_report"] else ["--reports", str(given["reports"])] if given["reports"] else []
     if left := unseen_by_timers():

@@ -1,13 +1,14 @@
 """Answers that are asked once more although they were accepted: those cut off by their limit, and those of invalid samples."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from workbench.planning.models import max_tokens_of
 
 CUT_OFF, INVALIDATED = "truncated", "invalidated"
-KINDS = (CUT_OFF, INVALIDATED)
+Kind = Literal["truncated", "invalidated"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Again(msgspec.Struct, frozen=True):

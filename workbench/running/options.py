@@ -1,43 +1,85 @@
 """The options of a run, besides its job."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from workbench.errors import Fault, InputError
 from workbench.job import Job
 from workbench.narrowing import whole_number
-from workbench.planning.again import CUT_OFF, KINDS
+from workbench.planning.again import CUT_OFF, KINDS, Kind
 from workbench.running.signals import Interrupts
 
 
-class RunOptions(msgspec.Struct, frozen=True):
-    """The options of a run, besides its job."""
+def _described(text: str, metavar: str | None = None, *, repeated: bool = False) -> msgspec.Meta:
+    return msgspec.Meta(description=text, extra={"metavar": metavar, "repeated": repeated})
 
-    fresh: bool = False
-    """Send everything again, in a new generation."""
-    resume: str | None = None
-    """Continue within the generation of this run."""
-    again: str | None = None
-    """`truncated`: ask answers that were cut off again, with `max_tokens`; `invalidated`: those of samples that the job's
-    newest run has taken out."""
-    max_tokens: int | None = None
-    """The higher cap for `again`."""
-    occasion: str | None = None
-    """Which occasion this is, for a job that asks again on each."""
-    check: Callable[[], None] | None = None
-    """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """The options of a run, besides its job.
+
+    What has a description is an option of `workbench run` of the same name, made of it, and an argument of `workbench.run`.
+    """
+
+    fresh: Annotated[bool, _described("Send everything again; earlier answers are kept.")] = False
+    resume: Annotated[
+        str | None, _described("Resume within the generation of RUN, with its job unless JOB is given.", "RUN")
+    ] = None
+    again: Annotated[
+        Kind | None,
+        _described(
+            "Ask once more: answers that were cut off, with --max-tokens, or samples that were taken out of the newest run.",
+            repeated=True,
+        ),
+    ] = None
+    max_tokens: Annotated[int | None, _described("The higher cap for --again truncated.", "N", repeated=True)] = None
+    occasion: Annotated[
+        str | None,
+        _described(
+            'The occasion to run (2026-11-21, 2026-11-21T02:00, today), for a job with run.reuse = "occasion"; `due` runs '
+            "the newest of its [schedule] unless that is done.",
+            "TIME",
+        ),
+    ] = None
+    leave_behind: Annotated[
+        str | None,
+        _described("Go on without the answers that RUN, of another machine of the team, has not handed in.", "RUN"),
+    ] = None
+    fixed: Annotated[bool, _described("Keep to max_in_flight from the start, instead of adapting to the platform.")] = (
+        False
+    )
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False
-    fixed: bool = False
-    """Use the full limit from the start, instead of adapting to the platform."""
-    leave_behind: str | None = None
-    """Go on without the answers that this run of another machine has not handed in."""
+    check: Callable[[], None] | None = None
+    """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
     interrupts: Interrupts | None = None
     """Through which another thread interrupts the run, as Ctrl-C does on the main one."""
+
+
+class Described(NamedTuple):
+    """An option of a run, as the command line shows it."""
+
+    name: str
+    kind: Any
+    """Its type, without None."""
+    text: str
+    metavar: str | None
+    repeated: bool
+    """Whether the command that continues a run repeats it."""
+
+
+def described_options() -> Iterator[Described]:
+    """The options of a run that people give, in their order."""
+    for name, hint in get_type_hints(RunOptions, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            inner, meta = get_args(hint)
+            kind = next(each for each in (*get_args(inner), inner) if each is not NoneType)
+            yield Described(name, inner if get_origin(inner) is Literal else kind, meta.description, **meta.extra)
 
 
 def check_folder(folder: Path, named: str) -> None:
