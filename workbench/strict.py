@@ -7,6 +7,7 @@ the same type lists the faults.
 import copy
 import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time
@@ -138,68 +139,91 @@ def _parts(dotted: str) -> list[str]:
 
 
 def _problems(data: Any, to: Any) -> Iterator[Problem]:
-    from jsonschema import Draft202012Validator  # loaded for a faulty file only
+    import jsonschema_rs  # loaded for a faulty file only
 
     schema = msgspec.json.schema(to)
-    validator = Draft202012Validator(schema)
-    for error in sorted(
-        validator.iter_errors(_without_times(data)), key=lambda found: [str(part) for part in found.absolute_path]
-    ):
-        yield from _explain(error, schema)
+    found = jsonschema_rs.Draft202012Validator(schema).iter_errors(_as_json(data))
+    for error in sorted(found, key=lambda error: [str(part) for part in error.instance_path]):
+        yield from _explain(error, _Places(data, schema))
 
 
-def _without_times(value: Any) -> Any:
-    """The same with TOML's dates and times as texts: JSON has no others."""
+class _Places(NamedTuple):
+    """What was given, and the schema that it does not fit."""
+
+    data: Any
+    root: dict[str, Any]
+
+    def given(self, error: Any) -> Any:
+        """The value at fault, as it was given: the library's copy has neither times nor infinity."""
+        return _at(self.data, error.instance_path)
+
+    def keyword(self, error: Any) -> Any:
+        """What the keyword says that the value does not fit."""
+        return _at(self.root, error.schema_path)
+
+    def schema(self, error: Any) -> dict[str, Any]:
+        """The schema that has this keyword."""
+        found = _at(self.root, error.schema_path[:-1])
+        return found if isinstance(found, dict) else {}
+
+
+def _at(value: Any, path: Iterable[str | int]) -> Any:
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _as_json(value: Any) -> Any:
+    """The same with what TOML has and JSON has not: times become texts, and infinity the largest number."""
     match value:
         case dict():
-            return {key: _without_times(inner) for key, inner in value.items()}
+            return {key: _as_json(inner) for key, inner in value.items()}
         case list():
-            return [_without_times(inner) for inner in value]
+            return [_as_json(inner) for inner in value]
         case date() | time():
             return value.isoformat()
+        case float() if math.isinf(value):
+            return math.copysign(sys.float_info.max, value)
         case _:
             return value
 
 
-def _explain(error: Any, root: dict[str, Any]) -> Iterator[Problem]:
-    path: PathTo = tuple(error.absolute_path)
-    hint = str(error.schema.get("description", "")) if isinstance(error.schema, dict) else ""
-    match error.validator:
+def _explain(error: Any, places: _Places) -> Iterator[Problem]:
+    path: PathTo = tuple(error.instance_path)
+    given, says, schema = places.given(error), places.keyword(error), places.schema(error)
+    hint = str(schema.get("description", ""))
+    match error.kind.name:
         case "anyOf":
-            yield from _explain_choice(error, root, path)
+            yield from _explain_choice(error, places, path)
         case "additionalProperties":
-            known = error.schema.get("properties", {})
-            for name in sorted(set(error.instance) - set(known)):
+            known = schema.get("properties", {})
+            for name in sorted(set(given) - set(known)):
                 near = nearest(name, known) or f"known keys: {', '.join(known)}"
                 yield Problem((*path, name), "unknown key", near)
         case "required":
-            missing = [name for name in error.validator_value if name not in error.instance]
+            missing = [name for name in says if name not in given]
             yield Problem(path, f"{', '.join(missing)} missing", "")
         case "type":
-            yield Problem(path, f"expected {_named(error.validator_value)}, found {shown(error.instance)}", hint)
+            yield Problem(path, f"expected {_named(says)}, found {shown(given)}", hint)
         case "enum":
-            known = [str(value) for value in error.validator_value]
-            near = nearest(str(error.instance), known)
-            yield Problem(path, f"expected one of {', '.join(known)}, found {shown(error.instance)}", near)
-        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
-            bound = {"minimum": "at least", "maximum": "at most"}.get(error.validator, "other than")
-            if error.validator == "exclusiveMinimum":
-                bound = "more than"
-            yield Problem(path, f"expected {bound} {error.validator_value}, found {shown(error.instance)}", hint)
-        case "pattern" if error.schema.get(
-            "writeOnly"
-        ):  # a key put where its variable is to be named must not be shown
+            known = [str(value) for value in says]
+            yield Problem(path, f"expected one of {', '.join(known)}, found {shown(given)}", nearest(str(given), known))
+        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum" as keyword:
+            bound = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
+            yield Problem(path, f"expected {bound.get(keyword, 'other than')} {says}, found {shown(given)}", hint)
+        case "pattern" if schema.get("writeOnly"):  # a key put where its variable is to be named must not be shown
             yield Problem(path, "expected the name of an environment variable, not the key itself", hint)
         case _:
             yield Problem(path, error.message, hint)
 
 
-def _explain_choice(error: Any, root: dict[str, Any], path: PathTo) -> Iterator[Problem]:
+def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Problem]:
     """A value that fits none of several types: explain the one it was meant to be."""
-    if isinstance(error.instance, dict):
-        branches = [_resolved(branch, root) for branch in error.validator_value]
+    given, tried = places.given(error), error.kind.context
+    branches = [_resolved(branch, places.root) for branch in places.keyword(error)]
+    if isinstance(given, dict):
         tags = [branch.get("properties", {}).get("name", {}).get("enum") for branch in branches]
-        named = error.instance.get("name")
+        named = given.get("name")
         if all(tags):
             if [named] not in tags:
                 known = [str(tag[0]) for tag in tags]
@@ -209,19 +233,24 @@ def _explain_choice(error: Any, root: dict[str, Any], path: PathTo) -> Iterator[
             wanted = {tags.index([named])}
         else:
             wanted = {number for number, branch in enumerate(branches) if branch.get("type") == "object"}
-        for inner in error.context:
-            if inner.schema_path[0] in wanted:
-                yield from _explain(inner, root)
+        for number in wanted:
+            for inner in tried[number]:
+                yield from _explain(inner, places)
         return
-    meant = [inner for inner in error.context if inner.validator not in ("type", "enum") or len(inner.path) > 0]
+    meant = [
+        inner
+        for inners in tried
+        for inner in inners
+        if inner.kind.name not in ("type", "enum") or len(inner.instance_path) > len(path)
+    ]
     for inner in meant:
-        yield from _explain(inner, root)
+        yield from _explain(inner, places)
     if not meant:
-        kinds = [_kind_of(_resolved(branch, root)) for branch in error.validator_value]
+        kinds = [_kind_of(branch) for branch in branches]
         known = list(dict.fromkeys(kind for kind in kinds if kind != "nothing"))
-        words = [str(word) for branch in error.validator_value for word in _resolved(branch, root).get("enum", ())]
-        near = nearest(error.instance, words) if isinstance(error.instance, str) else ""
-        yield Problem(path, f"expected {' or '.join(known)}, found {shown(error.instance)}", near)
+        words = [str(word) for branch in branches for word in branch.get("enum", ())]
+        near = nearest(given, words) if isinstance(given, str) else ""
+        yield Problem(path, f"expected {' or '.join(known)}, found {shown(given)}", near)
 
 
 def _kind_of(branch: dict[str, Any]) -> str:

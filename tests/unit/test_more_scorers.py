@@ -146,7 +146,11 @@ def test_a_schema_says_where_it_does_not_fit() -> None:
 def test_a_schema_is_checked_before_anything_is_sent_and_fetches_nothing() -> None:
     assert list(JsonSchema(schema={"type": "objekt"}).faults())
     assert list(JsonSchema(schema={"$ref": "http://127.0.0.1:9/schema"}).faults()) == [
-        ("schema", "not a JSON Schema: http://127.0.0.1:9/schema is not in it")
+        (
+            "schema",
+            "not a JSON Schema: Resource 'http://127.0.0.1:9/schema' is not present in a registry and retrieving it failed: "
+            "Retrieval is disabled, cannot fetch http://127.0.0.1:9/schema",
+        )
     ]
     assert judged(JsonSchema(), "{}", "text").value is None
     assert judged(JsonSchema(), "{}", {"type": "objekt"}).value is None
@@ -155,15 +159,13 @@ def test_a_schema_is_checked_before_anything_is_sent_and_fetches_nothing() -> No
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({"$ref": "#/$defs/a/enum/x", "$defs": {"a": {"enum": [1]}}}, "#/$defs/a/enum/x is not in it"),
-        ({"$ref": "#/$defs/a/enum/0", "$defs": {"a": {"enum": [1]}}}, "#/$defs/a/enum/0 is not a schema"),
-        ({"items": {"$ref": "#/of/a"}, "of": {"a": {"type": "objekt"}}}, "'objekt' is not valid"),
-        ({"$dynamicRef": "#none"}, "#none is not in it"),
-        ({"pattern": "a{99999999999}"}, "is not a 'regex'"),
-        ({"patternProperties": {"(": {}}}, "is not a 'regex'"),
-        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema: unknown draft 'http://json-schema.org/draft-03/schema#'; expected one of"),
-        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#"}}, "$schema is supported at its top only"),
-        ({"unevaluatedProperties": False, "patternProperties": {"a": {}}}, "unevaluatedProperties is not supported together with patternProperties"),
+        ({"$ref": "#/$defs/a/enum/x", "$defs": {"a": {"enum": [1]}}}, "Failed to parse array index 'x'"),
+        ({"$ref": "#/$defs/a/enum/0", "$defs": {"a": {"enum": [1]}}}, "/$defs/a/enum/0: 1 is not of types"),
+        ({"items": {"$ref": "#/of/a"}, "of": {"a": {"type": "objekt"}}}, "/of/a/type: "),
+        ({"$dynamicRef": "#none"}, "Anchor 'none' does not exist"),
+        ({"pattern": "a{99999999999}"}, "is not a \"regex\""),
+        ({"patternProperties": {"(": {}}}, "is not a \"regex\""),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema: unknown draft 'http://json-schema.org/draft-03/schema#'; those from draft-04 to 2020-12 are known"),
     ],
 )  # fmt: skip
 def test_a_schema_that_cannot_be_used_is_an_input_error(schema: dict[str, Any], problem: str, tmp_path: Path) -> None:
@@ -186,7 +188,10 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
         ({"$schema": DRAFT_7, "dependencies": {"a": ["b"]}}, '{"a": 1}', 0),
         ({"$schema": DRAFT_7, "dependencies": {"a": ["b"]}}, '{"a": 1, "b": 2}', 1),
         ({"$schema": DRAFT_7, "items": {"$ref": "#"}, "pattern": r"^\p{L}+$"}, '["a", ["b"]]', 1),
-        ({"dependencies": {"a": ["b"]}}, '{"a": 1}', 1),
+        ({"$id": "http://x/y", "$ref": "#q", "$defs": {"a": {"$anchor": "q", "type": "integer"}}}, '"a"', 0),
+        ({"$id": "http://x/y", "$ref": "#q", "$defs": {"a": {"$anchor": "q", "type": "integer"}}}, "3", 1),
+        ({"unevaluatedProperties": False, "patternProperties": {"^a": {}}}, '{"ab": 1, "b": 1}', 0),
+        ({"items": {"$schema": DRAFT_7, "type": "integer"}}, '["a"]', 0),
         ({"$schema": "https://json-schema.org/draft-07/schema", "dependencies": {"a": ["b"]}}, '{"a": 1}', 0),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "maximum": 3, "exclusiveMaximum": True}, "3", 0),
         ({"$schema": "http://json-schema.org/schema#", "type": "integer"}, "3", 1),
@@ -236,26 +241,25 @@ def test_the_fence_counts_that_has_the_type_of_the_schema(schema: dict[str, Any]
     assert judged(JsonSchema(schema=schema), answer).value == value
 
 
-@pytest.mark.parametrize("schema", [{"properties": {"a": {"$ref": "#/$defs/Typo"}}}, {"$ref": "#"}])
-def test_a_reference_that_leads_nowhere_is_found_before_anything_is_sent(schema: dict[str, Any]) -> None:
+def test_a_reference_that_leads_nowhere_is_found_before_anything_is_sent() -> None:
+    schema = {"properties": {"a": {"$ref": "#/$defs/Typo"}}}
     assert list(JsonSchema(schema=schema).faults())
     assert judged(JsonSchema(), "{}", schema).value is None
 
 
 @pytest.mark.parametrize(
-    ("schema", "answer"),
+    ("schema", "answer", "value"),
     [
-        ({"pattern": "^(a|aa)+$"}, "a" * 60 + "b"),
-        ({"items": {"pattern": "^(a|aa)+$"}}, ["a" * 60 + "b"] * 50),
-        ({"patternProperties": {"^(a|aa)+$": {}}}, {"a" * 60 + "b": 1}),
-        ({"patternProperties": {"^(a|aa)+$": {}}}, {"a" * 60 + "b" * n: 1 for n in range(1, 50)}),
-        ({"patternProperties": {"^(a|aa)+$": {}}, "additionalProperties": False}, {"a" * 60 + "b": 1}),
-        ({"$schema": DRAFT_7, "patternProperties": {"^(a|aa)+$": {"$ref": "#"}}}, {"aa": {"a" * 60 + "b": 1}}),
+        ({"pattern": "^(a|aa)+$"}, "a" * 60 + "b", 0),
+        ({"items": {"pattern": "^(a|aa)+$"}}, ["a" * 60 + "b"] * 50, 0),
+        ({"patternProperties": {"^(a|aa)+$": False}}, {"a" * 60 + "b": 1}, 1),
+        ({"patternProperties": {"^(a|aa)+$": {}}, "additionalProperties": False}, {"a" * 60 + "b": 1}, 0),
+        ({"pattern": r"^(a|aa)+\1$"}, "a" * 60 + "b", None),
     ],
 )
-def test_a_schemas_patterns_are_given_up_in_time(schema: dict[str, Any], answer: Any) -> None:
+def test_no_pattern_of_a_schema_takes_for_ever(schema: dict[str, Any], answer: Any, value: float | None) -> None:
     start = time.thread_time()
-    assert judged(JsonSchema(schema=schema), json.dumps(answer)).value == 0
+    assert judged(JsonSchema(schema=schema), json.dumps(answer)).value == value
     assert time.thread_time() - start < 5
 
 

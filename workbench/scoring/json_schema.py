@@ -1,19 +1,26 @@
 """`json_schema`: the answer holds JSON that a schema accepts."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.schemas import problem_of, validator_of
 from workbench.scoring.scorer import CannotJudgeError, OptionError, Scorer
 from workbench.scoring.structure import JSON, as_object, object_in
 
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
 _SHOWN_CHARS = 200
+_HALF_PAIR = re.compile(
+    r"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""A pair of surrogates, or half of one, which JSON can spell and no text can hold."""
 _MOST_CHARS, _MOST_FENCES = 200_000, 20
 
 
@@ -41,19 +48,18 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
 
     def score(self, answer: Given, schema: dict[str, Any]) -> Score:
         """1 where the whole answer, or the object in it, fits."""
-        given = _value_in(answer.text, schema, alone=self.alone)
+        text = _HALF_PAIR.sub(_without_half, answer.text)
+        given = _value_in(text, schema, alone=self.alone)
         if given is None:
             return Score(0.0, "the answer does not contain JSON")
-        from jsonschema.exceptions import best_match
-
-        fault = best_match(validator_of(schema).iter_errors(given[0]))
-        shown = json.dumps(given[0])
-        if fault is None:
+        faults, shown = list(_validator(schema).iter_errors(given[0])), json.dumps(given[0])
+        if not faults:
             return Score(1.0, "the schema accepts it", shown)
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault.absolute_path).lstrip(
-            "."
-        )
-        said = f"{place}: {fault.message}" if place else fault.message
+        if any(isinstance(fault.kind, _gives_up()) for fault in faults):
+            raise CannotJudgeError("a pattern of the schema takes too long")
+        fault = min(faults, key=lambda fault: len(fault.instance_path))
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault.instance_path)
+        said = f"{place.lstrip('.')}: {fault.message}" if place else fault.message
         return Score(0.0, said[:_SHOWN_CHARS], shown)
 
     def faults(self) -> Iterator[tuple[str, str]]:
@@ -81,6 +87,40 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         return msgspec.structs.replace(self, schema=schema, schema_path=None)
 
 
+def problem_of(schema: dict[str, Any]) -> str | None:
+    """Why a schema cannot be used."""
+    import jsonschema_rs
+
+    try:
+        _validator(schema)
+    except jsonschema_rs.ValidationError as error:
+        if (named := str(schema.get("$schema"))) in error.message:
+            return f"$schema: unknown draft {named!r}; those from draft-04 to 2020-12 are known"
+        place = "".join(f"/{part}" for part in error.instance_path)
+        return f"{place}: {error.message}" if place else str(error.message)
+    except (ValueError, RecursionError) as error:  # nested too deeply
+        return str(error)
+    return None
+
+
+def _without_half(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) == len(r"\ud83d\ude00") else r"\ufffd"
+
+
+def _gives_up() -> type:
+    import jsonschema_rs
+
+    kind: type = jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded
+    return kind
+
+
+def _validator(schema: dict[str, Any]) -> "Validator":
+    """What checks a value, by the draft that the schema names; nothing is fetched, and no pattern takes for ever."""
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(schema, offline=True)
+
+
 def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] | None:
     """The whole text as JSON, that of a fence, or the object in it."""
     whole = _decoded(text)
@@ -89,9 +129,10 @@ def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] |
     parts = text.split("```")[1::2][: -_MOST_FENCES - 1 : -1]
     fenced = [found for found in map(_decoded, parts) if found is not None]
     named = schema.get("type", [])
-    kinds, validator = [named] if isinstance(named, str) else named, validator_of(schema)
+    kinds = [named] if isinstance(named, str) else named
     # the last fence need not hold the answer: what a program prints may follow it
-    best = next((found for kind in (*kinds, "object") for found in fenced if validator.is_type(found[0], kind)), None)
+    checks = [_validator({"type": kind}) for kind in (*kinds, "object")] if fenced else []
+    best = next((found for check in checks for found in fenced if check.is_valid(found[0])), None)
     if best is None and (not fenced or "object" in kinds):
         among_words = object_in(text[:_MOST_CHARS], schema.get("properties"))
         best = None if among_words is None else (among_words,)

@@ -24,8 +24,14 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-JSON = json.JSONDecoder(parse_constant=_no_number)
-"""Reads JSON, which has neither NaN nor Infinity."""
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text} is beyond any number")
+    return number
+
+
+JSON = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+"""Reads JSON, which has neither NaN nor Infinity; a number that would become one is refused too."""
 
 
 class ValueRules(Scorer, frozen=True):
