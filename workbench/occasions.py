@@ -2,15 +2,13 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from dateutil.tz import tzlocal
-from oncalendar import BaseIterator, OnCalendar, OnCalendarError, TzIterator, parse_tz
+from oncalendar import OnCalendar, OnCalendarError, TzIterator, parse_tz
 
 from workbench.errors import Fault, InputError
 from workbench.job_file import ScheduleTable
@@ -18,13 +16,11 @@ from workbench.job_file import ScheduleTable
 _TEN_YEARS = timedelta(days=3650)
 _CLOCKS_JUMP = timedelta(hours=3)
 _LONG_AGO = datetime(1971, 1, 1, tzinfo=UTC)
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_ALL_YEARS = 2200 - 1970
 _YEARS = (1970, 9000)  # calendar arithmetic overflows near the limits of `datetime`
 
 
 def _here() -> tzinfo:
-    """This machine's zone; dateutil's is wrong where winter time is the one that is put forward or back (Dublin, Casablanca)."""
+    """This machine's zone."""
     named = os.environ.get("TZ", "").lstrip(":")
     try:
         if named:
@@ -32,7 +28,7 @@ def _here() -> tzinfo:
         with Path("/etc/localtime").open("rb") as file:
             return ZoneInfo.from_file(file)
     except (OSError, ValueError, ZoneInfoNotFoundError):
-        return tzlocal()  # type: ignore[no-any-return]  # of an untyped package
+        return datetime.now().astimezone().tzinfo or UTC  # a rule in place of a name, or no zone at all: as it is now
 
 
 def occasion_name(moment: datetime) -> str:
@@ -75,9 +71,9 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
             expected = "expected five fields (minute hour day month weekday), such as 0 2 * * 1-5"
             yield "cron", f"{schedule.cron!r} is not a valid crontab schedule: {fault}; {expected}"
         return
-    if not _lines(schedule):
+    if not calendar_events(schedule):
         yield "on_calendar", "must name at least one time"
-    for line in _lines(schedule):
+    for line in calendar_events(schedule):
         fault = _calendar_fault(line)
         if fault:
             expected = 'expected systemd\'s syntax, such as "Mon..Fri 02:00" (`man systemd.time`)'
@@ -88,7 +84,9 @@ def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
     """The occasions after a moment, in UTC and in order."""
     local = (after - _CLOCKS_JUMP if _clock_jumps(schedule, after) else after).astimezone(_here())
     found: Iterator[datetime] = (
-        OnCalendar("\n".join(_lines(schedule)), local) if schedule.cron is None else CronSim(schedule.cron, local)
+        OnCalendar("\n".join(calendar_events(schedule)), local)
+        if schedule.cron is None
+        else CronSim(schedule.cron, local)
     )
     last = after
     for moment in found:
@@ -100,7 +98,7 @@ def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
 
 def _clock_jumps(schedule: ScheduleTable, near: datetime) -> bool:
     """Whether a clock that the schedule goes by is put forward or back around a moment."""
-    named = (parse_tz(line.split()[-1]) for line in _lines(schedule) if line.split())
+    named = (parse_tz(line.split()[-1]) for line in calendar_events(schedule) if line.split())
     clocks = [_here(), *(zone for zone in named if zone is not None)]
     before, behind = near - _CLOCKS_JUMP, near + _CLOCKS_JUMP
     return any(before.astimezone(zone).utcoffset() != behind.astimezone(zone).utcoffset() for zone in clocks)
@@ -121,72 +119,8 @@ def newest(schedule: ScheduleTable, now: datetime) -> datetime | None:
     return found
 
 
-def as_calendar_events(schedule: ScheduleTable) -> list[str]:
-    """The schedule as `OnCalendar=` lines of a systemd timer."""
-    if schedule.cron is None:
-        return _lines(schedule)
-    cron = CronSim(schedule.cron, datetime.now(UTC))
-    time = f"{_listed(cron.hours, 24, _event)}:{_listed(cron.minutes, 60, _event)}:00"
-    months, days = _listed(cron.months, 12, _event), _listed(cron.days, 31, _event)
-    weekdays = {(int(str(day)) - 1) % 7 for day in cron.weekdays}  # crontab's 0 and 7 are Sunday
-    named = "" if len(weekdays) == 7 else _listed(weekdays, 7, _weekday) + " "
-    if cron.day_and:
-        return [f"{named}*-{months}-{days} {time}"]
-    if not named or days == "*":  # either of them, and one is every day
-        return [f"*-{months}-* {time}"]
-    return [f"{named}*-{months}-* {time}", f"*-{months}-{days} {time}"]
-
-
-def as_crontab_times(schedule: ScheduleTable) -> list[str]:
-    """The schedule as the time fields of crontab lines.
-
-    Raises:
-        ValueError: A crontab cannot express it.
-    """
-    return (
-        [" ".join(schedule.cron.split())]
-        if schedule.cron is not None
-        else [_crontab_time(line) for line in _lines(schedule)]
-    )
-
-
-def _crontab_time(line: str) -> str:
-    try:
-        event = BaseIterator(line, datetime(2000, 1, 1))  # noqa: DTZ001 - only taken apart
-    except OnCalendarError as error:  # it was understood with a zone
-        raise ValueError(f"{line!r} names a time zone, but a crontab uses this machine's") from error
-    if event.seconds != {0} or len(event.years) != _ALL_YEARS or event.any_reverse_day:
-        raise ValueError(f"a crontab supports no seconds, years or last days of a month, but {line!r} uses one")
-    days, weekdays = _listed(event.days, 31, _field), _listed({day + 1 for day in event.weekdays}, 7, _field)
-    if days != "*" and weekdays != "*":
-        raise ValueError(f"with the days and weekdays of {line!r}, a crontab matches either, systemd only both")
-    months, hours = _listed(event.months, 12, _field), _listed(event.hours, 24, _field)
-    return f"{_listed(event.minutes, 60, _field)} {hours} {days} {months} {weekdays}"
-
-
-def _event(first: int, last: int) -> str:
-    return f"{first:02}" if first == last else f"{first:02}..{last:02}"
-
-
-def _weekday(first: int, last: int) -> str:
-    return _WEEKDAYS[first] if first == last else f"{_WEEKDAYS[first]}..{_WEEKDAYS[last]}"
-
-
-def _field(first: int, last: int) -> str:
-    return f"{first}" if first == last else f"{first}-{last}"
-
-
-def _listed(values: Iterable[int], size: int, written: Callable[[int, int], str]) -> str:
-    """Numbers as a list of ranges; `*` for all of them."""
-    ordered = sorted(values)
-    if len(ordered) == size:
-        return "*"
-    gaps = [0, *(place for place, (low, high) in enumerate(pairwise(ordered), 1) if high != low + 1), len(ordered)]
-    runs = [ordered[begin:end] for begin, end in pairwise(gaps)]
-    return ",".join(written(run[0], run[-1]) for run in runs)
-
-
-def _lines(schedule: ScheduleTable) -> list[str]:
+def calendar_events(schedule: ScheduleTable) -> list[str]:
+    """Its events in systemd's syntax; none where it is a crontab's."""
     given = schedule.on_calendar or []
     return [given] if isinstance(given, str) else given
 

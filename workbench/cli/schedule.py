@@ -6,7 +6,7 @@ import shutil
 import sys
 import sysconfig
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from workbench.endpoint import find_endpoint
 from workbench.environment import moved_folders, read_environment, state_folder, systemd_folder, unseen_by_timers
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.job import Job, load_job
-from workbench.occasions import as_calendar_events, following
+from workbench.occasions import calendar_events, following
 from workbench.planning.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
-from workbench.schedule.command import Command, checked, timer_name
+from workbench.schedule.command import EVERY, Command, checked, timer_name
 from workbench.schedule.due import Occasion, occasions_of
 from workbench.session import Where, ledger_to_write
 from workbench.settings import load_settings
@@ -85,6 +85,10 @@ def _one_of(given: dict[str, Any], one: str, other: str) -> str | None:
 def _files(job: Job, command: Command, kind: str) -> dict[str, str]:
     """What a timer consists of, by file name."""
     checked(job, command)
+    if kind == "cron" or not calendar_events(job.timetable):
+        coming = list(islice(following(job.timetable, datetime.now(UTC)), _NEXT))
+        if any(after - before < EVERY for before, after in pairwise(coming)):
+            say(f"note: {kind} asks every five minutes whether something is due; the times of {job.name} lie closer")
     if kind == "cron":
         return {"crontab": crontab.lines(job, command, _log(job))}
     files = systemd.units(job, command)
@@ -167,7 +171,7 @@ def _print_list(where: Where, *, as_json: bool) -> None:
 def _state(where: Where, job: Job, came: list[Occasion], now: datetime) -> dict[str, Any]:
     last = came[-1] if came else None
     return {
-        "schedule": job.timetable.cron or "; ".join(as_calendar_events(job.timetable)),
+        "schedule": job.timetable.cron or "; ".join(calendar_events(job.timetable)),
         "next_at": next(following(job.timetable, now), None),
         "last": last and last.occasion,
         "result": last and last.status,

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,8 @@ from workbench.errors import Fault, InputError
 from workbench.job import Job
 
 _LONGEST_NAME = 100
+EVERY = timedelta(minutes=5)
+"""How often cron, and systemd for a schedule in cron's syntax, asks whether something is due."""
 RETRY_MINUTES = 15
 """How soon an interrupted or incomplete run is resumed."""
 
@@ -27,11 +30,12 @@ class Command(msgspec.Struct, frozen=True):
 
 
 def checked(job: Job, command: Command) -> None:
-    """Check that everything can be written into a timer.
+    """Check that there is a schedule, and that everything can be written into a timer.
 
     Raises:
-        InputError: A name or path has a character that a line of a file cannot hold.
+        InputError: There is none, or a name or path has a character that a line of a file cannot hold.
     """
+    _ = job.timetable
     written = [(job.where("name"), job.name), ("the working folder", str(command.folder))]
     written += [("schedule", word) for word in (*command.words, *command.environment.values())]
     for where, text in written:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from workbench.errors import Fault, InputError
 from workbench.job import Job
-from workbench.occasions import as_crontab_times
 from workbench.schedule.command import Command, header
 
-_RETRY_TIMES = "7,22,37,52 * * * *"
-"""Every quarter of an hour, beside the minutes that people choose."""
+_TIMES = "*/5 * * * *"
+"""Whatever the schedule is: the command asks whether something is due, and does nothing otherwise."""
 _END = "# end of that workbench schedule"
 
 
@@ -21,22 +20,12 @@ def lines(job: Job, command: Command, log: Path) -> str:
         job: With a schedule.
         command: What they start.
         log: The file that takes what it prints.
-
-    Raises:
-        InputError: The schedule is one that a crontab has no words for.
     """
-    try:
-        times = as_crontab_times(job.timetable)
-    except ValueError as error:
-        raise InputError(Fault(job.where("schedule"), str(error), "--systemd, or schedule.cron")) from error
     environment = "".join(f"{name}={shlex.quote(value)} " for name, value in command.environment.items())
     place = f"mkdir -p {shlex.quote(str(log.parent))} && cd {shlex.quote(str(command.folder))}"
     started = f"{place} && {environment}{shlex.join(command.words)} >> {shlex.quote(str(log))} 2>&1"
     started = started.replace("%", "\\%")
-    written = [header(job.path), *(f"{time} {started}" for time in times)]
-    if job.timetable.catch_up or job.timetable.retries:
-        written += ["# what was missed, cut off or incomplete; does nothing otherwise", f"{_RETRY_TIMES} {started}"]
-    return "\n".join([*written, _END, ""])
+    return "\n".join([header(job.path), f"{_TIMES} {started}", _END, ""])
 
 
 def install(job: Job, text: str) -> None:

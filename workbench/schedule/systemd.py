@@ -8,11 +8,13 @@ from pathlib import Path
 
 from workbench.errors import ExitCode, Fault, InputError
 from workbench.job import Job
-from workbench.occasions import as_calendar_events
+from workbench.occasions import calendar_events
 from workbench.schedule.command import RETRY_MINUTES, Command, header, timer_name
 
 _NOT_AGAIN = (ExitCode.FAULT_OF_OURS, ExitCode.USAGE, ExitCode.KEY_REJECTED, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
 """After these the same command would end the same way, or was stopped on purpose."""
+_EVERY_FIVE_MINUTES = "*:0/5"
+"""For a schedule in a crontab's syntax, which systemd cannot read: the command asks whether something is due."""
 _ENDED_WELL = (ExitCode.TERMINAL_CLOSED, ExitCode.INTERRUPTED, ExitCode.TERMINATED)
 
 
@@ -27,7 +29,9 @@ def units(job: Job, command: Command) -> dict[str, str]:
     environment = "".join(
         f"Environment={_quoted(f'{key}={value}', '')}\n" for key, value in command.environment.items()
     )
-    events = "".join(f"OnCalendar={_plain(event)}\n" for event in as_calendar_events(job.timetable))
+    events = "".join(
+        f"OnCalendar={_plain(event)}\n" for event in calendar_events(job.timetable) or [_EVERY_FIVE_MINUTES]
+    )
     again = bool(job.timetable.catch_up or job.timetable.retries)
     service = f"""{header(job.path)}
 [Unit]
