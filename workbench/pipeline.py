@@ -20,7 +20,7 @@ from workbench.evaluation.run_figures import find_run
 from workbench.job import Job
 from workbench.job_file import PREVIOUS
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import NewestLatencies, Provenance
+from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import CUT_OFF, INVALIDATED, Again
 from workbench.planning.estimate import estimate
@@ -240,7 +240,7 @@ def _again(ledger: Ledger, job: Job, options: RunOptions) -> Again:
     keys: frozenset[str] = frozenset()
     if ledger.exists:
         with reading(ledger, frugal=True) as reader:
-            keys = frozenset(row["sample_key"] for row in reader.rows("invalid_of_job", job=job.name))
+            keys = frozenset(sample.sample_key for sample in reader.all(InvalidSample, job=job.name))
     if not keys:
         hint = "`workbench invalidate RUN --sample ID` takes samples out"
         raise InputError(

@@ -1,42 +1,40 @@
 """The structs, the queries, the INSERTs and the tables name the same columns."""
 
+import importlib
 import re
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import msgspec
 import pytest
 
-from tests.unit.ledger_rows import started, write_run
+from tests.unit.ledger_rows import key, started, write_run
+from workbench.ledger import rows
 from workbench.ledger.database import migrations, sql
-from workbench.ledger.entries import ReadingTaken, Scored, journal_columns
+from workbench.ledger.entries import ReadingTaken, SampleInvalidated, Scored, journal_columns
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import Ledger
 from workbench.scoring.scorers import FAILED
 
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "accepted_answers": {"request_keys": [], "generation": None},
-    "known_samples": {"sample_keys": ["sample1"]},
-    "occasion_runs": {"job": "nightly"},
-    "broken_scorers": {"run_ids": ["r1"], "failed": FAILED},
-    "newest_latencies": {"models": ["m"], "most": 10},
-    "scorable_answers": {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": 9},
-    **{
-        name: {}
-        for name in (
-            "run_ids",
-            "probe_answers",
-            "ledger_kind",
-            "job_files",
-            "journal_counts",
-            "request_identities",
-            "tools_forced",
-            "readings",
-        )
-    },
-}
+GIVEN: dict[str, Any] = {
+    "answer_run_id": "r1", "edges": [datetime(2026, 1, 1, tzinfo=UTC)], "end_call_no": 9, "failed": FAILED, "first_call_no": 1,
+    "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "most": 10,
+    "request_keys": [key(1)], "run_id": "r1", "run_ids": ["r1"], "sample_keys": ["sample1"],
+    "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC",
+}  # fmt: skip
+"""A value for each parameter that a query may have."""
+
+
+def parameters_of(kind: type[QueryRow]) -> dict[str, Any]:
+    return {name: GIVEN[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
+
+
+for _path in Path(rows.__file__).parent.glob("*_rows.py"):
+    importlib.import_module(f"workbench.ledger.{_path.stem}")
 KINDS = QueryRow.__subclasses__()
 
 
@@ -49,6 +47,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     journal.append(started("r2", 3, job="nightly", occasion="2026-11-20", generation="nightly@2026-11-20"))
     now = started("r1", 1).recorded_at
     journal.append(ReadingTaken("abc", now, now, "used", "37%", False, 0.365, 0.375))
+    journal.append(SampleInvalidated("r2", now, "sample1", True, "wrong"))
     journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
     journal.append(Scored("r1", "k", "custom", "{}", started("r1", 1).recorded_at, f"{FAILED}KeyError: 'x'"))
     journal.close()
@@ -57,18 +56,18 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_struct_is_its_query(ledger: Ledger, kind: type[QueryRow]) -> None:
-    parameters = PARAMETERS.get(kind.query, {"run_id": "r1"})
+    parameters = parameters_of(kind)
     with reading(ledger) as reader:
         table = reader.arrow(kind.query, **parameters)
-        rows = reader.rows(kind.query, **parameters)
+        found = reader.rows(kind.query, **parameters)
     assert tuple(table.column_names) == kind.__struct_fields__
-    for row in rows:
+    for row in found:
         msgspec.convert(row, kind)  # raises where a value is not of the type that the struct promises
 
 
 def test_most_queries_answer_here(ledger: Ledger) -> None:
     with reading(ledger) as reader:
-        silent = [kind for kind in KINDS if not reader.all(kind, **PARAMETERS.get(kind.query, {"run_id": "r1"}))]
+        silent = [kind for kind in KINDS if not reader.all(kind, **parameters_of(kind))]
     assert {kind.query for kind in silent} <= {"accepted_answers", "tools_forced", "run_score_values", "probe_answers"}
 
 

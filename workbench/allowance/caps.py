@@ -16,8 +16,9 @@ from workbench.allowance.windows import WindowRule, window_rule
 from workbench.display import count, percent, significant
 from workbench.errors import Fault, InputError
 from workbench.job import Job
-from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
+from workbench.ledger.usage_rows import RunSpent
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel
 from workbench.records import Usage
 from workbench.running.caps import Cap, Caps, Kind, Price
@@ -218,23 +219,21 @@ def _with_used(reader: Reader, ledger: Ledger, cap: Cap, counted: Callable[[], s
         "in_parts": bool(weights.entries) and cap.kind == "units",
         "tries": GATEWAY_ATTEMPTS,
     }
-    rows = reader.rows("run_spent", **told)
+    rows = reader.all(RunSpent, **told)
     themselves = counted()
-    counted_rows = [row for row in rows if row["run_id"] not in themselves and cap.counts(row["job"], row["tags"])]
+    counted_rows = [row for row in rows if row.run_id not in themselves and cap.counts(row.job, row.tags)]
     used: float = sum(getattr(_amount(row, weights), cap.kind) for row in counted_rows)
-    unbounded = 0 if cap.kind == "requests" else sum(row["uncapped_calls"] for row in counted_rows)
+    unbounded = 0 if cap.kind == "requests" else sum(row.uncapped_calls for row in counted_rows)
     return msgspec.structs.replace(cap, used=used, unbounded_calls=unbounded)
 
 
-def _amount(row: Row, weights: Weights) -> Spending:
+def _amount(row: RunSpent, weights: Weights) -> Spending:
     """What a run's calls of one day and model used, those of unknown usage by their bounds."""
-    at = datetime.combine(row["day"], time(12), ZoneInfo(weights.zone))
-    tokens = ReportedTokens(
-        row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
-    )
-    units = weights.units(row["model"], at, tokens) or 0.0
-    units += weights.most_units(row["model"], at, row["prompt_bound"], row["completion_bound"]) or 0.0
-    return Spending(row["calls"], row["total_tokens"] + row["prompt_bound"] + row["completion_bound"], units)
+    at = datetime.combine(row.day, time(12), ZoneInfo(weights.zone))
+    tokens = ReportedTokens(row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.total_tokens)
+    units = weights.units(row.model, at, tokens) or 0.0
+    units += weights.most_units(row.model, at, row.prompt_bound, row.completion_bound) or 0.0
+    return Spending(row.calls, row.total_tokens + row.prompt_bound + row.completion_bound, units)
 
 
 def _most_units(weights: Weights, model: str, body_bytes: int, cap: int) -> float:

@@ -7,6 +7,7 @@ import msgspec
 
 from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.ledger.queries import Reader
+from workbench.ledger.usage_rows import DrawsBySegment
 from workbench.planning.models import GATEWAY_ATTEMPTS
 
 
@@ -99,19 +100,17 @@ def draws(reader: Reader, edges: Sequence[datetime], weights: Weights) -> Draws:
     first = min(utc)
     ordered = tuple(sorted(utc | {at.astimezone(UTC) for at in weights.changes() if at > first}))
     told = {"edges": list(ordered), "since": first, "in_parts": bool(weights.entries), "tries": GATEWAY_ATTEMPTS}
-    rows = reader.rows("draws_by_segment", **told)
+    rows = reader.all(DrawsBySegment, **told)
     calls = []
     for row in rows:
-        model, at = row["model"], ordered[max(row["sent_segment"] - 1, 0)]
-        tokens = ReportedTokens(
-            row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
-        )
+        model, at = row.model, ordered[max(row.sent_segment - 1, 0)]
+        tokens = ReportedTokens(row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.total_tokens)
         units = weights.units(model, at, tokens)
-        most = weights.most_units(model, at, row["prompt_bound"], row["completion_bound"])
+        most = weights.most_units(model, at, row.prompt_bound, row.completion_bound)
         drawn = Drawn(
-            units or 0.0, row["total_tokens"], row["calls"], row["unknown_calls"], most or 0.0,
-            row["uncapped_calls"] if most is not None else row["unknown_calls"],
-            row["total_tokens"] if units is None else 0, weights.units(model, ordered[-1], tokens) or 0.0,
+            units or 0.0, row.total_tokens, row.calls, row.unknown_calls, most or 0.0,
+            row.uncapped_calls if most is not None else row.unknown_calls,
+            row.total_tokens if units is None else 0, weights.units(model, ordered[-1], tokens) or 0.0,
         )  # fmt: skip
-        calls.append(CallsDrawn(row["sent_segment"], row["ended_segment"], model, row["job"], drawn))
+        calls.append(CallsDrawn(row.sent_segment, row.ended_segment, model, row.job, drawn))
     return Draws(ordered, tuple(calls))

@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.job import Job
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
+from workbench.ledger.usage_rows import RunDraws
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.lint import Finding
 from workbench.planning.models import PlannedModel
@@ -93,12 +94,12 @@ def window_findings(plan: WindowPlan, job: Job, estimate: RunEstimate) -> Iterat
 def _drawn_before(reader: Reader, job: str, weights: Weights) -> dict[str, ReportedTokens]:
     """By model, the tokens of the job's newest runs, in their parts."""
     found: dict[str, ReportedTokens] = {}
-    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_part=True, in_parts=bool(weights.entries)):
-        if row["job"] == job:
-            before = found.get(row["model"], ReportedTokens(0, 0, 0, 0))
-            found[row["model"]] = ReportedTokens(
-                before.prompt + row["prompt_tokens"], before.completion + row["completion_tokens"],
-                before.reasoning + row["reasoning_tokens"], before.total + row["total_tokens"],
+    for row in reader.all(RunDraws, most=RUNS_LOOKED_AT, in_part=True, in_parts=bool(weights.entries)):
+        if row.job == job:
+            before = found.get(row.model, ReportedTokens(0, 0, 0, 0))
+            found[row.model] = ReportedTokens(
+                before.prompt + row.prompt_tokens, before.completion + row.completion_tokens,
+                before.reasoning + row.reasoning_tokens, before.total + row.total_tokens,
             )  # fmt: skip
     return found
 

@@ -13,6 +13,7 @@ from workbench.allowance.unseen import CONFIDENCE
 from workbench.allowance.weights import ReportedTokens, Weights
 from workbench.job_file import ScheduleTable
 from workbench.ledger.queries import Reader
+from workbench.ledger.usage_rows import RunDraws
 from workbench.occasions import following
 from workbench.stats.intervals import student_reach
 
@@ -66,12 +67,10 @@ _Runs = dict[str, list[tuple[str, int, ReportedTokens]]]
 def _runs_by_job(reader: Reader, weights: Weights) -> dict[str, tuple[str, _Runs]]:
     """By job its file, and by run each model with its calls of unknown usage and the tokens of the others."""
     jobs: dict[str, tuple[str, _Runs]] = {}
-    for row in reader.rows("run_draws", most=RUNS_LOOKED_AT, in_part=False, in_parts=bool(weights.entries)):
-        _, runs = jobs.setdefault(row["job"], (row["job_toml"], {}))
-        tokens = ReportedTokens(
-            row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"], row["total_tokens"]
-        )
-        runs.setdefault(row["run_id"], []).append((row["model"], row["unknown_calls"], tokens))
+    for row in reader.all(RunDraws, most=RUNS_LOOKED_AT, in_part=False, in_parts=bool(weights.entries)):
+        _, runs = jobs.setdefault(row.job, (row.job_toml, {}))
+        tokens = ReportedTokens(row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.total_tokens)
+        runs.setdefault(row.run_id, []).append((row.model, row.unknown_calls, tokens))
     return jobs
 
 

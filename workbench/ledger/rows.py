@@ -36,6 +36,14 @@ class KnownSample(QueryRow, frozen=True):
     sample_key: str
 
 
+class InvalidSample(QueryRow, frozen=True):
+    """A sample that is taken out of the newest run of a job, and not asked again since."""
+
+    query = "invalid_of_job"
+
+    sample_key: str
+
+
 class RunId(QueryRow, frozen=True):
     """A run, of the list from the newest to the oldest."""
 

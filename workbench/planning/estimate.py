@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
+from workbench.ledger.usage_rows import EarlierUsage, UsageOfModel
 from workbench.planning.expand import Plan
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel, reserve_of
 from workbench.stats.intervals import student_reach
@@ -51,8 +52,8 @@ def estimate(reader: Reader | None, plan: Plan) -> RunEstimate:
         plan: With what it reuses.
     """
     models = [model.id for model in plan.models]
-    rows = [] if reader is None else reader.rows("usage_of_models", models=models, job=plan.job.name)
-    known = {row["model"]: row for row in rows}
+    rows = [] if reader is None else reader.all(UsageOfModel, models=models, job=plan.job.name)
+    known = {row.model: row for row in rows}
     parts = []
     for number, model in enumerate(plan.models):
         items = list(plan.to_send(number))
@@ -64,64 +65,68 @@ def estimate(reader: Reader | None, plan: Plan) -> RunEstimate:
 
 
 def _of_model(
-    reader: Reader | None, plan: Plan, items: Sequence[int], known: Row | None
+    reader: Reader | None, plan: Plan, items: Sequence[int], known: UsageOfModel | None
 ) -> tuple[ModelEstimate, float | None]:
     """What a model will use as a range, and its mean; None: assumed, not known."""
     model = plan.models[items[0] // plan.job.run.epochs % len(plan.models)]
-    if reader is None or known is None or known["answers"] < 2:
+    if reader is None or known is None or known.deviation is None or known.log_deviation is None:
         low, high = _assumed(plan, model, items)
         told = "the prompts' length and max_tokens, as there are no earlier answers"
         return ModelEstimate(model.id, len(items), low, high, told), None
     rows = _by_request(reader, plan, items)
-    overall: float = known["deviation"] ** 2
-    within = _within(rows, overall)
-    new, times = len(items) - len(rows), student_reach(known["answers"], CONFIDENCE)
-    mean = math.fsum(row["tokens"] / row["answers"] for row in rows) + new * known["mean"]
-    spread = math.fsum(within * (1 + 1 / row["answers"]) for row in rows) + (_RUNS_APART * mean) ** 2
-    factor = math.exp(times * _log_error(new, known)) if new else 1.0
-    below = math.hypot(times * math.sqrt(spread), new * known["mean"] * (1 - 1 / factor))
-    above = math.hypot(times * math.sqrt(spread), new * known["mean"] * (factor - 1))
-    told = _told(len(items), new, sum(row["answers"] for row in rows), known)
+    within = _within(rows, known.deviation**2)
+    new, times = len(items) - len(rows), student_reach(known.answers, CONFIDENCE)
+    mean = math.fsum(row.tokens / row.answers for row in rows) + new * known.mean
+    spread = math.fsum(within * (1 + 1 / row.answers) for row in rows) + (_RUNS_APART * mean) ** 2
+    factor = (
+        math.exp(
+            times
+            * _log_error(
+                new, known.answers, max(known.log_deviation**2, math.log1p((known.deviation / known.mean) ** 2))
+            )
+        )
+        if new
+        else 1.0
+    )
+    below = math.hypot(times * math.sqrt(spread), new * known.mean * (1 - 1 / factor))
+    above = math.hypot(times * math.sqrt(spread), new * known.mean * (factor - 1))
+    told = _told(len(items), new, sum(row.answers for row in rows), known)
     return ModelEstimate(model.id, len(items), max(mean - below, 0.0), mean + above, told), mean
 
 
-def _log_error(new: int, known: Row) -> float:
-    """The standard error of the logarithm of what so many new answers use together.
+def _log_error(new: int, answers: int, variance: float) -> float:
+    """The standard error of the logarithm of what so many new answers use together, from the variance of known ones.
 
     Few answers of a long-tailed length hold none of the longest: their own spread says too little, and that of their
-    logarithms more. The larger one counts. Source: Cox's interval for the mean of a lognormal distribution, in Zhou and Gao,
-    Confidence intervals for the log-normal mean, Statistics in Medicine 16 (1997).
+    logarithms more. The larger one is to be given. Source: Cox's interval for the mean of a lognormal distribution, in Zhou
+    and Gao, Confidence intervals for the log-normal mean, Statistics in Medicine 16 (1997).
     """
-    answers: int = known["answers"]
-    variance: float = max(known["log_deviation"] ** 2, math.log1p((known["deviation"] / known["mean"]) ** 2))
     variance = min(variance, _MOST_LOG_VARIANCE)
     of_mean = variance / answers + variance**2 / (2 * (answers - 1))
     return math.sqrt(of_mean + math.log1p(math.expm1(variance) / new))
 
 
-def _by_request(reader: Reader, plan: Plan, items: Sequence[int]) -> list[Row]:
+def _by_request(reader: Reader, plan: Plan, items: Sequence[int]) -> list[EarlierUsage]:
     """The earlier answers to the same requests, a row for each that has any."""
-    found: list[Row] = []
+    found: list[EarlierUsage] = []
     for start in range(0, len(items), _LOOKED_UP_AT_ONCE):
         keys = [plan.request_key_of(item) for item in items[start : start + _LOOKED_UP_AT_ONCE]]
-        found += reader.rows("earlier_usage", request_keys=keys)
+        found += reader.all(EarlierUsage, request_keys=keys)
     return found
 
 
-def _within(rows: Sequence[Row], overall: float) -> float:
+def _within(rows: Sequence[EarlierUsage], overall: float) -> float:
     """The variance between answers to one request; that of all answers where none was asked twice."""
-    twice = [row for row in rows if row["answers"] > 1]
-    freedom: int = sum(row["answers"] - 1 for row in twice)
+    twice = [row for row in rows if row.answers > 1]
+    freedom: int = sum(row.answers - 1 for row in twice)
     if not freedom:
         return overall
-    apart: float = math.fsum(row["squares"] - row["tokens"] ** 2 / row["answers"] for row in twice)
+    apart: float = math.fsum(row.squares - row.tokens**2 / row.answers for row in twice)
     return float(max(apart / freedom, 0.0))
 
 
-def _told(requests: int, new: int, own: int, known: Row) -> str:
-    others = (
-        f"{known['answers']} earlier answers of this model{' in this job' if known['of_job'] else ' in other jobs'}"
-    )
+def _told(requests: int, new: int, own: int, known: UsageOfModel) -> str:
+    others = f"{known.answers} earlier answers of this model{' in this job' if known.of_job else ' in other jobs'}"
     if not new:
         return f"{own} earlier answers to these requests"
     return others if new == requests else f"{own} earlier answers to these requests, and {others}"
@@ -158,7 +163,7 @@ def _most_tokens(plan: Plan) -> int | None:
     return total * tries
 
 
-def _time_s(plan: Plan, known: dict[str, Row]) -> tuple[float | None, float | None]:
+def _time_s(plan: Plan, known: dict[str, UsageOfModel]) -> tuple[float | None, float | None]:
     """All work over the slots, or over a model's own limit, at least; at most half as much again, and the longest answer."""
     work, alone, longest = 0.0, 0.0, 0.0
     for number, model in enumerate(plan.models):
@@ -167,8 +172,8 @@ def _time_s(plan: Plan, known: dict[str, Row]) -> tuple[float | None, float | No
             continue
         if model.id not in known:
             return None, None
-        took_s = requests * known[model.id]["latency_ms"] / 1000
+        took_s = requests * known[model.id].latency_ms / 1000
         work, alone = work + took_s, max(alone, took_s / min(model.max_in_flight, plan.job.run.max_in_flight))
-        longest = max(longest, known[model.id]["longest_ms"] / 1000)
+        longest = max(longest, known[model.id].longest_ms / 1000)
     least = max(work / plan.job.run.max_in_flight, alone)
     return least, 1.5 * least + longest

@@ -16,6 +16,7 @@ from workbench.job import Job, Variant
 from workbench.job_file import BudgetTable
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
+from workbench.ledger.usage_rows import EarlierLatency
 from workbench.planning.again import Again, raised
 from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
@@ -306,8 +307,8 @@ class Plan:
                 for number in numbers[known.sample_key]:
                     self._unknown_samples[number] = 0
             if expected is not None:
-                for row in reader.rows("earlier_latencies", models=models, sample_keys=list(numbers)):
-                    expected.take(row["model"], numbers[row["sample_key"]], row["log_ms"])
+                for row in reader.all(EarlierLatency, models=models, sample_keys=list(numbers)):
+                    expected.take(row.model, numbers[row.sample_key], row.log_ms)
         self._expected = None if expected is None else expected.by_model()
 
     def _take(self, reader: Reader, items: Iterable[int], generation: str | None, again: Again) -> list[int]:

@@ -1,0 +1,133 @@
+"""The results of queries about what calls used and took: one struct per query, with its columns in order."""
+
+from datetime import date, datetime
+
+from workbench.ledger.rows import QueryRow
+
+
+class EarlierUsage(QueryRow, frozen=True):
+    """What answers to a request used before, with what a variance needs; only those that reported it."""
+
+    query = "earlier_usage"
+
+    request_key: str
+    answers: int
+    tokens: float
+    squares: float
+
+
+class EarlierLatency(QueryRow, frozen=True):
+    """How long answers of a model to a sample took before."""
+
+    query = "earlier_latencies"
+
+    model: str
+    sample_key: str
+    log_ms: float
+    """The mean logarithm of their ms."""
+
+
+class UsageOfModel(QueryRow, frozen=True):
+    """What a model's answers used and took before; only those that reported their tokens."""
+
+    query = "usage_of_models"
+
+    model: str
+    of_job: bool
+    """Whether they are of one job's runs; else of all."""
+    answers: int
+    mean: float
+    deviation: float | None
+    log_deviation: float | None
+    latency_ms: float
+    longest_ms: float
+
+
+class DrawsBySegment(QueryRow, frozen=True):
+    """What calls drew between some moments, by model and job; `unknown_calls` may have drawn without a report."""
+
+    query = "draws_by_segment"
+
+    sent_segment: int
+    ended_segment: int | None
+    """None: no end is recorded."""
+    model: str
+    job: str | None
+    calls: int
+    answered: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    total_tokens: int
+    unknown_calls: int
+    uncapped_calls: int
+    prompt_bound: int
+    completion_bound: int
+
+
+class RunDraws(QueryRow, frozen=True):
+    """What an occasion, or another whole run of a job, drew by model."""
+
+    query = "run_draws"
+
+    run_id: str
+    job: str
+    job_toml: str
+    model: str
+    unknown_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    total_tokens: int
+
+
+class RunSpent(QueryRow, frozen=True):
+    """What a run's calls drew on one day, by model; what they may have drawn without a report is bounded."""
+
+    query = "run_spent"
+
+    run_id: str
+    job: str
+    tags: dict[str, str]
+    day: date
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    total_tokens: int
+    uncapped_calls: int
+    prompt_bound: int
+    completion_bound: int
+
+
+class Spend(QueryRow, frozen=True):
+    """What our calls used in total: tokens as reported, and calls whose usage is not known."""
+
+    query = "spend"
+
+    calls: int
+    accepted: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    calls_without_usage: int
+    maybe_drawn: int
+    open_intents: int
+    days: int
+
+
+class LedgerPeriod(QueryRow, frozen=True):
+    """What a ledger covers: its runs and calls from first to last, and whose they are."""
+
+    query = "ledger_period"
+
+    runs: int
+    first_at: datetime | None
+    last_at: datetime | None
+    endpoint: str | None
+    endpoints: int
+    key_fingerprint: str | None
+    keys: int
+    simulated: bool | None
