@@ -11,8 +11,9 @@ from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import Difference, Samples, Side, differences, lost_samples, sides_of
 from workbench.evaluation.slices import Slice, sliced_by, slices_of
 from workbench.evaluation.trouble import planned_by_side, sides_asked
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
+from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata, SharedAnswers, SideCaps
 from workbench.stats.paired import FEW_CLUSTERS
 
 ON_FALLBACK = ("exclude", "accept")
@@ -93,13 +94,13 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     Raises:
         InputError: There is no such run, model or scorer, or nothing to compare.
     """
-    named = wanted.runs or [row["run_id"] for row in reader.rows("newest_scored_run")] or (LAST,)
+    named = wanted.runs or [run.run_id for run in reader.all(NewestScoredRun)] or (LAST,)
     run_ids = list(dict.fromkeys(find_run(reader, name) for name in named))
     if wanted.baseline is not None and len(run_ids) > 1:
         first = find_run(reader, wanted.baseline)
         run_ids = [first, *(run_id for run_id in run_ids if run_id != first)]
     runs = [reader.only(Provenance, run_id=run_id) for run_id in run_ids]
-    settings = sorted(reader.rows("run_scorers", run_ids=run_ids), key=lambda row: run_ids.index(row["run_id"]))
+    settings = sorted(reader.all(RunScorer, run_ids=run_ids), key=lambda row: run_ids.index(row.run_id))
     chosen = _scorer(wanted.scorer, settings, len(run_ids))
     if wanted.on_fallback not in (None, *ON_FALLBACK):
         problem = f"{wanted.on_fallback!r} is not one of {' and '.join(ON_FALLBACK)}"
@@ -117,10 +118,10 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
         *_of_caps(reader, run_ids, sides),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
-    keys = {row["sample_key"] for side in sides for row in there.samples[side.run_id, side.model]}
+    keys = {row.sample_key for side in sides for row in there.samples[side.run_id, side.model]}
     metadata = {
-        row["sample_key"]: msgspec.json.decode(row["metadata"] or "{}")
-        for row in reader.rows("sample_metadata", keys=sorted(keys))
+        row.sample_key: msgspec.json.decode(row.metadata or "{}")
+        for row in reader.all(SampleMetadata, keys=sorted(keys))
     }
     planned = {
         (run.run_id, model): number
@@ -171,12 +172,10 @@ def against(material: Material, baseline: str, *, by: str | None = None) -> Comp
     )  # fmt: skip
 
 
-def _scorer(wanted: str | None, settings: Sequence[Row], runs: int) -> str:
+def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str:
     """The scorer that is named, or the first one that scored something in all runs; if none did, the first."""
-    known = list(dict.fromkeys(row["scorer"] for row in settings if row["scored"]))
-    everywhere = [
-        name for name in known if sum(row["scorer"] == name and row["scored"] > 0 for row in settings) == runs
-    ]
+    known = list(dict.fromkeys(row.scorer for row in settings if row.scored))
+    everywhere = [name for name in known if sum(row.scorer == name and row.scored > 0 for row in settings) == runs]
     if not known:
         hint = "`workbench score RUN --job JOB` scores its answers by a job's scorers"
         raise InputError(Fault("", "nothing is scored in what is to be compared", hint))
@@ -217,12 +216,12 @@ def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str) -> list
     return pairs
 
 
-def _notes(runs: Sequence[Provenance], settings: Sequence[Row], scorer: str) -> list[str]:
+def _notes(runs: Sequence[Provenance], settings: Sequence[RunScorer], scorer: str) -> list[str]:
     """What is not alike in what is compared."""
     notes = []
     if len({run.dataset_hash for run in runs}) > 1:
         notes.append("The dataset is not the same: only samples with the same input, choices and target are compared.")
-    if len({row["scorer_config"] for row in settings if row["scorer"] == scorer}) > 1:
+    if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1:
         notes.append(f"The settings of “{scorer}” are not the same: `workbench score RUN --job JOB` scores both alike.")
     if any(run.simulated for run in runs):
         notes.append("The models are simulated: this says nothing about real ones.")
@@ -237,31 +236,31 @@ def _of_runs(reader: Reader, runs: Sequence[Provenance]) -> list[str]:
             how = run.status or "no end is recorded"
             notes.append(f"Run {run.run_id} is not complete ({how}): what it did not ask is missing here.")
     if len(runs) > 1:
-        for row in reader.rows("shared_answers", run_ids=[run.run_id for run in runs]):
-            part = f"{row['shared']} of {row['answers']} answers of run {row['run_id']}"
-            notes.append(f"{part} are reused, the same as of run {row['of_run_id']}: they cannot differ.")
+        for row in reader.all(SharedAnswers, run_ids=[run.run_id for run in runs]):
+            part = f"{row.shared} of {row.answers} answers of run {row.run_id}"
+            notes.append(f"{part} are reused, the same as of run {row.of_run_id}: they cannot differ.")
     return notes
 
 
 def _of_caps(reader: Reader, run_ids: list[str], sides: Sequence[Side]) -> list[str]:
     """Where the answers that are compared were capped at different numbers of tokens."""
-    rows = {(row["run_id"], row["model"]): row for row in reader.rows("side_caps", run_ids=run_ids)}
+    rows = {(row.run_id, row.model): row for row in reader.all(SideCaps, run_ids=run_ids)}
     caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
-    if len({(row["least"], row["most"]) for row in caps}) <= 1 and all(row["least"] == row["most"] for row in caps):
+    if len({(row.least, row.most) for row in caps}) <= 1 and all(row.least == row.most for row in caps):
         return []
     told = []
     for row in caps:
-        least, most = row["least"], row["most"]
+        least, most = row.least, row.most
         span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
-        of_run = f" in {row['run_id']}" if len(run_ids) > 1 else ""
-        told.append(f"{row['model']}{of_run} {span}")
+        of_run = f" in {row.run_id}" if len(run_ids) > 1 else ""
+        told.append(f"{row.model}{of_run} {span}")
     return [f"Answers were capped at different numbers of tokens: {', '.join(told)}."]
 
 
 def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[str]:
     """Why the samples are not taken as clusters although a column was named, or is there."""
     rows = [row for side in sides for row in samples[side.run_id, side.model]]
-    known = sum(row["cluster"] is not None for row in rows)
+    known = sum(row.cluster is not None for row in rows)
     if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
         return []
     if not known:

@@ -13,6 +13,7 @@ from workbench.evaluation.run_figures import RunFindings, find_run
 from workbench.evaluation.sides import differences, sides_of
 from workbench.job_file import PREVIOUS, GatesTable
 from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import EarlierRun, OccasionScore
 from workbench.stats.intervals import Interval
 from workbench.stats.series import ScoreChange, changes
 
@@ -138,7 +139,7 @@ def _baseline(reader: Reader, run_id: str, gates: GatesTable) -> str | None:
         if named == run_id:
             raise InputError(Fault("gates.baseline", f"run {run_id} is compared with itself"))
         return named
-    return next((str(row["run_id"]) for row in reader.rows("earlier_runs", run_id=run_id)), None)
+    return next((run.run_id for run in reader.all(EarlierRun, run_id=run_id)), None)
 
 
 def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
@@ -183,11 +184,11 @@ def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | 
         until_at: Only occasions of runs that began until then; None takes all.
     """
     found: dict[str, OccasionScores] = {}
-    for row in reader.rows("occasion_scores", job=job, scorer=scorer, until_at=until_at):
-        one = found.get(row["occasion"])
+    for row in reader.all(OccasionScore, job=job, scorer=scorer, until_at=until_at):
+        one = found.get(row.occasion)
         if one is None:
-            one = found[row["occasion"]] = OccasionScores(row["occasion"], (row["run_id"],), row["started_at"], {})
-        one.values.setdefault(row["model"], {})[row["sample_key"]] = row["value"]
+            one = found[row.occasion] = OccasionScores(row.occasion, (row.run_id,), row.started_at, {})
+        one.values.setdefault(row.model, {})[row.sample_key] = row.value
     return list(found.values())
 
 

@@ -8,7 +8,8 @@ from workbench.evaluation.run_figures import find_run
 from workbench.ledger.entries import SampleInvalidated, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
-from workbench.ledger.queries import Row, reading
+from workbench.ledger.queries import reading
+from workbench.ledger.score_rows import RunSampleKey
 from workbench.ledger.store import Ledger
 
 
@@ -33,9 +34,9 @@ def invalidate(
     """
     with reading(ledger) as reader:
         run_id = find_run(reader, run)
-        keys: dict[str, list[Row]] = {}
-        for row in reader.rows("run_sample_keys", run_id=run_id):
-            keys.setdefault(row["sample_id"], []).append(row)
+        keys: dict[str, list[RunSampleKey]] = {}
+        for row in reader.all(RunSampleKey, run_id=run_id):
+            keys.setdefault(row.sample_id, []).append(row)
     faults = [
         Fault("--sample", f"run {run_id} has no sample {sample!r}", nearest(sample, keys))
         for sample in samples
@@ -43,11 +44,11 @@ def invalidate(
     ]
     if faults:
         raise InputError(*faults)
-    now = newer_than(row["said_at"] for rows in keys.values() for row in rows if row["said_at"] is not None)
+    now = newer_than(row.said_at for rows in keys.values() for row in rows if row.said_at is not None)
     changed = []
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for sample in dict.fromkeys(samples):
-            other = [row["sample_key"] for row in keys[sample] if row["invalid"] != invalid]
+            other = [row.sample_key for row in keys[sample] if row.invalid != invalid]
             changed += [sample] if other else []
             for key in other:
                 journal.append(SampleInvalidated(run_id, now, key, invalid, reason))

@@ -8,6 +8,7 @@ import msgspec
 from workbench.display import plural
 from workbench.evaluation.difference_words import signed, unit
 from workbench.ledger.queries import Reader, Row
+from workbench.ledger.score_rows import BesideBefore
 from workbench.stats.paired import LEVEL, Paired, holm, of_counts, paired
 
 
@@ -50,28 +51,26 @@ def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobCha
         job: Only this one; None takes all.
     """
     found: dict[str, list[JobChange]] = {}
-    rows: dict[str, list[tuple[Row, Paired]]] = {}
-    for row in reader.rows("job_changes", job=job):
-        rows.setdefault(row["job"], []).append((row, _pair(row)))
+    rows: dict[str, list[tuple[BesideBefore, Paired]]] = {}
+    for row in reader.all(BesideBefore, job=job):
+        rows.setdefault(row.job, []).append((row, _pair(row)))
     for name, pairs in rows.items():
         adjusted = holm([pair.p_value for _, pair in pairs])
         found[name] = [
-            JobChange(
-                name, row["run_id"], row["before_run_id"], row["scorer"], row["model"], pair, row["is_binary"], p_value
-            )
+            JobChange(name, row.run_id, row.before_run_id, row.scorer, row.model, pair, row.is_binary, p_value)
             for (row, pair), p_value in zip(pairs, adjusted, strict=True)
         ]
     return found
 
 
-def _pair(row: Row) -> Paired:
-    if row["clustered"] is not None:
+def _pair(row: BesideBefore) -> Paired:
+    if row.clustered is not None:
         newest, before, clusters = zip(
-            *((one["newest"], one["before"], one["cluster"]) for one in row["clustered"]), strict=True
+            *((one["newest"], one["before"], one["cluster"]) for one in row.clustered), strict=True
         )
         return paired(newest, before, clusters)
-    counted = row["samples"], row["better"], row["worse"], row["difference"], row["deviation"]
-    return of_counts(*counted, is_binary=row["is_binary"])
+    counted = row.samples, row.better, row.worse, row.difference, row.deviation
+    return of_counts(*counted, is_binary=row.is_binary)
 
 
 _OWN_COLUMN = {"dataset": "dataset_hash", "scorers": "scorers"}

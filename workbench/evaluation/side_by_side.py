@@ -7,7 +7,8 @@ import msgspec
 
 from workbench.evaluation.comparison import Material
 from workbench.evaluation.sides import Difference, Samples, why_unscored
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import SampleText, SideAnswer, SideSample
 
 MOST_CHARS = 4_000
 """Of an answer or a prompt; the whole is in the ledger."""
@@ -49,8 +50,8 @@ def samples_by_kind(difference: Difference, samples: Samples) -> dict[Apart, lis
         samples: Of both.
     """
     sides = [samples[side.run_id, side.model] for side in (difference.side, difference.baseline)]
-    scored = [{row["sample_key"] for row in rows if row["value"] is not None} for rows in sides]
-    shared, everything = scored[0] & scored[1], dict.fromkeys(row["sample_key"] for rows in sides for row in rows)
+    scored = [{row.sample_key for row in rows if row.value is not None} for rows in sides]
+    shared, everything = scored[0] & scored[1], dict.fromkeys(row.sample_key for rows in sides for row in rows)
     apart = {*difference.better, *difference.worse}
     return {
         "worse": difference.worse,
@@ -69,31 +70,30 @@ def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
         keys: Of the samples.
     """
     wanted = sorted(set(keys))
-    rows = {(side, row["sample_key"]): row for side, found in material.samples.items() for row in found}
-    names: dict[str, str] = {row["sample_key"]: row["sample_id"] for row in rows.values()}
+    rows = {(side, row.sample_key): row for side, found in material.samples.items() for row in found}
+    names: dict[str, str] = {row.sample_key: row.sample_id for row in rows.values()}
     samples = {}
-    for row in reader.rows("sample_texts", keys=wanted):
-        content = msgspec.json.decode(row["sample"])
-        key: str = row["sample_key"]
+    for text in reader.all(SampleText, keys=wanted):
+        content, key = msgspec.json.decode(text.sample), text.sample_key
         samples[key] = AskedSample(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
     run_ids = [run.run_id for run in material.runs]
     answers: dict[tuple[str, str, str], list[Said]] = {}
     told = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}
-    for row in reader.rows("side_answers", **told):
-        answers.setdefault((row["run_id"], row["model"], row["sample_key"]), []).append(
-            _said(row, rows.get(((row["run_id"], row["model"]), row["sample_key"])), material.on_fallback)
+    for row in reader.all(SideAnswer, **told):
+        answers.setdefault((row.run_id, row.model, row.sample_key), []).append(
+            _said(row, rows.get(((row.run_id, row.model), row.sample_key)), material.on_fallback)
         )
     return Texts(samples, answers)
 
 
-def _said(row: Row, sample: Row | None, on_fallback: str) -> Said:
-    text = row["answer"] or ""
-    if row["identity"] == "fallback" and on_fallback == "exclude":
-        return Said(row["epoch"], text, None, f"left out: {row['served_model']} answered")
-    if row["reason"] is not None:
-        return Said(row["epoch"], text, row["value"], row["reason"])
-    ended = (row["outcome"] or "no answer yet").replace("_", " ")
-    return Said(row["epoch"], text, None, why_unscored(sample) if row["scorable"] else ended)
+def _said(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> Said:
+    text = row.answer or ""
+    if row.identity == "fallback" and on_fallback == "exclude":
+        return Said(row.epoch, text, None, f"left out: {row.served_model} answered")
+    if row.reason is not None:
+        return Said(row.epoch, text, row.value, row.reason)
+    ended = (row.outcome or "no answer yet").replace("_", " ")
+    return Said(row.epoch, text, None, why_unscored(sample) if row.scorable else ended)
 
 
 def _text(value: Any) -> str:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import SideFigures, SideSample
 from workbench.stats.intervals import Interval, interval_of_moments, mean_interval
 from workbench.stats.paired import LEVEL, Paired, holm, level_shown, paired
 
@@ -94,7 +95,7 @@ class Difference(msgspec.Struct, frozen=True):
     """Why samples of either side are not among the shared, where that was looked up (`lost_samples`)."""
 
 
-Samples = dict[tuple[str, str], list[Row]]
+Samples = dict[tuple[str, str], list[SideSample]]
 """(run id, model) -> its `side_samples` rows."""
 
 
@@ -119,48 +120,52 @@ def sides_of(
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.
     """
-    figures = reader.rows("side_figures", run_ids=list(run_ids), on_fallback=on_fallback)
+    figures = reader.all(SideFigures, run_ids=list(run_ids), on_fallback=on_fallback)
     # also where every sample of a side was taken out: then `side_samples` has none of it
-    samples: Samples = {(row["run_id"], row["model"]): [] for row in figures}
+    samples: Samples = {(row.run_id, row.model): [] for row in figures}
     asked = {"run_ids": list(run_ids), "scorer": scorer, "cluster": cluster, "on_fallback": on_fallback}
-    for row in reader.rows("side_samples", **asked):
-        samples[row["run_id"], row["model"]].append(row)
-    values = [row["value"] for rows in samples.values() for row in rows if row["value"] is not None]
+    for row in reader.all(SideSample, **asked):
+        samples[row.run_id, row.model].append(row)
+    values = [row.value for rows in samples.values() for row in rows if row.value is not None]
     are_shares = all(0 <= value <= 1 for value in values)
-    sides = [_side(row, samples[row["run_id"], row["model"]], are_shares) for row in figures]
+    sides = [_side(row, samples[row.run_id, row.model], are_shares) for row in figures]
     return Sides(sides, samples, are_shares)
 
 
-def _side(figures: Row, samples: Sequence[Row], are_shares: bool) -> Side:
-    values = [row["value"] for row in samples if row["value"] is not None]
+def _side(figures: SideFigures, samples: Sequence[SideSample], are_shares: bool) -> Side:
+    values = [row.value for row in samples if row.value is not None]
     return Side(
-        run_id=figures["run_id"],
-        model=figures["model"],
-        asked=figures["asked"],
-        answered=figures["answered"],
-        cut_off=figures["cut_off"],
+        run_id=figures.run_id,
+        model=figures.model,
+        asked=figures.asked,
+        answered=figures.answered,
+        cut_off=figures.cut_off,
         samples=len(samples),
         scored=len(values),
-        left_out=sum(row["value"] is None and row["left_out"] > 0 for row in samples),
-        unread=sum(row["unread"] for row in samples),
+        left_out=sum(row.value is None and row.left_out > 0 for row in samples),
+        unread=sum(row.unread for row in samples),
         interval=mean_interval(values) if values else None,
         mean_of_asked=sum(values) / len(samples) if values and are_shares else None,
-        completion_tokens=figures["completion_tokens"],
+        completion_tokens=figures.completion_tokens,
         tokens_bounds=_tokens_bounds(figures),
-        p50_ms=figures["p50_ms"],
-        p50_bounds_ms=None if figures["p50_low_ms"] is None else (figures["p50_low_ms"], figures["p50_high_ms"]),
-        p90_ms=figures["p90_ms"],
-        fallbacks=figures["fallbacks"],
-        fallback_name=figures["fallback_name"],
-        unknown=figures["unknown"],
+        p50_ms=figures.p50_ms,
+        p50_bounds_ms=_bounds(figures.p50_low_ms, figures.p50_high_ms),
+        p90_ms=figures.p90_ms,
+        fallbacks=figures.fallbacks,
+        fallback_name=figures.fallback_name,
+        unknown=figures.unknown,
     )
 
 
-def _tokens_bounds(figures: Row) -> tuple[float, float] | None:
-    if not figures["tokens_known"]:
+def _bounds(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
+
+
+def _tokens_bounds(figures: SideFigures) -> tuple[float, float] | None:
+    n, mean = figures.tokens_known, figures.completion_tokens
+    if not n or mean is None:
         return None
-    n, mean, deviation = figures["tokens_known"], figures["completion_tokens"], figures["tokens_deviation"]
-    found = interval_of_moments(n, mean, deviation, is_binary=False, are_shares=False)
+    found = interval_of_moments(n, mean, figures.tokens_deviation, is_binary=False, are_shares=False)
     return None if found.low is None or found.high is None else (max(found.low, 0.0), found.high)
 
 
@@ -201,20 +206,26 @@ def differences_within(
     return [[next(made) for _ in pairs] for _ in parts]
 
 
-def why_unscored(row: Row | None) -> str:
+def why_unscored(row: SideSample | None) -> str:
     """Why a sample has no score on a side, given its row of `side_samples`; None where it has no row."""
     if row is None:
         return "not asked, or taken out"
-    if row["left_out"]:
+    if row.left_out:
         return "answered by a fallback"
-    if not row["answered"]:
+    if not row.answered:
         return "unanswered"
-    if row["unread"]:
+    if row.unread:
         return "unread by the scorer"
-    return "too few epochs are scored" if row["scored"] else "not scored"
+    return "too few epochs are scored" if row.scored else "not scored"
 
 
-_Joined = list[tuple[Row, Row]]
+class _Shared(NamedTuple):
+    """A sample that both sides were scored on."""
+
+    sample_key: str
+    value: float
+    of_baseline: float
+    cluster: str | None
 
 
 class _Tested(NamedTuple):
@@ -226,41 +237,41 @@ class _Tested(NamedTuple):
     """Below this p-value it shows a difference whatever the others do."""
 
 
-def _joined(one: Side, other: Side, samples: Samples) -> _Joined:
-    """The samples that both sides were scored on."""
-    there = {row["sample_key"]: row for row in samples[other.run_id, other.model] if row["value"] is not None}
-    own = (row for row in samples[one.run_id, one.model] if row["value"] is not None)
-    return [(row, there[row["sample_key"]]) for row in own if row["sample_key"] in there]
+def _joined(one: Side, other: Side, samples: Samples) -> list[_Shared]:
+    there = {row.sample_key: row.value for row in samples[other.run_id, other.model] if row.value is not None}
+    return [
+        _Shared(row.sample_key, row.value, there[row.sample_key], row.cluster)
+        for row in samples[one.run_id, one.model]
+        if row.value is not None and row.sample_key in there
+    ]
 
 
-def _paired(joined: _Joined) -> Paired:
-    clusters = [row["cluster"] for row, _ in joined]
-    known = clusters if all(cluster is not None for cluster in clusters) else None
-    return paired([row["value"] for row, _ in joined], [row["value"] for _, row in joined], known)
+def _paired(joined: Sequence[_Shared]) -> Paired:
+    clusters = [one.cluster for one in joined if one.cluster is not None]
+    known = clusters if len(clusters) == len(joined) else None
+    return paired([one.value for one in joined], [one.of_baseline for one in joined], known)
 
 
 def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
     """What each of two sides lacks of all samples of both."""
-    rows = [{row["sample_key"]: row for row in samples[one.run_id, one.model]} for one in (side, base)]
+    rows = [{row.sample_key: row for row in samples[one.run_id, one.model]} for one in (side, base)]
     found: dict[tuple[str, str, str], int] = {}
     for one, there in zip((side, base), rows, strict=True):
         for key in rows[0].keys() | rows[1].keys():
             row = there.get(key)
-            if row is None or row["value"] is None:
+            if row is None or row.value is None:
                 reason = one.run_id, one.model, why_unscored(row)
                 found[reason] = found.get(reason, 0) + 1
     return [Lost(*reason, number) for reason, number in sorted(found.items(), key=lambda entry: -entry[1])]
 
 
 def _difference(
-    side: Side, base: Side, samples: Samples, joined: _Joined, tested: _Tested,
+    side: Side, base: Side, samples: Samples, joined: Sequence[_Shared], tested: _Tested,
     *, are_shares: bool,
 ) -> Difference:  # fmt: skip
     pair, adjusted, alone = tested
-    scored, base_scored = (
-        sum(row["value"] is not None for row in samples[one.run_id, one.model]) for one in (side, base)
-    )
-    apart = [(row["sample_key"], row["value"] - other["value"]) for row, other in joined]
+    scored, base_scored = (sum(row.value is not None for row in samples[one.run_id, one.model]) for one in (side, base))
+    apart = [(one.sample_key, one.value - one.of_baseline) for one in joined]
     bounds = reach = None
     if pair is not None and adjusted is not None:
         bounds, reach = pair.interval(level_shown(pair.p_value, adjusted)), pair.detectable(alone)

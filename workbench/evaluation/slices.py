@@ -108,7 +108,7 @@ def _sliced(
 ) -> Iterator[Slice]:  # fmt: skip
     pairs, samples = compared
     within = [
-        {side: [row for row in rows if row["sample_key"] in keys] for side, rows in samples.items()}
+        {side: [row for row in rows if row.sample_key in keys] for side, rows in samples.items()}
         for keys in parts.values()
     ]
     tested = differences_within(pairs, within, are_shares=are_shares)
@@ -117,5 +117,5 @@ def _sliced(
 
 
 def _score(side: Side, part: Samples) -> SliceScore:
-    values = [row["value"] for row in part[side.run_id, side.model] if row["value"] is not None]
+    values = [row.value for row in part[side.run_id, side.model] if row.value is not None]
     return SliceScore(side.run_id, side.model, len(values), mean_interval(values) if values else None)

@@ -7,6 +7,7 @@ import msgspec
 
 from workbench.evaluation.sides import Difference, Samples, Side, differences, sides_of
 from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import RunScorer
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ def standing(reader: Reader, run_id: str) -> Standing:
         reader: The ledger.
         run_id: Which.
     """
-    scorers = [row["scorer"] for row in reader.rows("run_scorers", run_ids=[run_id]) if row["scored"]]
+    scorers = [row.scorer for row in reader.all(RunScorer, run_ids=[run_id]) if row.scored]
     scorer = scorers[0] if scorers else None
     there = sides_of(reader, [run_id], scorer or "")
     scored = [side for side in there.sides if side.scored]
@@ -74,9 +75,7 @@ def _is_level(beside: Difference | None) -> bool:
 def _shared_means(sides: list[Side], samples: Samples) -> tuple[dict[str, float], int]:
     """By model the mean over the samples that all of some sides were scored on, and how many these are."""
     values = {
-        side.model: {
-            row["sample_key"]: row["value"] for row in samples[side.run_id, side.model] if row["value"] is not None
-        }
+        side.model: {row.sample_key: row.value for row in samples[side.run_id, side.model] if row.value is not None}
         for side in sides
     }
     shared = set.intersection(*(set(found) for found in values.values()))

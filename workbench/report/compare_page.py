@@ -13,7 +13,7 @@ from workbench.evaluation.comparison_words import side_name, warnings
 from workbench.evaluation.difference_words import outcome
 from workbench.evaluation.sides import why_unscored
 from workbench.evaluation.slices import Slice
-from workbench.ledger.queries import Row
+from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.report import charts
 from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json, render, write_page
@@ -91,9 +91,9 @@ def _every_baseline(material: Material, found: Comparison, by: str | None) -> li
     return every
 
 
-def _unscored(rows: Sequence[Row]) -> str:
+def _unscored(rows: Sequence[SideSample]) -> str:
     """Why samples of a side have no score, with how many."""
-    reasons = Counter(why_unscored(row) for row in rows if row["value"] is None)
+    reasons = Counter(why_unscored(row) for row in rows if row.value is None)
     return ", ".join(f"{reason}: {people.count(number)}" for reason, number in reasons.most_common())
 
 

@@ -1,0 +1,80 @@
+"""What queries answer over real ledgers is what their structs promise: every column, its type, and where it may be missing."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.ledger import rows
+from workbench.ledger.database import sql
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import QueryRow, RunId
+from workbench.ledger.store import Ledger
+from workbench.local_platform.server import ThreadedServer
+from workbench.scoring.scorers import FAILED
+
+for _path in Path(rows.__file__).parent.glob("*_rows.py"):
+    __import__(f"workbench.ledger.{_path.stem}")
+KINDS = QueryRow.__subclasses__()
+SILENT = {"accepted_answers", "earlier_latencies", "tools_forced", "readings", "invalid_of_job", "broken_scorers"}
+"""They may have nothing to say here; `tests/unit/test_rows.py` asks them of a journal that was made for it."""
+MODELS = ("good", "rescued", "down")
+CLUSTERED = [{"input": f"What is {n} + {n}?", "target": 2 * n, "cluster": f"c{n // 2}"} for n in range(8)]
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    """A job asked three times with what fails and falls back, another on two occasions, and a judge's scores of none."""
+    routes = (
+        {"id": "good", "skill": "arithmetic"},
+        {"id": "rescued", "unavailable": True, "fallback": "good", "skill": "arithmetic"},
+        {"id": "down", "unavailable": True},
+    )
+    with ThreadedServer(platform_of(*routes, limits={"retries": 0})) as server:
+        bench = Workbench(tmp_path_factory.mktemp("structs"), server)
+        bench.write("sums.jsonl", sums(6))
+        bench.write("job.toml", job(*MODELS))
+        for fresh in ((), ("--fresh",), ("--fresh",), ()):
+            bench("run", "job.toml", *fresh, "--no-report", code=None)
+        bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in CLUSTERED))
+        nightly = job("good", "rescued", dataset="rows.jsonl", name="nightly")
+        bench.write("nightly.toml", nightly.replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
+        for day in ("2026-11-20", "2026-11-21"):
+            bench("run", "nightly.toml", "--occasion", day, "--no-report", code=None)
+        bench("probe", "good", code=None)
+        yield Ledger(bench.folder / "ledger.duckdb")
+
+
+def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
+    """A value for each parameter of the query: the newest run that is no probe, and everything."""
+    newest, *others = [run.run_id for run in reader.all(RunId)][1:]
+    keys = [row["sample_key"] for row in reader.rows("run_sample_keys", run_id=newest)]
+    long_ago = datetime.now(UTC) - timedelta(days=1)
+    given = {
+        "answer_run_id": newest, "cluster": "cluster", "edges": [long_ago], "end_call_no": 10**6, "failed": FAILED,
+        "first_call_no": 1, "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "keys": keys,
+        "models": list(MODELS), "most": 100, "most_chars": 100, "on_fallback": None,
+        "request_keys": [row["request_key"] for row in reader.rows("answers", run_id=newest)], "run_id": newest,
+        "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "since": long_ago, "tries": 3,
+        "until_at": None, "zone": "UTC",
+    }  # fmt: skip
+    return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
+
+
+@pytest.mark.file_ledger
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_row_is_what_its_struct_promises(ledger: Ledger, kind: type[QueryRow]) -> None:
+    with reading(ledger) as reader:
+        parameters = parameters_of(kind, reader)
+        assert tuple(reader.arrow(kind.query, **parameters).column_names) == kind.__struct_fields__
+        found = reader.rows(kind.query, **parameters)
+    assert found or kind.query in SILENT
+    for row in found:
+        msgspec.convert(row, kind)  # raises where a value is of another type, or missing

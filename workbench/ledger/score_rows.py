@@ -1,0 +1,191 @@
+"""The results of queries about scores and what is compared by them: one struct per query, with its columns in order."""
+
+from datetime import datetime
+from typing import TypedDict
+
+from workbench.ledger.rows import QueryRow
+
+
+class RunScorer(QueryRow, frozen=True):
+    """A scorer of a run, with the settings that count."""
+
+    query = "run_scorers"
+
+    run_id: str
+    scorer: str
+    scorer_config: str
+    scored: int
+    """Answers that it could judge."""
+
+
+class NewestScoredRun(QueryRow, frozen=True):
+    """The newest run of which anything is scored."""
+
+    query = "newest_scored_run"
+
+    run_id: str
+
+
+class SideFigures(QueryRow, frozen=True):
+    """What a model of a run took for its answers."""
+
+    query = "side_figures"
+
+    run_id: str
+    model: str
+    asked: int
+    answered: int
+    cut_off: int
+    completion_tokens: float | None
+    """Their mean, over the answers whose usage is known."""
+    tokens_deviation: float | None
+    tokens_known: int
+    answers_without_usage: int
+    p50_ms: float | None
+    p90_ms: float | None
+    p50_low_ms: float | None
+    p50_high_ms: float | None
+    fallbacks: int
+    unknown: int
+    fallback_name: str | None
+
+
+class SideSample(QueryRow, frozen=True):
+    """A sample of a model of a run, with the score of one scorer."""
+
+    query = "side_samples"
+
+    run_id: str
+    model: str
+    sample_key: str
+    sample_id: str
+    asked: int
+    answered: int
+    scored: int
+    value: float | None
+    """What the job reduces the epochs to; None where too few are scored."""
+    left_out: int
+    unread: int
+    cluster: str | None
+
+
+class SideAnswer(QueryRow, frozen=True):
+    """What a model of a run answered to a sample in one epoch, with the score of one scorer."""
+
+    query = "side_answers"
+
+    run_id: str
+    model: str
+    sample_key: str
+    sample_id: str
+    epoch: int
+    outcome: str | None
+    scorable: bool | None
+    served_model: str | None
+    identity: str | None
+    answer: str | None
+    value: float | None
+    reason: str | None
+    """None: the scorer said nothing."""
+    extracted: str | None
+
+
+class SideCaps(QueryRow, frozen=True):
+    """The caps on generated tokens of the answers that a model of a run has; None: some have none."""
+
+    query = "side_caps"
+
+    run_id: str
+    model: str
+    least: int | None
+    most: int | None
+
+
+class SampleText(QueryRow, frozen=True):
+    """The content of a sample, as JSON."""
+
+    query = "sample_texts"
+
+    sample_key: str
+    sample: str
+
+
+class SampleMetadata(QueryRow, frozen=True):
+    """The further columns of a sample, as a JSON object."""
+
+    query = "sample_metadata"
+
+    sample_key: str
+    metadata: str | None
+
+
+class SharedAnswers(QueryRow, frozen=True):
+    """A run that uses the same answers as an earlier one: one call was paid for, and both count it."""
+
+    query = "shared_answers"
+
+    run_id: str
+    of_run_id: str
+    shared: int
+    answers: int
+
+
+class RunSampleKey(QueryRow, frozen=True):
+    """A sample of a run by its id; whether it is taken out, and when that was last said."""
+
+    query = "run_sample_keys"
+
+    sample_id: str
+    sample_key: str
+    invalid: bool
+    said_at: datetime | None
+
+
+class EarlierRun(QueryRow, frozen=True):
+    """A run of a run's job that ended complete before it began."""
+
+    query = "earlier_runs"
+
+    run_id: str
+    occasion: str | None
+
+
+class OccasionScore(QueryRow, frozen=True):
+    """The score of a sample of an occasion of a job, by model."""
+
+    query = "occasion_scores"
+
+    occasion: str
+    run_id: str
+    started_at: datetime
+    model: str
+    sample_key: str
+    value: float
+
+
+class ClusteredScores(TypedDict):
+    """A sample's scores in two runs, with the samples that belong together."""
+
+    newest: float
+    before: float
+    cluster: str
+
+
+class BesideBefore(QueryRow, frozen=True):
+    """A model of the newest run of a job beside the run before it."""
+
+    query = "job_changes"
+
+    job: str
+    run_id: str
+    before_run_id: str
+    scorer: str
+    model: str
+    samples: int
+    better: int
+    worse: int
+    difference: float
+    deviation: float | None
+    is_binary: bool
+    clustered: list[ClusteredScores] | None
+    """Where the samples have clusters."""
