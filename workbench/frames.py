@@ -17,9 +17,10 @@ from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
+from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
-from workbench.routes.overview import ADDED_COLUMNS, overview
+from workbench.routes.overview import AccountRoute, overview
 from workbench.routes.probes import probed
 from workbench.routes.words import told
 from workbench.session import Where, ledger_to_read
@@ -174,10 +175,9 @@ class Frames:
         import pandas
 
         with reading(self._ledger) as reader:
-            found = overview(reader, self._ledger.zone, reader.row("ledger_period"))
-            names = found.routes[0] if found.routes else [*reader.arrow("routes").column_names, *ADDED_COLUMNS]
-        rows = [row | {"attention": "; ".join(map(told, row["attention"])) or None} for row in found.routes]
-        frame = pandas.DataFrame(rows, columns=list(names)).rename(
+            found = overview(reader, self._ledger.zone, reader.only(LedgerPeriod))
+        rows = [one.as_row() | {"attention": "; ".join(map(told, one.attention)) or None} for one in found.routes]
+        frame = pandas.DataFrame(rows, columns=AccountRoute.columns()).rename(
             columns={"model": "requested_model", "cap": "max_tokens"}
         )
         return _in_utc(frame, "first_at", "last_at", "listed_at")
@@ -187,7 +187,7 @@ class Frames:
         import pandas
 
         with reading(self._ledger) as reader:
-            found = overview(reader, self._ledger.zone, reader.row("ledger_period")).episodes
+            found = overview(reader, self._ledger.zone, reader.only(LedgerPeriod)).episodes
         rows = [msgspec.structs.asdict(one) for one in found]
         frame = pandas.DataFrame(rows, columns=Episode.__struct_fields__).rename(columns={"model": "requested_model"})
         return _in_utc(frame.astype({"answers": "int64"}), "first_at", "last_at")

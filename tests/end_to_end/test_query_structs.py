@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
-from workbench.ledger import rows
+from tests.unit.ledger_rows import every_kind
 from workbench.ledger.database import sql
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
@@ -20,10 +19,16 @@ from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.scoring.scorers import FAILED
 
-for _path in Path(rows.__file__).parent.glob("*_rows.py"):
-    __import__(f"workbench.ledger.{_path.stem}")
-KINDS = QueryRow.__subclasses__()
-SILENT = {"accepted_answers", "earlier_latencies", "tools_forced", "readings", "invalid_of_job", "broken_scorers"}
+KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]
+SILENT = {
+    "accepted_answers",
+    "earlier_latencies",
+    "tools_forced",
+    "readings",
+    "broken_scorers",
+    "run_suspects",
+    "route_retries",
+}
 """They may have nothing to say here; `tests/unit/test_rows.py` asks them of a journal that was made for it."""
 MODELS = ("good", "rescued", "down")
 CLUSTERED = [{"input": f"What is {n} + {n}?", "target": 2 * n, "cluster": f"c{n // 2}"} for n in range(8)]
@@ -46,8 +51,10 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
         bench.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in CLUSTERED))
         nightly = job("good", "rescued", dataset="rows.jsonl", name="nightly")
         bench.write("nightly.toml", nightly.replace("passes = 1", 'passes = 1\nreuse = "occasion"'))
+        bench.write("nightly.toml", (bench.folder / "nightly.toml").read_text() + "[gates]\nmax_failed_share = 0.5\n")
         for day in ("2026-11-20", "2026-11-21"):
             bench("run", "nightly.toml", "--occasion", day, "--no-report", code=None)
+        bench("invalidate", "last", "--sample", "1", "--reason", "wrong")
         bench("probe", "good", code=None)
         yield Ledger(bench.folder / "ledger.duckdb")
 
@@ -63,7 +70,8 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
         "models": list(MODELS), "most": 100, "most_chars": 100, "on_fallback": None,
         "request_keys": [row["request_key"] for row in reader.rows("answers", run_id=newest)], "run_id": newest,
         "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "since": long_ago, "tries": 3,
-        "until_at": None, "zone": "UTC",
+        "until_at": None, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "margin_s": 15.0, "least_failures": 5,
+        "times": 3.0,
     }  # fmt: skip
     return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 

@@ -25,9 +25,8 @@ def reduced(ledger: Ledger, reducer: str | None) -> float | None:
         figures = run_figures(reader, f"r{reducer}")
     (row,) = [row for row, _ in figures.scores]
     (side,) = figures.standing.sides
-    assert (None if side.interval is None else side.interval.mean) == row["mean"], "page and comparison agree"
-    mean: float | None = row["mean"]
-    return mean
+    assert (None if side.interval is None else side.interval.mean) == row.mean, "page and comparison agree"
+    return row.mean
 
 
 def write(ledger: Ledger, run: RunStarted, samples: dict[str, tuple[float, ...]]) -> None:

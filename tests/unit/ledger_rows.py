@@ -1,10 +1,13 @@
 """A run's journal lines, made as a run makes them."""
 
+import importlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from workbench.ledger import rows
 from workbench.ledger.entries import Answer, CallEntry, Intent, RunEnded, RunStarted, SampleSeen
 from workbench.ledger.journal import JournalWriter
+from workbench.ledger.rows import QueryRow
 from workbench.prompt import body_key, canonical, request_key
 
 STARTED_AT = datetime(2026, 11, 20, 2, 0, tzinfo=UTC)
@@ -64,3 +67,10 @@ def write_run(folder: Path, run_id: str, calls: int, *, ended: bool = True) -> P
     writer.close()
     assert path is not None
     return path
+
+
+def every_kind(base: type[QueryRow]) -> list[type[QueryRow]]:
+    """Every struct of a query, those that extend another one too."""
+    for path in Path(rows.__file__).parent.glob("*_rows.py"):
+        importlib.import_module(f"workbench.ledger.{path.stem}")
+    return [found for kind in base.__subclasses__() for found in (kind, *every_kind(kind))]

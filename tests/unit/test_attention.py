@@ -1,30 +1,27 @@
+from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from workbench.evaluation.attention import NEWEST_CALLS, fallbacks, routes_that_need_attention, unconfirmed
+from workbench.ledger.route_rows import RouteRecent, RouteServed, RouteTotals
 
-RECENT: dict[str, Any] = {
-    "model": "m", "newest_calls": 50, "newest_failed": 0, "newest_failure": None, "newest_answers": 50, "earlier_answers": 100,
-    "newest_p50_ms": 100.0, "earlier_p50_ms": 100.0,
-}  # fmt: skip
-ROUTE: dict[str, Any] = {
-    "model": "m",
-    "tools_forced": 0,
-    "forced_and_called": 0,
-    "calls_without_usage": 0,
-    "answers": 100,
-}
+AT = datetime(2026, 11, 26, tzinfo=UTC)
+RECENT = RouteRecent("m", 50, 50, 100, 0, None, 100.0, 100.0)
+ROUTE = RouteTotals("m", 100, 100, 100, 0, 0, 1.0, 1.0, 0, 0.0, 1.0, 1.0, 1.0, 0.0, 0, 0, 0, 0, 0, 1, None, AT, AT, AT)
 
 
-def served(requested: str, name: str | None, answers: int = 10, identity: str = "as_requested") -> dict[str, Any]:
-    return {"requested_model": requested, "served_model": name, "answers": answers, "identity": identity}
+def served(requested: str, name: str | None, answers: int = 10, identity: str = "as_requested") -> RouteServed:
+    return RouteServed(requested, name, answers, identity, None, False, AT, AT)
 
 
 def kinds(
     route: dict[str, Any] | None = None,
     recent: dict[str, Any] | None = None,
-    matrix: list[dict[str, Any]] | None = None,
+    matrix: list[RouteServed] | None = None,
 ) -> list[str]:
-    found = routes_that_need_attention([ROUTE | (route or {})], [RECENT | (recent or {})], matrix or [served("m", "m")])
+    totals, newest = msgspec.structs.replace(ROUTE, **(route or {})), msgspec.structs.replace(RECENT, **(recent or {}))
+    found = routes_that_need_attention([totals], [newest], matrix or [served("m", "m")])
     return [item.kind for item in found]
 
 

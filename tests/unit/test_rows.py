@@ -1,17 +1,14 @@
 """The structs, the queries, the INSERTs and the tables name the same columns."""
 
-import importlib
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import msgspec
 import pytest
 
-from tests.unit.ledger_rows import key, started, write_run
-from workbench.ledger import rows
+from tests.unit.ledger_rows import every_kind, key, started, write_run
 from workbench.ledger.database import migrations, sql
 from workbench.ledger.entries import ReadingTaken, SampleInvalidated, Scored, journal_columns
 from workbench.ledger.journal import JournalWriter
@@ -25,7 +22,8 @@ GIVEN: dict[str, Any] = {
     "scorer": "numeric", "until_at": None, "edges": [datetime(2026, 1, 1, tzinfo=UTC)], "end_call_no": 9, "failed": FAILED, "first_call_no": 1,
     "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "most": 10,
     "request_keys": [key(1)], "run_id": "r1", "run_ids": ["r1"], "sample_keys": ["sample1"],
-    "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC",
+    "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "margin_s": 15.0, "least_failures": 5,
+    "times": 3.0,
 }  # fmt: skip
 """A value for each parameter that a query may have."""
 
@@ -34,9 +32,7 @@ def parameters_of(kind: type[QueryRow]) -> dict[str, Any]:
     return {name: GIVEN[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 
 
-for _path in Path(rows.__file__).parent.glob("*_rows.py"):
-    importlib.import_module(f"workbench.ledger.{_path.stem}")
-KINDS = QueryRow.__subclasses__()
+KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]
 
 
 @pytest.fixture(scope="module")

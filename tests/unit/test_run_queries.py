@@ -109,8 +109,8 @@ def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledg
     with reading(ledger) as reader:
         ((row, interval),) = run_figures(reader, "r1").scores
     assert interval is not None
-    assert row["mean"] == interval.mean == 0.5
-    assert (interval.n, row["scored"], row["samples"]) == (2, 4, 2)
+    assert row.mean == interval.mean == 0.5
+    assert (interval.n, row.scored, row.samples) == (2, 4, 2)
 
 
 ALL_RIGHT = dict.fromkeys("abcdefghijklmnopqrstuvwx", 1.0)

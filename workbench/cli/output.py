@@ -68,7 +68,11 @@ class _TerminalTable(NamedTuple):
 
 
 def print_table(
-    rows: Sequence[dict[str, Any]], columns: dict[str, str], *, whole: str = "", spare: Sequence[str] = ()
+    rows: Sequence[dict[str, Any] | msgspec.Struct],
+    columns: dict[str, str],
+    *,
+    whole: str = "",
+    spare: Sequence[str] = (),
 ) -> None:
     """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits.
 
@@ -76,19 +80,20 @@ def print_table(
     even that does not, each row is a list of its own, with every column.
 
     Args:
-        rows: Dictionaries.
+        rows: Dictionaries or structs.
         columns: Key of a row -> heading.
         whole: Key of a column that is never cut: what the next command needs.
         spare: Keys of columns that may be left out, in this order.
     """
-    every = layout = _laid_out(rows, columns, whole)
+    plain = [msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row for row in rows]
+    every = layout = _laid_out(plain, columns, whole)
     left_out: list[str] = []
     for key in spare:
         if layout.fits:
             break
         left_out.append(columns[key])
         columns = {name: heading for name, heading in columns.items() if name != key}
-        layout = _laid_out(rows, columns, whole)
+        layout = _laid_out(plain, columns, whole)
     if not layout.fits:
         _print_stacked(every.headings, every.cells)  # there every column has room
         return

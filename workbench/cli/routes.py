@@ -10,9 +10,11 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import confirming, milliseconds, percent, plural
 from workbench.errors import Fault, InputError, nearest
-from workbench.ledger.queries import Row, reading
+from workbench.ledger.queries import reading
+from workbench.ledger.route_rows import RouteName, RouteTotals
+from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.confirming import confirm_name
-from workbench.routes.overview import AccountRoutes, overview
+from workbench.routes.overview import AccountRoute, AccountRoutes, overview
 from workbench.routes.words import told, verdict
 from workbench.session import ledger_to_read
 
@@ -34,7 +36,7 @@ def status(as_json: bool, **given: Any) -> None:
     """List every route, what needs attention, who answered instead, and what changed."""
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
-        found = overview(reader, ledger.zone, reader.row("ledger_period"))
+        found = overview(reader, ledger.zone, reader.only(LedgerPeriod))
     if as_json:
         print_json(_as_object(found))
         return
@@ -53,17 +55,17 @@ def confirm(model: str, name: str, **given: Any) -> None:
     """Record in workbench.toml that MODEL itself answers under NAME: answers under any other name are a fallback's then."""
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
-        names = [row for row in reader.rows("route_names") if row["model"] == model]
-        models = [row["model"] for row in reader.rows("routes")]
+        names = [row for row in reader.all(RouteName) if row.model == model]
+        models = [route.model for route in reader.all(RouteTotals)]
     if model not in models:
         hint = nearest(model, models) or "`workbench routes` lists them"
         raise InputError(Fault("MODEL", f"{model!r} was never asked", hint))
-    seen = [row["served_model"] for row in names]
+    seen = [row.served_model for row in names]
     if name not in seen:
         hint = nearest(name, seen) or f"its answers name: {', '.join(seen) or 'none'}"
         raise InputError(Fault("NAME", f"{model!r} never answered as {name!r}", hint))
-    listed = next(row for row in names if row["served_model"] == name)
-    if listed["evidence"] == "another model of the list":
+    listed = next(row for row in names if row.served_model == name)
+    if listed.evidence == "another model of the list":
         raise InputError(Fault("NAME", f"{name!r} is another model of the list, not {model!r}"))
     path = confirm_name(Path.cwd(), model, name)
     say(f"{model} answers as {name}: " + ("it was confirmed before" if path is None else f"written to {path}"))
@@ -84,32 +86,36 @@ def _print_more(found: AccountRoutes) -> None:
     for late in found.late[:_MOST_SHOWN]:
         say(f"perhaps retried unseen: {late.model}: {late.says}")
     for row in found.unconfirmed[:_MOST_SHOWN]:
-        command = confirming(row["requested_model"], row["served_model"])
-        say(f"not confirmed: {row['requested_model']} answers as {row['served_model']}: `{command}`")
+        command = confirming(row.requested_model, str(row.served_model))
+        say(f"not confirmed: {row.requested_model} answers as {row.served_model}: `{command}`")
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(known: AccountRoute) -> dict[str, Any]:
     """A route as the terminal has it."""
-    same = row["usual_identity"] == "as_requested"
+    row, same = known.totals, known.usual_identity == "as_requested"
     return {
-        "model": row["model"],
-        "answers_as": "itself" if same else row["usual_name"],
-        "substituted": None if not row["substituted"] else percent(row["substituted_share"]),
-        "success": None if row["accepted_share"] is None else percent(row["accepted_share"]),
-        "calls": row["calls"],
-        "median": None if row["p50_ms"] is None else milliseconds(row["p50_ms"]),
-        "p90": None if row["p90_ms"] is None else milliseconds(row["p90_ms"]),
-        "usage": None if row["usage_share"] is None else percent(row["usage_share"]),
-        "tools": row["tools"],
-        "cap": row["cap"],
-        "last_at": row["last_at"],
+        "model": row.model,
+        "answers_as": "itself" if same else known.usual_name,
+        "substituted": None if not row.substituted else percent(row.substituted_share),
+        "success": None if row.accepted_share is None else percent(row.accepted_share),
+        "calls": row.calls,
+        "median": None if row.p50_ms is None else milliseconds(row.p50_ms),
+        "p90": None if row.p90_ms is None else milliseconds(row.p90_ms),
+        "usage": None if row.usage_share is None else percent(row.usage_share),
+        "tools": known.tools,
+        "cap": known.cap,
+        "last_at": row.last_at,
     }
 
 
 def _as_object(found: AccountRoutes) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.structs.asdict(found)
-    for name in ("episodes", "names", "worst"):  # as dictionaries, whose times are marked as UTC
+    for name in ("matrix", "course", "episodes", "names", "worst", "unconfirmed"):  # dictionaries, whose times say UTC
         plain[name] = [msgspec.structs.asdict(one) for one in plain[name]]
-    plain |= {"late": [one.row | {"says": one.says} for one in found.late], "verdict": verdict(found)}
+    plain["routes"] = [one.as_row() for one in found.routes]
+    plain |= {
+        "late": [msgspec.structs.asdict(one.row) | {"says": one.says} for one in found.late],
+        "verdict": verdict(found),
+    }
     plain["probed"] = {model: msgspec.structs.asdict(route) for model, route in found.probed.known.items()}
     return plain | {"changes": [msgspec.structs.asdict(change) for change in found.probed.changes]}

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import msgspec
+
 from workbench.cli.output import echo, print_table
 from workbench.display import plural
 from workbench.evaluation.attention import fallbacks
@@ -29,8 +31,8 @@ def _print_scores(found: RunFindings) -> None:
     if not found.scores:
         return
     rows = [
-        row
-        | {"mean": _rounded(row["mean"])}
+        msgspec.structs.asdict(row)
+        | {"mean": _rounded(row.mean)}
         | ({"low": _rounded(interval.low), "high": _rounded(interval.high)} if interval else {})
         for row, interval in found.scores
     ]
@@ -40,7 +42,7 @@ def _print_scores(found: RunFindings) -> None:
     }  # fmt: skip
     echo()
     print_table(rows, {"model": "model", "scorer": "scorer"} | columns)
-    if taken_out := max(row["invalid_samples"] for row in rows):
+    if taken_out := max(row.invalid_samples for row, _ in found.scores):
         echo(f"{plural(taken_out, 'sample')} taken out of the scores")
     echo()
 
@@ -50,18 +52,18 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _print_substitutes(found: RunFindings) -> None:
-    others = fallbacks(found.tables["run_served"])
+    others = fallbacks(found.served)
     for row in others[:_MOST_SHOWN]:
-        echo(f"{row['requested_model']} was answered by {row['served_model']}: {row['answers']} answers")
+        echo(f"{row.requested_model} was answered by {row.served_model}: {row.answers} answers")
     if len(others) > _MOST_SHOWN:
-        echo(f"{sum(row['answers'] for row in others[_MOST_SHOWN:])} more answers came from another model")
+        echo(f"{sum(row.answers for row in others[_MOST_SHOWN:])} more answers came from another model")
 
 
 def _print_failures(found: RunFindings) -> None:
     faults: dict[str, Counter[str]] = {}
-    for row in found.tables["run_outcomes"]:
-        if not row["accepted"]:
-            faults.setdefault(EFFECTS[Outcome(row["outcome"])].fault, Counter())[row["outcome"]] += row["calls"]
+    for row in found.outcomes:
+        if not row.accepted:
+            faults.setdefault(EFFECTS[Outcome(row.outcome)].fault, Counter())[row.outcome] += row.calls
     for fault, outcomes in sorted(faults.items(), key=lambda item: -item[1].total()):
         counted = ", ".join(f"{calls} {outcome}" for outcome, calls in outcomes.most_common())
         echo(f"failed calls ({fault}): {counted}")

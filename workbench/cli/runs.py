@@ -21,6 +21,7 @@ from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, ongoing, team_claim
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.queries import Row, reading
+from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
@@ -92,11 +93,12 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     claims = team_claims(ledger)
     with reading(ledger) as reader:
         run = find_run(reader, run)
-        figures, gates = run_figures(reader, run), reader.rows("run_gates", run_id=run)
+        figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
         recorded: Row = {"run_id": run, "status": figures.provenance.status}
         status = with_status_now([recorded], ongoing(reader, ledger, claims))[0]["status"]
         if suspects:
-            _print_suspects(reader.rows("run_suspects", run_id=run, scorer=figures.standing.scorer or ""), run, as_json)
+            found = reader.all(SuspectSample, run_id=run, scorer=figures.standing.scorer or "")
+            _print_suspects(found, run, as_json)
             return
         if calls:
             rows = run_samples(reader, run, _ALL)
@@ -118,7 +120,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     if as_json:
         print_json(
             summary.as_object()
-            | {"status": status, "scores": score_objects(figures), "gates": gates}
+            | {"status": status, "scores": score_objects(figures), "gates": msgspec.to_builtins(gates)}
             | {"broken_scorers": msgspec.to_builtins(figures.broken)}
         )
         return
@@ -128,22 +130,24 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
     )
-    print_table(figures.tables["run_outcomes"], {"model": "model", "outcome": "outcome", "calls": "calls"})
+    print_table(
+        list(map(msgspec.structs.asdict, figures.outcomes)), {"model": "model", "outcome": "outcome", "calls": "calls"}
+    )
     print_findings(figures)
     for gate in gates:
-        echo(f"gate {gate['gate']} {gate['result']}: {gate['reason']}")
+        echo(f"gate {gate.gate} {gate.result}: {gate.reason}")
     echo()
     tokens = {
         "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
         "total_tokens": "tokens", "calls_without_usage": "no usage",
     }  # fmt: skip
-    print_table(figures.tables["run_tokens"], tokens)
+    print_table(figures.tokens, tokens)
     if status not in _NOTHING_LEFT:
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: {shlex.join(['workbench', 'report', run, *options.words(where)])}")
 
 
-def _print_suspects(rows: list[Row], run: str, as_json: bool) -> None:
+def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return

@@ -1,10 +1,12 @@
 """Which routes need attention, and why, from what the ledger holds."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from workbench.ledger.queries import Row
+from workbench.ledger.route_rows import RouteRecent, RouteServed, RouteTotals
+from workbench.ledger.run_rows import RunServed
 
 NEWEST_CALLS = 50
 """How many of a route's newest calls stand for how it is now."""
@@ -15,6 +17,9 @@ SLOWER = 1.5
 LEAST_ANSWERS = 10
 """Fewer answers than this say nothing about a change."""
 KINDS = ("failing", "fallback", "new name", "slower", "no tool call", "no usage")
+
+
+S = TypeVar("S", bound=RunServed)
 
 
 class Attention(msgspec.Struct, frozen=True):
@@ -31,65 +36,67 @@ class Attention(msgspec.Struct, frozen=True):
     """The outcome or served name that shows it."""
 
 
-def routes_that_need_attention(routes: Sequence[Row], recent: Sequence[Row], matrix: Sequence[Row]) -> list[Attention]:
+def routes_that_need_attention(
+    routes: Sequence[RouteTotals], recent: Sequence[RouteRecent], matrix: Sequence[RouteServed]
+) -> list[Attention]:
     """Judge every route by fixed thresholds; the worst kinds come first.
 
     Args:
-        routes: `routes` rows.
-        recent: `route_recent` rows over `NEWEST_CALLS`.
-        matrix: `route_matrix` rows.
+        routes: What their calls came to.
+        recent: Over `NEWEST_CALLS`.
+        matrix: Who answered for whom.
     """
     found = [*_failing(recent), *_substituted(matrix), *_slower(recent), *_lacking(routes)]
     return sorted(found, key=lambda attention: KINDS.index(attention.kind))
 
 
-def fallbacks(matrix: Sequence[Row]) -> list[Row]:
+def fallbacks(matrix: Sequence[S]) -> list[S]:
     """The rows that another model answered, the most answers first.
 
     Args:
-        matrix: `run_served` or `route_matrix` rows.
+        matrix: Who answered for whom, of a run or over everything.
     """
     return _of_identity(matrix, "fallback")
 
 
-def unconfirmed(matrix: Sequence[Row]) -> list[Row]:
+def unconfirmed(matrix: Sequence[S]) -> list[S]:
     """The rows with a served name that the model list does not have: perhaps another name of the same model."""
-    return [row for row in _of_identity(matrix, "unknown") if row["served_model"] is not None]
+    return [row for row in _of_identity(matrix, "unknown") if row.served_model is not None]
 
 
-def _of_identity(matrix: Sequence[Row], identity: str) -> list[Row]:
-    return sorted((row for row in matrix if row["identity"] == identity), key=lambda row: -int(row["answers"]))
+def _of_identity(matrix: Sequence[S], identity: str) -> list[S]:
+    return sorted((row for row in matrix if row.identity == identity), key=lambda row: -row.answers)
 
 
-def _failing(recent: Sequence[Row]) -> Iterator[Attention]:
+def _failing(recent: Sequence[RouteRecent]) -> Iterator[Attention]:
     for row in recent:
-        calls, failed = row["newest_calls"], row["newest_failed"]
+        calls, failed = row.newest_calls, row.newest_failed
         if failed and failed / calls > NOTICED_SHARE:
-            yield Attention(row["model"], "failing", failed, calls, str(row["newest_failure"]))
+            yield Attention(row.model, "failing", failed, calls, str(row.newest_failure))
 
 
-def _substituted(matrix: Sequence[Row]) -> Iterator[Attention]:
+def _substituted(matrix: Sequence[RouteServed]) -> Iterator[Attention]:
     answers: dict[str, int] = {}
     for row in matrix:
-        answers[row["requested_model"]] = answers.get(row["requested_model"], 0) + row["answers"]
+        answers[row.requested_model] = answers.get(row.requested_model, 0) + row.answers
     for row in fallbacks(matrix):
-        model = row["requested_model"]
-        yield Attention(model, "fallback", row["answers"], answers[model], row["served_model"])
+        model = row.requested_model
+        yield Attention(model, "fallback", row.answers, answers[model], str(row.served_model))
 
 
-def _slower(recent: Sequence[Row]) -> Iterator[Attention]:
+def _slower(recent: Sequence[RouteRecent]) -> Iterator[Attention]:
     for row in recent:
-        now, before = row["newest_p50_ms"], row["earlier_p50_ms"]
-        enough = row["newest_answers"] >= LEAST_ANSWERS and row["earlier_answers"] >= LEAST_ANSWERS
+        now, before = row.newest_p50_ms, row.earlier_p50_ms
+        enough = row.newest_answers >= LEAST_ANSWERS and row.earlier_answers >= LEAST_ANSWERS
         if enough and now is not None and before and now / before > SLOWER:
-            yield Attention(row["model"], "slower", now / before, row["newest_answers"])
+            yield Attention(row.model, "slower", now / before, row.newest_answers)
 
 
-def _lacking(routes: Sequence[Row]) -> Iterator[Attention]:
+def _lacking(routes: Sequence[RouteTotals]) -> Iterator[Attention]:
     for row in routes:
-        silent = row["tools_forced"] - row["forced_and_called"]
-        if silent and silent / row["tools_forced"] > NOTICED_SHARE:
-            yield Attention(row["model"], "no tool call", silent, row["tools_forced"])
-        missing = row["calls_without_usage"]
-        if missing and missing / row["answers"] > NOTICED_SHARE:
-            yield Attention(row["model"], "no usage", missing, row["answers"])
+        silent = row.tools_forced - row.forced_and_called
+        if silent and silent / row.tools_forced > NOTICED_SHARE:
+            yield Attention(row.model, "no tool call", silent, row.tools_forced)
+        missing = row.calls_without_usage
+        if missing and missing / row.answers > NOTICED_SHARE:
+            yield Attention(row.model, "no usage", missing, row.answers)

@@ -11,9 +11,9 @@ from workbench.ledger.entries import GateDecided, RunEnded, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
+from workbench.ledger.rows import Provenance
+from workbench.ledger.run_rows import RunItems
 from workbench.ledger.store import Ledger
-
-_TABLES = ("run_items_by_model",)
 
 
 def decide(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str | None, Ingested]:
@@ -35,10 +35,9 @@ def decide(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str
     if job.gates is None and job.run.on_fallback != "fail":
         return [], None, Ingested()
     with reading(ledger) as reader:
-        found = run_findings(reader, run_id, _TABLES)
-        results = gate_results(reader, found, gates)
+        results = gate_results(reader, run_findings(reader, run_id), reader.all(RunItems, run_id=run_id), gates)
+        run = reader.only(Provenance, run_id=run_id)
     reason = None if is_met(results, gates) else reason_of(results)
-    run = found.provenance
     now = newer_than([] if run.ended_at is None else [run.ended_at])
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for one in results:

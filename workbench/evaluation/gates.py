@@ -1,6 +1,6 @@
 """What a job's gates say of a run: met, not met, or that its answers cannot tell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -13,17 +13,19 @@ from workbench.evaluation.run_figures import RunFindings, find_run
 from workbench.evaluation.sides import differences, sides_of
 from workbench.job_file import PREVIOUS, GatesTable
 from workbench.ledger.queries import Reader
+from workbench.ledger.run_rows import RunItems
 from workbench.ledger.score_rows import EarlierRun, OccasionScore
 from workbench.stats.intervals import Interval
 from workbench.stats.series import ScoreChange, changes
 
 
-def gate_results(reader: Reader, found: RunFindings, gates: GatesTable) -> list[GateResult]:
+def gate_results(reader: Reader, found: RunFindings, items: Sequence[RunItems], gates: GatesTable) -> list[GateResult]:
     """Ask every gate of a job about a run that has ended.
 
     Args:
         reader: The ledger.
-        found: The run, with its table `run_items_by_model`.
+        found: The run.
+        items: Its requests, by model.
         gates: Of its job.
 
     Raises:
@@ -31,10 +33,10 @@ def gate_results(reader: Reader, found: RunFindings, gates: GatesTable) -> list[
     """
     return [
         *_means(found, gates.min_mean),
-        *_shares(found, gates),
+        *_shares(found, items, gates),
         *_drops(reader, found, gates),
         *_steady(reader, found, gates),
-        *_fallbacks(found),
+        *_fallbacks(found, items),
     ]
 
 
@@ -57,12 +59,12 @@ def reason_of(results: list[GateResult]) -> str:
 def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateResult]:
     """The mean of every model against the least that is wanted, by its 95 % interval."""
     for row, interval in found.scores:
-        wanted = least.get(row["scorer"])
+        wanted = least.get(row.scorer)
         if wanted is not None:
             result, says = _beside(interval, wanted)
-            told = f"{row['model']} scores {says} by “{row['scorer']}”; at least {wanted:g} is wanted"
-            yield GateResult("min_mean", result, told, row["scorer"], row["model"])
-    scored = {row["scorer"] for row, _ in found.scores}
+            told = f"{row.model} scores {says} by “{row.scorer}”; at least {wanted:g} is wanted"
+            yield GateResult("min_mean", result, told, row.scorer, row.model)
+    scored = {row.scorer for row, _ in found.scores}
     for scorer in least.keys() - scored:
         yield GateResult("min_mean", "cannot tell", f"nothing is scored by “{scorer}”", scorer)
 
@@ -76,11 +78,10 @@ def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, str]
     return ("met" if interval.low >= wanted else "not met" if interval.high < wanted else "cannot tell"), says
 
 
-def _shares(found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
+def _shares(found: RunFindings, items: Sequence[RunItems], gates: GatesTable) -> Iterator[GateResult]:
     """Shares that are counted and need no test: of requests without an answer, and of answers by a fallback."""
-    rows = found.tables["run_items_by_model"]
-    planned, answered = found.provenance.planned, sum(row["answered"] for row in rows)
-    fallbacks = sum(row["fallbacks"] for row in rows)
+    planned, answered = found.provenance.planned, sum(row.answered for row in items)
+    fallbacks = sum(row.fallbacks for row in items)
     for gate, most, part, whole, what in (
         ("max_failed_share", gates.max_failed_share, planned - answered, planned, "requests are unanswered"),
         ("max_fallback_share", gates.max_fallback_share, fallbacks, answered, "answers are of another model"),
@@ -90,15 +91,15 @@ def _shares(found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
             yield GateResult(gate, "met" if part / whole <= most else "not met", says)
 
 
-def _fallbacks(found: RunFindings) -> Iterator[GateResult]:
+def _fallbacks(found: RunFindings, items: Sequence[RunItems]) -> Iterator[GateResult]:
     if found.provenance.on_fallback != "fail":
         return
-    rows = [row for row in found.tables["run_items_by_model"] if row["fallbacks"]]
+    rows = [row for row in items if row.fallbacks]
     if not rows:
         yield GateResult("on_fallback", "met", "every answer is of the model that was asked, as far as names tell")
     for row in rows:
-        says = f"{row['fallbacks']} of {plural(row['answered'], 'answer')} of {row['model']} are of another model"
-        yield GateResult("on_fallback", "not met", says, None, row["model"])
+        says = f"{row.fallbacks} of {plural(row.answered, 'answer')} of {row.model} are of another model"
+        yield GateResult("on_fallback", "not met", says, None, row.model)
 
 
 def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:

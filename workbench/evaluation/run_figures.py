@@ -10,29 +10,41 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.standing import Standing, standing
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers, SampleMean
+from workbench.ledger.run_rows import (
+    RunHasScores,
+    RunItemOutcome,
+    RunItems,
+    RunLatency,
+    RunOutcome,
+    RunScore,
+    RunServed,
+    RunTokens,
+)
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import Interval, mean_interval
 
 LAST = "last"
 """The newest run, where the id of one is asked for."""
-FINDING_FIGURES = ("run_outcomes", "run_served")
-ROUTE_FIGURES = (*FINDING_FIGURES, "run_items_by_model", "run_item_outcomes", "run_tokens", "run_latency")
 
 
 class RunFindings(msgspec.Struct, frozen=True):
     """What a run prints when it ends."""
 
     provenance: Provenance
-    tables: dict[str, list[Row]]
-    """By query name; see `FINDING_FIGURES`."""
-    scores: list[tuple[Row, Interval | None]]
-    """`run_scores` rows with the interval of the mean; None where nothing is scored."""
+    outcomes: list[RunOutcome]
+    served: list[RunServed]
+    scores: list[tuple[RunScore, Interval | None]]
+    """With the interval of the mean; None where nothing is scored."""
     broken: list[BrokenScorer]
 
 
 class RunFigures(RunFindings, frozen=True):
-    """Everything that a page or a command shows about a run, query by query; its `tables` are all of `ROUTE_FIGURES`."""
+    """Everything that a page or a command shows about a run, query by query."""
 
+    items: list[RunItems]
+    item_outcomes: list[RunItemOutcome]
+    tokens: list[RunTokens]
+    latency: list[RunLatency]
     numbers: RunNumbers
     standing: Standing
     """How its models stand beside each other by its first scorer."""
@@ -65,27 +77,26 @@ def find_run(reader: Reader, named: str | None) -> str:
     raise InputError(Fault("", f"there is no run {named!r} in this ledger", hint))
 
 
-def run_findings(reader: Reader, run_id: str, tables: Sequence[str] = FINDING_FIGURES) -> RunFindings:
+def run_findings(reader: Reader, run_id: str) -> RunFindings:
     """Ask what a run prints when it ends, and no more: it is part of every run's time.
 
     Raises:
         InputError: There is no such run.
     """
     provenance = reader.only(Provenance, run_id=find_run(reader, run_id))
-    found = {name: reader.rows(name, run_id=run_id) for name in tables}
-    if not reader.row("run_has_scores", run_id=run_id)["scored"]:  # to find that out by the others takes 30 ms
-        return RunFindings(provenance, found, [], [])
-    broken = broken_scorers(reader, [run_id])
-    return RunFindings(provenance, found, _scores(reader, run_id), broken)
+    ended = reader.all(RunOutcome, run_id=run_id), reader.all(RunServed, run_id=run_id)
+    if not reader.only(RunHasScores, run_id=run_id).scored:  # to find that out by the others takes 30 ms
+        return RunFindings(provenance, *ended, [], [])
+    return RunFindings(provenance, *ended, _scores(reader, run_id), broken_scorers(reader, [run_id]))
 
 
-def _scores(reader: Reader, run_id: str) -> list[tuple[Row, Interval | None]]:
+def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None]]:
     values: dict[tuple[str, str], list[float]] = {}
     for sample in reader.each(SampleMean, run_id=run_id):
         values.setdefault((sample.model, sample.scorer), []).append(sample.value)
     return [
-        (row, mean_interval(own) if (own := values.get((row["model"], row["scorer"]))) else None)
-        for row in reader.rows("run_scores", run_id=run_id)
+        (row, mean_interval(own) if (own := values.get((row.model, row.scorer))) else None)
+        for row in reader.all(RunScore, run_id=run_id)
     ]
 
 
@@ -95,9 +106,20 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
     Raises:
         InputError: There is no such run.
     """
-    found = run_findings(reader, run_id, ROUTE_FIGURES)
-    numbers = reader.only(RunNumbers, run_id=run_id)
-    return RunFigures(found.provenance, found.tables, found.scores, found.broken, numbers, standing(reader, run_id))
+    found = run_findings(reader, run_id)
+    return RunFigures(
+        found.provenance,
+        found.outcomes,
+        found.served,
+        found.scores,
+        found.broken,
+        reader.all(RunItems, run_id=run_id),
+        reader.all(RunItemOutcome, run_id=run_id),
+        reader.all(RunTokens, run_id=run_id),
+        reader.all(RunLatency, run_id=run_id),
+        reader.only(RunNumbers, run_id=run_id),
+        standing(reader, run_id),
+    )
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
@@ -109,12 +131,12 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
     """
     numbers, provenance = figures.numbers, figures.provenance
     outcomes: dict[str, int] = {}
-    for row in figures.tables["run_outcomes"]:
-        outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["calls"]
+    for one in figures.outcomes:
+        outcomes[one.outcome] = outcomes.get(one.outcome, 0) + one.calls
     served: dict[str, int] = {}
-    for row in figures.tables["run_served"]:
-        name = row["served_model"] or "unknown"
-        served[name] = served.get(name, 0) + row["answers"]
+    for row in figures.served:
+        name = row.served_model or "unknown"
+        served[name] = served.get(name, 0) + row.answers
     return RunSummary(
         run_id=provenance.run_id,
         job=provenance.job,
@@ -147,6 +169,6 @@ def broken_text(one: BrokenScorer) -> str:
 def score_objects(figures: RunFigures) -> list[Row]:
     """The scores of a run with their intervals, as plain values."""
     return [
-        row | {"interval": None if interval is None else msgspec.to_builtins(interval)}
+        msgspec.structs.asdict(row) | {"interval": None if interval is None else msgspec.to_builtins(interval)}
         for row, interval in figures.scores
     ]

@@ -150,8 +150,8 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
     if numbers.pending:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
         yield Trouble(numbers.pending, f"{part} have no answer yet: never sent, or interrupted.")
-    for row in figures.tables["run_items_by_model"]:
-        model, items = row["model"], row["items"]
+    for row in figures.items:
+        model, items = row.model, row.items
         failed = _failed_as(figures, model)
         if failed and sum(failed.values()):
             most = max(failed, key=lambda name: failed[name])
@@ -159,14 +159,14 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
             why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
             fault = EFFECTS[Outcome(most)].fault
             yield Trouble(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
-        if row["fallbacks"]:
+        if row.fallbacks:
             name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
             counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
-            says = f"{_part(row['fallbacks'], row['answered'])} answers of {model} came from {name} and {counted}."
-            yield Trouble(row["fallbacks"], says)
-        if row["cut_off"] > _NOTED * items:
+            says = f"{_part(row.fallbacks, row.answered)} answers of {model} came from {name} and {counted}."
+            yield Trouble(row.fallbacks, says)
+        if row.cut_off > _NOTED * items:
             yield Trouble(
-                row["cut_off"], f"{_part(row['cut_off'], items)} answers of {model} were cut off by their token limit."
+                row.cut_off, f"{_part(row.cut_off, items)} answers of {model} were cut off by their token limit."
             )
     for one in figures.broken:
         yield Trouble(one.failed, f"{broken_text(one)}.")
@@ -179,9 +179,9 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
 def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:
     """A model's requests that ended without an answer, by outcome."""
     return {
-        row["outcome"]: row["items"]
-        for row in figures.tables["run_item_outcomes"]
-        if row["model"] == model and row["outcome"] is not None and row["concluded"] and not row["accepted"]
+        row.outcome: row.items
+        for row in figures.item_outcomes
+        if row.model == model and row.outcome is not None and row.concluded and not row.accepted
     }
 
 

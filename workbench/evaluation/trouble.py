@@ -43,7 +43,7 @@ def planned_by_side(run: Provenance, items: Mapping[str, int]) -> dict[str, int]
 
 def planned_by_model(figures: RunFigures) -> dict[str, int]:
     """The same of the run of a page."""
-    items = {row["model"]: row["items"] for row in figures.tables["run_items_by_model"]}
+    items = {row.model: row.items for row in figures.items}
     return planned_by_side(figures.provenance, items)
 
 
@@ -51,10 +51,10 @@ def troubles_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:
     """Model -> group -> requests without an answer that scorers can judge, out of all that were planned for it."""
     found: dict[str, dict[str, int]] = {model: {} for model in planned_by_model(figures)}
     seen = dict.fromkeys(found, 0)
-    for row in figures.tables["run_item_outcomes"]:
-        model, requests = row["model"], row["items"]
+    for row in figures.item_outcomes:
+        model, requests = row.model, row.items
         seen[model] += requests
-        group = _group(row["outcome"])
+        group = _group(row.outcome)
         if group:
             found[model][group] = found[model].get(group, 0) + requests
     for model, planned in planned_by_model(figures).items():

@@ -130,4 +130,4 @@ class LedgerPeriod(QueryRow, frozen=True):
     endpoints: int
     key_fingerprint: str | None
     keys: int
-    simulated: bool | None
+    simulated: bool

@@ -70,7 +70,7 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "unpriced": [row["model"] for row in unknown.rows if row["high_tokens"] is None],
             "dearest_runs": _dearest_runs(dearest_runs, there),
             "dearest_samples": _dearest_samples(dearest_samples, there),
-            "simulated": asked.period.rows[0]["simulated"],
+            "simulated": asked.period.simulated,
         }
 
     return content

@@ -16,8 +16,9 @@ from markupsafe import Markup
 import workbench.display as people
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
-from workbench.ledger.queries import Reader, Row, reading
+from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
+from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
@@ -52,13 +53,13 @@ class PageHead(msgspec.Struct, frozen=True):
     as_of: AsOf
 
 
-def _ledger_frame(page: str, title: str, period: Row, as_of: AsOf) -> PageHead:
-    """The frame of a page over a whole ledger, from its `ledger_period`."""
-    others = max(period["endpoints"], 1) - 1
-    endpoint = (period["endpoint"] or "no endpoint yet") + (f" and {others} more" if others else "")
-    more_keys = max(period["keys"], 1) - 1
-    key = (period["key_fingerprint"] or "not available") + (f" and {more_keys} more" if more_keys else "")
-    return PageHead(page, title, endpoint, key, period["simulated"], period["first_at"], period["last_at"], as_of)
+def _ledger_frame(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> PageHead:
+    """The frame of a page over a whole ledger, from what it covers."""
+    others = max(period.endpoints, 1) - 1
+    endpoint = (period.endpoint or "no endpoint yet") + (f" and {others} more" if others else "")
+    more_keys = max(period.keys, 1) - 1
+    key = (period.key_fingerprint or "not available") + (f" and {more_keys} more" if more_keys else "")
+    return PageHead(page, title, endpoint, key, period.simulated, period.first_at, period.last_at, as_of)
 
 
 class Asked(NamedTuple):
@@ -68,8 +69,7 @@ class Asked(NamedTuple):
     ledger: str
     folder: Path
     """Where the pages go, and those of runs are: only what is there is linked."""
-    period: tables.Result
-    """The only row of `ledger_period`."""
+    period: LedgerPeriod
     colours: Colours
     zone: str
     """Whose days these are."""
@@ -91,7 +91,7 @@ def asked_of(ledger: Ledger, folder: Path) -> Iterator[Asked]:
     claims = team_claims(ledger)
     with reading(ledger) as reader:
         as_of = AsOf(datetime.now(UTC), ongoing(reader, ledger, claims))
-        period, colours = result(reader, "ledger_period"), colours_of(reader)
+        period, colours = reader.only(LedgerPeriod), colours_of(reader)
         yield Asked(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of)
 
 
@@ -117,7 +117,7 @@ def ledger_page(asked: Asked, page: Page, pages: Sequence[Page]) -> Draft:
         page: Which.
         pages: Those that its head links.
     """
-    content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period.rows[0], asked.as_of)
+    content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period, asked.as_of)
     return lambda: write_page(asked.folder, f"{page.name}.html", render(frame, pages, content()))
 
 

@@ -44,10 +44,10 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
     ends = {row["run_id"]: row for row in reader.rows("runs", most=MOST_RUNS, run_ids=run_ids)}
     course = result(reader, "job_course", job=job, most=MOST_RUNS)
     changes = job_changes(reader, job).get(job, [])
-    period, newest, oldest = asked.period.rows[0], runs.rows[0], runs.rows[-1]
+    period, newest, oldest = asked.period, runs.rows[0], runs.rows[-1]
     frame = PageHead(
-        "job", job, period["endpoint"] or "no endpoint yet", period["key_fingerprint"] or "not available",
-        period["simulated"], oldest["started_at"], newest["started_at"], as_of,
+        "job", job, period.endpoint or "no endpoint yet", period.key_fingerprint or "not available",
+        period.simulated, oldest["started_at"], newest["started_at"], as_of,
     )  # fmt: skip
 
     def write() -> Path:

@@ -14,7 +14,7 @@ from workbench.records import LOCAL
 from workbench.report import charts, time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Column, Result, Table, plain_rows
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.overview import AccountRoutes, overview
 from workbench.routes.words import told, verdict, worst_text
@@ -43,10 +43,10 @@ class Card(msgspec.Struct, frozen=True):
 
 def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
-    reader, period = asked.reader, asked.period.rows[0]
+    reader, period = asked.reader, asked.period
     found = overview(reader, asked.zone, period)
     outcomes = result(reader, "route_outcomes")
-    return lambda: _content(found, outcomes, asked) | {"simulated": period["simulated"]}
+    return lambda: _content(found, outcomes, asked) | {"simulated": period.simulated}
 
 
 def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
         },
         "table": _routes_table(found, asked.colours),
         "cards": cards,
-        "routes": Result("routes", {}, found.routes),
+        "routes": Result("routes", {}, [one.as_row() for one in found.routes]),
         "outcomes": outcomes,
-        "matrix": _matrix_table(Result("route_matrix", {}, found.matrix)),
+        "matrix": _matrix_table(Result("route_matrix", {}, plain_rows(found.matrix))),
         "episodes": found.episodes,
         "there": there,
         "changes": _timeline(found),
@@ -73,20 +73,20 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
         "late": found.late,
         "unconfirmed": found.unconfirmed,
         "ledger": asked.ledger,
-        "probe": asked.command("probe", *(["--local"] if asked.period.rows[0]["endpoint"] == LOCAL else [])),
+        "probe": asked.command("probe", *(["--local"] if asked.period.endpoint == LOCAL else [])),
         "charts": [*_charts(found), *(card.chart for card in cards if card.chart is not None)],
         "newest_probe": found.probed.probes[-1].started_at if found.probed.probes else None,
     }
 
 
 def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
-    course: dict[str, list[Row]] = {}
-    for row in found.course:
-        if row["p50_ms"] is not None:
-            course.setdefault(row["model"], []).append(row)
+    course: dict[str, list[tuple[datetime, float]]] = {}
+    for span in found.course:
+        if span.p50_ms is not None:
+            course.setdefault(span.model, []).append((span.from_at, span.p50_ms))
     rows = [
-        row | {"course": _bars(course.get(row["model"], []), colours.of(row["model"]), found.span)}
-        for row in found.routes
+        one.as_row() | {"course": _bars(course.get(one.model, []), colours.of(one.model), found.span)}
+        for one in found.routes
     ]
     return Table(
         "routes", Result("routes", {}, rows), ("model",),
@@ -106,29 +106,28 @@ def _when(from_at: datetime, span: str) -> str:
     return f"{from_at:%Y-%m-%d}" if span == "day" else f"{from_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _bars(rows: list[Row], colour: str, span: str) -> list[dict[str, Any]]:
-    newest = rows[-_MOST_POINTS:]
-    most = max((row["p50_ms"] for row in newest), default=0) or 1
+def _bars(medians_ms: list[tuple[datetime, float]], colour: str, span: str) -> list[dict[str, Any]]:
+    newest = medians_ms[-_MOST_POINTS:]
+    most = max((p50_ms for _, p50_ms in newest), default=0) or 1
     return [
-        {"mean": row["p50_ms"] / most, "colour": colour,
-         "told": f"{_when(row['from_at'], span)}: {people.milliseconds(row['p50_ms'])}"}
-        for row in newest
-    ]  # fmt: skip
+        {"mean": p50_ms / most, "colour": colour, "told": f"{_when(from_at, span)}: {people.milliseconds(p50_ms)}"}
+        for from_at, p50_ms in newest
+    ]
 
 
 def _cards(found: AccountRoutes, outcomes: Result, colours: Colours) -> list[Card]:
     """A card a route, in the order of the table."""
     cards = []
-    for number, row in enumerate(found.routes):
-        model = row["model"]
+    for number, one in enumerate(found.routes):
+        model = one.model
         known = found.probed.known.get(model)
         course = _course(number, model, found)
         cards.append(
             Card(
-                row,
+                one.as_row(),
                 colours.of(model),
                 [line for line in outcomes.rows if line["model"] == model],
-                [line for line in found.matrix if line["requested_model"] == model],
+                plain_rows([line for line in found.matrix if line.requested_model == model]),
                 None if known is None else known.probed_at,
                 "" if known is None else _probed(known.facts),
                 course,
@@ -147,7 +146,11 @@ def _probed(facts: RouteFacts) -> str:
 
 
 def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
-    rows = [row | {"when": _when(row["from_at"], found.span)} for row in found.course if row["model"] == model]
+    rows = [
+        msgspec.structs.asdict(one) | {"when": _when(one.from_at, found.span)}
+        for one in found.course
+        if one.model == model
+    ]
     if len(rows) < 2:
         return None
     return Table(
@@ -209,10 +212,12 @@ def _timeline(found: AccountRoutes) -> list[dict[str, Any]]:
 
 def _charts(found: AccountRoutes) -> list[Chart]:
     """Who answers for whom, of what is off the diagonal."""
-    off = [row for row in found.matrix if row["identity"] == "fallback"]
-    if len({row["requested_model"] for row in off}) < 2:  # of a single one, the list says all
+    off = [row for row in found.matrix if row.identity == "fallback"]
+    asked = {row.requested_model for row in off}
+    if len(asked) < 2:  # of a single one, the list says all
         return []
-    asked = {row["requested_model"] for row in off}
-    whole = [row for row in found.matrix if row["requested_model"] in asked]
+    whole = [row for row in found.matrix if row.requested_model in asked]
     note = "Rows: requested model; columns: which model answered in its place; the shade is their share of its answers."
-    return [drawn("matrix", "Who answers for whom?", charts.matrix_chart(off, whole), None, note)]
+    return [
+        drawn("matrix", "Who answers for whom?", charts.matrix_chart(plain_rows(off), plain_rows(whole)), None, note)
+    ]

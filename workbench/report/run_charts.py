@@ -1,12 +1,17 @@
 """The charts and the tables under them of the page of one run."""
 
+from collections.abc import Sequence
+
+import msgspec
+
 import workbench.display as people
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.trouble import planned_by_model, troubles_by_model
 from workbench.ledger.queries import Row
+from workbench.ledger.rows import QueryRow
 from workbench.report import charts, time_charts
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Column, Result, Table, plain_rows
 from workbench.stats.intervals import Interval
 
 _UNCHANGED_PACE = 2  # its rows: the start and the end
@@ -30,11 +35,11 @@ def _bounds(interval: Interval | None) -> str:
 def run_tables(figures: RunFigures) -> dict[str, Table]:
     """The tables of the page, by name."""
 
-    def table(query: str, keys: tuple[str, ...], *columns: Column) -> Table:
-        return Table(query, of_run(figures, query, figures.tables[query]), keys, columns)
+    def table(rows: Sequence[QueryRow], query: str, keys: tuple[str, ...], *columns: Column) -> Table:
+        return Table(query, of_run(figures, query, plain_rows(rows)), keys, columns)
 
     model = Column("model", "model", "text")
-    scores = [row | {"interval": _bounds(interval)} for row, interval in figures.scores]
+    scores = [msgspec.structs.asdict(row) | {"interval": _bounds(interval)} for row, interval in figures.scores]
     return {
         "scores": Table(
             "run_scores", of_run(figures, "run_scores", scores), ("model", "scorer"),
@@ -45,28 +50,34 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
              Column("left_out", "left out", help="Scored answers of fallbacks")),
         ),
         "asked": table(
-            "run_items_by_model", ("model",), model, Column("items", "asked"), Column("answered", "answered"),
+            figures.items, "run_items_by_model",
+            ("model",), model, Column("items", "asked"), Column("answered", "answered"),
             Column("reused", "of which reused"), Column("unanswered", "unanswered"), Column("cut_off", "cut off"),
             Column("fallbacks", "by a fallback"), Column("unknown", "name not known"),
         ),
         "item_outcomes": table(
-            "run_item_outcomes", ("model", "outcome"), model, Column("outcome", "outcome", "outcome"),
+            figures.item_outcomes, "run_item_outcomes",
+            ("model", "outcome"), model, Column("outcome", "outcome", "outcome"),
             Column("items", "requests"),
         ),
         "outcomes": table(
-            "run_outcomes", ("model", "outcome"), model, Column("outcome", "outcome", "outcome"), Column("calls", "calls"),
+            figures.outcomes, "run_outcomes",
+            ("model", "outcome"), model, Column("outcome", "outcome", "outcome"), Column("calls", "calls"),
         ),
         "served": table(
-            "run_served", ("requested_model", "served_model", "identity"), Column("requested_model", "requested model", "text"),
+            figures.served, "run_served",
+            ("requested_model", "served_model", "identity"), Column("requested_model", "requested model", "text"),
             Column("served_model", "served model", "served"), Column("answers", "answers"),
         ),
         "tokens": table(
-            "run_tokens", ("model",), model, Column("calls", "calls"), Column("prompt_tokens", "prompt"),
+            figures.tokens, "run_tokens",
+            ("model",), model, Column("calls", "calls"), Column("prompt_tokens", "prompt"),
             Column("completion_tokens", "completion"), Column("reasoning_tokens", "of which reasoning"),
             Column("total_tokens", "total"), Column("calls_without_usage", "without usage"),
         ),
         "latency": table(
-            "run_latency", ("model",), model, Column("answers", "answers"), Column("p10_ms", "10 % within", "ms"),
+            figures.latency, "run_latency",
+            ("model",), model, Column("answers", "answers"), Column("p10_ms", "10 % within", "ms"),
             Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms"), Column("p99_ms", "99 % within", "ms"),
             Column("max_ms", "slowest", "ms"),
         ),
@@ -82,7 +93,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         return order.get(row["model"], len(order))
 
     found: list[Chart] = []
-    scored = [(row, interval) for row, interval in figures.scores if interval is not None]
+    scored = [(msgspec.structs.asdict(row), interval) for row, interval in figures.scores if interval is not None]
     for number, scorer in enumerate(dict.fromkeys(row["scorer"] for row, _ in scored)):
         rows = [(row, interval) for row, interval in scored if row["scorer"] == scorer]
         if len(rows) > 1:
@@ -102,11 +113,11 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         found.append(
             drawn("trouble", "What is unanswered or cut off, and whose fault is it?", drawing, tables["item_outcomes"])
         )
-    tokens = sorted(figures.tables["run_tokens"], key=place)
+    tokens = sorted(plain_rows(figures.tokens), key=place)
     if len(tokens) > 1 and any(row["prompt_tokens"] or row["completion_tokens"] for row in tokens):
         drawing = charts.token_chart(tokens, TOKEN_PARTS, "model")
         found.append(drawn("tokens", "What did each model cost?", drawing, tables["tokens"]))
-    latency = sorted(figures.tables["run_latency"], key=place)
+    latency = sorted(plain_rows(figures.latency), key=place)
     if len(latency) > 1:
         note = "The bar holds the middle half of the answers, the line 80 %; the tick is the median, ◆ 99 %."
         drawing = charts.latency_chart(latency, colours)
@@ -117,7 +128,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
 def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Result], colours: Colours) -> list[Chart]:
     """Latency and calls in flight in the course of the run, where it has a course."""
     in_flight, pace = flights
-    has_course = len(course.rows) > len(figures.tables["run_latency"])
+    has_course = len(course.rows) > len(figures.latency)
     far = max((row["seconds"] for row in (*course.rows, *in_flight.rows, *pace.rows)), default=1)
     seconds = Column("seconds", "seconds into the run", "seconds")
     found = []

@@ -18,6 +18,7 @@ from workbench.evaluation.sides import Side
 from workbench.evaluation.trouble import CUT_OFF, PENDING, planned_by_model, troubles_by_model
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
+from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
 from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
 from workbench.report.run_charts import course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
@@ -46,15 +47,15 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
     rows = model_rows(figures)
     samples = sample_browser(
         run_samples(reader, run_id, MOST_SAMPLES),
-        sum(row["items"] for row in figures.tables["run_items_by_model"]),
+        sum(row.items for row in figures.items),
         folder / f"{run_id}.samples",
         models=[row["model"] for row in rows],
         scorer=figures.standing.scorer,
         unsent=reader.rows("run_unsent", run_id=run_id, most=MOST_SAMPLES),
     )
     course, flights = _course(reader, figures)
-    suspects = reader.rows("run_suspects", run_id=run_id, scorer=figures.standing.scorer or "")
-    told = {name: reader.rows(f"run_{name}", run_id=run_id) for name in ("invalid", "gates")}
+    suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "")
+    told = {"invalid": reader.all(TakenOut, run_id=run_id), "gates": reader.all(RunGate, run_id=run_id)}
     sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
 
     def write() -> Path:
@@ -84,17 +85,18 @@ def _frame(run: Provenance, asked: Asked) -> PageHead:
 
 def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
     """What the page shows of the run's figures."""
-    run, by_model = figures.provenance, figures.tables["run_items_by_model"]
+    run, by_model = figures.provenance, figures.items
     plain = msgspec.structs.asdict(run)
     return {
         "run": plain,
         "summary": of_run(figures, "run_summary", [msgspec.structs.asdict(figures.numbers)]),
         "provenance": of_run(figures, "run_provenance", [plain]),
         "tables": run_tables(figures),
-        **{name: sum(row[name] for row in by_model) for name in ("fallbacks", "cut_off")},
+        "fallbacks": sum(row.fallbacks for row in by_model),
+        "cut_off": sum(row.cut_off for row in by_model),
         "standing": figures.standing,
-        "others": list(dict.fromkeys(row["scorer"] for row, _ in figures.scores if row["scored"]))[1:],
-        "asked": {row["model"]: row for row in by_model},
+        "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
+        "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
         "status_now": with_status_now([plain], asked.as_of.ongoing)[0]["status"],
         "verdict": verdict(figures),
         "command": asked.command,
@@ -107,7 +109,7 @@ def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
 def _course(reader: Reader, figures: RunFigures) -> tuple[Result, tuple[Result, Result]]:
     """Latency over the run, in as many spans as its answers fill; and its calls in flight, with how many were allowed."""
     run_id = figures.provenance.run_id
-    fewest = min((row["answers"] for row in figures.tables["run_latency"]), default=0)
+    fewest = min((row.answers for row in figures.latency), default=0)
     spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
     in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
     course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
@@ -116,21 +118,22 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result, tuple[Result, 
 
 def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
     """A row a model for the first table, the best first; those that were never asked last."""
-    troubles, asked = troubles_by_model(figures), {row["model"]: row for row in figures.tables["run_items_by_model"]}
+    troubles, asked = troubles_by_model(figures), {row.model: row for row in figures.items}
     sides = {side.model: side for side in figures.standing.sides}
-    means = {(row["model"], row["scorer"]): row["mean"] for row, _ in figures.scores}
+    means = {(row.model, row.scorer): row.mean for row, _ in figures.scores}
     planned = planned_by_model(figures)
     rows = []
     for model in [*sides, *(model for model in planned if model not in sides)]:
         failed = {group: number for group, number in troubles.get(model, {}).items() if number and group != CUT_OFF}
-        row = asked.get(model, {})
+        row = asked.get(model)
         rows.append(
             {
                 "model": model, "side": sides.get(model), "planned": planned[model],
                 "behind": _behind(figures, model), "shown": _shown(figures, model),
                 "unanswered": sum(failed.values()), "mark": "unknown" if set(failed) <= {PENDING} else "failed",
                 "why": ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
-                "answered": row.get("answered", 0), "cut_off": row.get("cut_off", 0), "fallbacks": row.get("fallbacks", 0),
+                "answered": row.answered if row else 0, "cut_off": row.cut_off if row else 0,
+                "fallbacks": row.fallbacks if row else 0,
                 "bounds": _bounds(sides.get(model)),
                 "others": {scorer: means[model, scorer] for of, scorer in means if of == model},
             }
@@ -174,12 +177,12 @@ def not_known(figures: RunFigures, ledger: str) -> list[str]:
     if summary.maybe_drawn or summary.open_intents:
         uncertain = (summary.maybe_drawn or 0) + summary.open_intents
         found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
-    names = unconfirmed(figures.tables["run_served"])
+    names = unconfirmed(figures.served)
     found += [
-        people.unconfirmed(row["requested_model"], row["served_model"], row["answers"], ledger) + "."
+        people.unconfirmed(row.requested_model, str(row.served_model), row.answers, ledger) + "."
         for row in names[:_NAMED]
     ]
-    if fallbacks(figures.tables["run_served"]):
+    if fallbacks(figures.served):
         told = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
         found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {told}.")
     if figures.standing.scorer is None:

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 import workbench.display as people
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.ledger.queries import Row
+from workbench.ledger.rows import QueryRow
 from workbench.outcomes import EFFECTS
 
 _SHOW = {
@@ -30,6 +31,11 @@ class Result(msgspec.Struct, frozen=True):
     query: str
     parameters: dict[str, Any]
     rows: list[Row]
+
+
+def plain_rows(rows: Sequence[QueryRow]) -> list[Row]:
+    """Rows of a query as tables and charts take them."""
+    return [msgspec.structs.asdict(row) for row in rows]
 
 
 class Column(msgspec.Struct, frozen=True):

@@ -1,12 +1,12 @@
 """The times in an account's history when each route was worst."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
-from workbench.ledger.queries import Row
+from workbench.ledger.route_rows import RouteSpan
 
 _LEAST_CALLS = 10
 _NOTICED_SHARE = 0.05
@@ -28,38 +28,38 @@ class Worst(msgspec.Struct, frozen=True):
     """Calls, or answers, of the span."""
 
 
-_SHARES = (
-    ("failures", "not_accepted", "calls"),
-    ("fallbacks", "fallbacks", "answers"),
-    ("no usage", "calls_without_usage", "answers"),
+_SHARES: tuple[tuple[str, Callable[[RouteSpan], tuple[int, int]]], ...] = (
+    ("failures", lambda span: (span.not_accepted, span.calls)),
+    ("fallbacks", lambda span: (span.fallbacks, span.answers)),
+    ("no usage", lambda span: (span.calls_without_usage, span.answers)),
 )
 
 
-def worst_times(course: Sequence[Row]) -> list[Worst]:
+def worst_times(course: Sequence[RouteSpan]) -> list[Worst]:
     """The worst span of each route in each respect, where it was worth noticing; by route.
 
     Args:
-        course: `route_course` rows.
+        course: Of all routes.
     """
-    by_model: dict[str, list[Row]] = {}
+    by_model: dict[str, list[RouteSpan]] = {}
     for row in course:
-        by_model.setdefault(row["model"], []).append(row)
+        by_model.setdefault(row.model, []).append(row)
     return [one for model, rows in by_model.items() for one in _of_route(model, rows)]
 
 
-def _of_route(model: str, rows: Sequence[Row]) -> Iterator[Worst]:
-    for what, part, whole in _SHARES:
-        spans = [row for row in rows if row[whole] >= _LEAST_CALLS]
+def _of_route(model: str, rows: Sequence[RouteSpan]) -> Iterator[Worst]:
+    for what, counted in _SHARES:
+        counts = [(*counted(row), row.from_at) for row in rows]
+        spans = [(part / whole, whole, from_at) for part, whole, from_at in counts if whole >= _LEAST_CALLS]
         if not spans:
             continue
-        worst = max(spans, key=lambda row: row[part] / row[whole])
-        share = worst[part] / worst[whole]
+        share, whole, from_at = max(spans, key=lambda span: span[0])
         if share > _NOTICED_SHARE:
-            usual = sum(row[part] for row in rows) / sum(row[whole] for row in rows)
-            yield Worst(model, what, worst["from_at"], share, usual, worst[whole])
-    spans = [row for row in rows if row["answers"] >= _LEAST_CALLS]
-    if len(spans) > 1:
-        middle = statistics.median_low(row["p50_ms"] for row in spans)
-        worst = max(spans, key=lambda row: row["p50_ms"])
-        if worst["p50_ms"] > _SLOWER * middle:
-            yield Worst(model, "slow answers", worst["from_at"], worst["p50_ms"], middle, worst["answers"])
+            usual = sum(part for part, _, _ in counts) / sum(whole for _, whole, _ in counts)
+            yield Worst(model, what, from_at, share, usual, whole)
+    timed = [(row.p50_ms, row) for row in rows if row.answers >= _LEAST_CALLS and row.p50_ms is not None]
+    if len(timed) > 1:
+        middle = statistics.median_low(p50_ms for p50_ms, _ in timed)
+        slowest_ms, worst = max(timed, key=lambda span: span[0])
+        if slowest_ms > _SLOWER * middle:
+            yield Worst(model, "slow answers", worst.from_at, slowest_ms, middle, worst.answers)

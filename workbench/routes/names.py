@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
-from workbench.ledger.queries import Row
+from workbench.ledger.route_rows import RouteName, RouteSubstitute
 
 _MOST_RUNS = 3
 _LEAST_BEFORE = 10
@@ -39,27 +39,27 @@ class NewName(msgspec.Struct, frozen=True):
     """Whether the route's newest answer of its own carries it."""
 
 
-def episodes(rows: Sequence[Row]) -> list[Episode]:
+def episodes(rows: Sequence[RouteSubstitute]) -> list[Episode]:
     """Join days that follow each other; the newest first.
 
     Args:
-        rows: `route_substitutes` rows.
+        rows: By model, served model and day.
     """
     found: list[Episode] = []
     last: tuple[Episode, date] | None = None
     for row in rows:
         one = Episode(
-            row["model"], row["served_model"], row["evidence"], row["answers"], row["first_at"], row["last_at"],
-            tuple(row["run_ids"]),
+            row.model, row.served_model, row.evidence, row.answers, row.first_at, row.last_at,
+            tuple(row.run_ids),
         )  # fmt: skip
-        if last is not None and _goes_on(*last, one, row["day"]):
+        if last is not None and _goes_on(*last, one, row.day):
             before = found.pop()
             runs = tuple(dict.fromkeys((*before.run_ids, *one.run_ids)))[:_MOST_RUNS]
             one = msgspec.structs.replace(
                 one, answers=before.answers + one.answers, first_at=before.first_at, run_ids=runs
             )
         found.append(one)
-        last = one, row["day"]
+        last = one, row.day
     return sorted(found, key=lambda episode: episode.last_at, reverse=True)
 
 
@@ -68,43 +68,43 @@ def _goes_on(last: Episode, day: date, one: Episode, its_day: date) -> bool:
     return same and its_day - day <= timedelta(days=1)
 
 
-def new_names(rows: Sequence[Row]) -> list[NewName]:
+def new_names(rows: Sequence[RouteName]) -> list[NewName]:
     """Names of no listed model that came after another one, the newest first: each is reported once.
 
     Args:
-        rows: `route_names` rows.
+        rows: The names of all routes.
     """
     found = []
     usual: dict[str, str] = {}
     newest: dict[str, datetime] = {}
-    own = [row for row in rows if row["identity"] != "fallback" or row["evidence"] == NOT_CONFIRMED]
+    own = [row for row in rows if row.identity != "fallback" or row.evidence == NOT_CONFIRMED]
     for row in own:
-        newest[row["model"]] = max(row["last_at"], newest.get(row["model"], row["last_at"]))
+        newest[row.model] = max(row.last_at, newest.get(row.model, row.last_at))
     for row in own:
-        unlisted = row["identity"] == "unknown" or row["evidence"] == NOT_CONFIRMED
-        before = usual.get(row["model"])
-        if before is not None and unlisted and row["answers_before"] >= _LEAST_BEFORE:
+        unlisted = row.identity == "unknown" or row.evidence == NOT_CONFIRMED
+        before = usual.get(row.model)
+        if before is not None and unlisted and row.answers_before >= _LEAST_BEFORE:
             found.append(
                 NewName(
-                    row["model"],
+                    row.model,
                     before,
-                    row["served_model"],
-                    row["first_at"],
-                    row["answers"],
-                    row["last_at"] == newest[row["model"]],
+                    row.served_model,
+                    row.first_at,
+                    row.answers,
+                    row.last_at == newest[row.model],
                 )
             )
         if before is None or unlisted:
-            usual[row["model"]] = row["served_model"]
+            usual[row.model] = row.served_model
     return sorted(found, key=lambda name: name.at, reverse=True)
 
 
-def usual_name(rows: Sequence[Row], model: str) -> Row | None:
+def usual_name(rows: Sequence[RouteName], model: str) -> RouteName | None:
     """The row of the name under which a route itself answers most, fallbacks aside; None where there is none.
 
     Args:
-        rows: `route_names` rows.
+        rows: The names of all routes.
         model: The route.
     """
-    own = [row for row in rows if row["model"] == model and row["identity"] != "fallback"]
-    return max(own, key=lambda row: row["answers"], default=None)
+    own = [row for row in rows if row.model == model and row.identity != "fallback"]
+    return max(own, key=lambda row: row.answers, default=None)

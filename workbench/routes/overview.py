@@ -12,7 +12,9 @@ from workbench.evaluation.attention import (
     routes_that_need_attention,
     unconfirmed,
 )
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
+from workbench.ledger.route_rows import RouteName, RouteRecent, RouteServed, RouteSpan, RouteSubstitute, RouteTotals
+from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.health import Worst, worst_times
 from workbench.routes.names import Episode, NewName, episodes, new_names, usual_name
@@ -22,17 +24,41 @@ from workbench.routes.retries import LateAnswers, late_answers
 _MOST_RUNS = 3
 
 
-ADDED_COLUMNS = ("usual_name", "usual_identity", "tools", "cap", "thinks", "attention")
-"""What a route's row has besides the columns of the query `routes`."""
+class AccountRoute(msgspec.Struct, frozen=True):
+    """A route: what its calls came to, who answers, what probes know, and why it needs attention."""
+
+    totals: RouteTotals
+    usual_name: str | None
+    usual_identity: str | None
+    tools: str
+    cap: str
+    thinks: str
+    attention: list[Attention]
+
+    @property
+    def model(self) -> str:
+        """That is asked."""
+        return self.totals.model
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """The keys of a row."""
+        return [*RouteTotals.__struct_fields__, *cls.__struct_fields__[1:]]
+
+    def as_row(self) -> dict[str, Any]:
+        """All of it as one row."""
+        return msgspec.structs.asdict(self.totals) | {
+            name: getattr(self, name) for name in self.__struct_fields__ if name != "totals"
+        }
 
 
 class AccountRoutes(msgspec.Struct, frozen=True):
     """The routes of a ledger."""
 
-    routes: list[Row]
-    """A row a route: that of `routes`, with who answers, what probes know, and why it needs attention."""
-    matrix: list[Row]
-    course: list[Row]
+    routes: list[AccountRoute]
+    """Those that need attention first."""
+    matrix: list[RouteServed]
+    course: list[RouteSpan]
     span: str
     """Of `course`: day, hour or minute."""
     attention: list[Attention]
@@ -42,25 +68,25 @@ class AccountRoutes(msgspec.Struct, frozen=True):
     late: list[LateAnswers]
     worst: list[Worst]
     probed: Probed
-    unconfirmed: list[Row]
+    unconfirmed: list[RouteServed]
     """Of `matrix`: names that are not confirmed."""
 
 
-def overview(reader: Reader, zone: str, period: Row) -> AccountRoutes:
+def overview(reader: Reader, zone: str, period: LedgerPeriod) -> AccountRoutes:
     """Ask the ledger for all of it.
 
     Args:
         reader: Of the ledger.
         zone: Whose days.
-        period: The row of `ledger_period`.
+        period: What the ledger covers.
     """
     span = span_of(period)
-    routes, matrix = reader.rows("routes"), reader.rows("route_matrix")
-    course, names = reader.rows("route_course", span=span), reader.rows("route_names")
-    substitutes = reader.rows("route_substitutes", zone=zone, most_runs=_MOST_RUNS)
+    routes, matrix = reader.all(RouteTotals), reader.all(RouteServed)
+    course, names = reader.all(RouteSpan, span=span), reader.all(RouteName)
+    substitutes = reader.all(RouteSubstitute, zone=zone, most_runs=_MOST_RUNS)
     named, known = new_names(names), probed(reader)
     attention = [
-        *routes_that_need_attention(routes, reader.rows("route_recent", newest=NEWEST_CALLS), matrix),
+        *routes_that_need_attention(routes, reader.all(RouteRecent, newest=NEWEST_CALLS), matrix),
         *(
             Attention(name.model, "new name", name.answers, name.answers, name.served_model)
             for name in named
@@ -71,55 +97,60 @@ def overview(reader: Reader, zone: str, period: Row) -> AccountRoutes:
     for item in attention:
         looked.setdefault(item.model, []).append(item)
     shown = [
-        _row(row, names, known.known[row["model"]].facts if row["model"] in known.known else RouteFacts())
-        | {"attention": looked.get(row["model"], [])}
-        for row in routes
+        _known(
+            route,
+            names,
+            known.known[route.model].facts if route.model in known.known else RouteFacts(),
+            looked.get(route.model, []),
+        )
+        for route in routes
     ]
-    shown.sort(key=lambda row: (not row["attention"], row["model"]))
+    shown.sort(key=lambda one: (not one.attention, one.model))
     return AccountRoutes(
         shown, matrix, course, span, attention, episodes(substitutes), named, late_answers(reader),
         worst_times(course), known, unconfirmed(matrix),
     )  # fmt: skip
 
 
-def span_of(period: Row) -> str:
+def span_of(period: LedgerPeriod) -> str:
     """Minutes, hours or days: whichever shows a course in the period."""
-    if period["first_at"] is None:
+    if period.first_at is None or period.last_at is None:
         return "day"
-    length = period["last_at"] - period["first_at"]
+    length = period.last_at - period.first_at
     return "minute" if length < timedelta(hours=3) else "hour" if length < timedelta(days=4) else "day"
 
 
-def _row(route: Row, names: list[Row], facts: RouteFacts) -> dict[str, Any]:
-    """One route as the table has it; shares are None where there is nothing to share."""
-    usual = usual_name(names, route["model"])
-    return route | {
-        "usual_name": None if usual is None else usual["served_model"],
-        "usual_identity": None if usual is None else usual["identity"],
-        "tools": _tools(route, facts),
-        "cap": said("keeps_cap", facts),
-        "thinks": said("thinks", facts) if facts.thinks is not None else _thinks(route),
-    }
+def _known(route: RouteTotals, names: list[RouteName], facts: RouteFacts, attention: list[Attention]) -> AccountRoute:
+    usual = usual_name(names, route.model)
+    return AccountRoute(
+        route,
+        None if usual is None else usual.served_model,
+        None if usual is None else usual.identity,
+        _tools(route, facts),
+        said("keeps_cap", facts),
+        said("thinks", facts) if facts.thinks is not None else _thinks(route),
+        attention,
+    )
 
 
-def _tools(route: Row, facts: RouteFacts) -> str:
+def _tools(route: RouteTotals, facts: RouteFacts) -> str:
     """What a forced tool choice gives, by the probes, else by the calls so far."""
     if facts.tools is not None:
         return facts.tools
-    if not route["tools_forced"]:
+    if not route.tools_forced:
         return "–"
-    return f"called {route['forced_and_called']} of {route['tools_forced']} times"
+    return f"called {route.forced_and_called} of {route.tools_forced} times"
 
 
-def _thinks(route: Row) -> str:
-    return "–" if route["thinking_share"] is None else f"{people.percent(route['thinking_share'])} of its tokens"
+def _thinks(route: RouteTotals) -> str:
+    return "–" if route.thinking_share is None else f"{people.percent(route.thinking_share)} of its tokens"
 
 
-def state_of(routes: list[Row]) -> dict[str, int]:
+def state_of(routes: list[AccountRoute]) -> dict[str, int]:
     """How many routes are dead (the newest calls all failed), substituted, otherwise to look at, and fine."""
     found = {"dead": 0, "substituted": 0, "to look at": 0, "fine": 0}
-    for row in routes:
-        kinds = {item.kind: item for item in row["attention"]}
+    for route in routes:
+        kinds = {item.kind: item for item in route.attention}
         failing = kinds.get("failing")
         if failing is not None and failing.part == failing.whole:
             found["dead"] += 1

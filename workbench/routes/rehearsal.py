@@ -4,7 +4,8 @@ import math
 import re
 from typing import Any
 
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
+from workbench.ledger.route_rows import RouteProfile
 from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.routes.facts import RouteFacts
 from workbench.routes.probes import probed
@@ -35,19 +36,19 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
     Latencies and answer lengths are lognormal with the history's median and spread; failures keep their shares, and a model
     that another one answered for falls back as often. What an answer says is computed, and means nothing.
     """
-    rows = [row for row in reader.rows("route_profiles") if _NAME.fullmatch(row["model"])]
+    rows = [row for row in reader.all(RouteProfile) if _NAME.fullmatch(row.model)]
     known = {model: route.facts for model, route in probed(reader).known.items()}
-    by_name = {row["model"]: row for row in rows}
+    by_name = {row.model: row for row in rows}
     routes: list[dict[str, Any]] = []
     for row in rows:
-        route = _healthy(row, known.get(row["model"], RouteFacts())) | {"id": row["model"]}
+        route = _healthy(row, known.get(row.model, RouteFacts())) | {"id": row.model}
         faults = _faults(row)
-        if row["fallbacks"] and row["substitute"] and _NAME.fullmatch(row["substitute"]):
-            instead = _substitute(row, by_name.get(row["substitute"]), faults)
+        if row.fallbacks and row.substitute and _NAME.fullmatch(row.substitute):
+            instead = _substitute(row, by_name.get(row.substitute), faults)
             routes.append(instead)
             route["fallback"] = instead["id"]
             behind = [fault for fault in faults if fault.get("kind") not in _IN_FRONT]
-            share = row["fallbacks"] / row["calls"] + sum(fault["share"] for fault in behind)
+            share = row.fallbacks / row.calls + sum(fault["share"] for fault in behind)
             faults = [{"share": _down(share), "status": 502}, *(fault for fault in faults if fault not in behind)]
         if faults:
             route["faults"] = faults
@@ -55,43 +56,41 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
     return {"silent": {"served_name": "upstream"}, "routes": routes}
 
 
-def _substitute(row: Row, own: Row | None, faults: list[dict[str, Any]]) -> dict[str, Any]:
+def _substitute(row: RouteProfile, own: RouteProfile | None, faults: list[dict[str, Any]]) -> dict[str, Any]:
     """A route that no account sees and that answers in another's place; it fails as often as both were down."""
     found = {} if own is None else _healthy(own, RouteFacts())
-    failed = sum(fault["share"] for fault in faults if fault.get("kind") not in _IN_FRONT) * row["calls"]
-    found |= {"id": f"in place of {row['model']}", "upstream": row["substitute"], "visible_to": []}
+    failed = sum(fault["share"] for fault in faults if fault.get("kind") not in _IN_FRONT) * row.calls
+    found |= {"id": f"in place of {row.model}", "upstream": row.substitute, "visible_to": []}
     if failed:
-        found["faults"] = [{"share": _down(failed / (failed + row["fallbacks"])), "status": 502}]
+        found["faults"] = [{"share": _down(failed / (failed + row.fallbacks)), "status": 502}]
     return {"skill": "arithmetic"} | found
 
 
-def _healthy(row: Row, facts: RouteFacts) -> dict[str, Any]:
+def _healthy(row: RouteProfile, facts: RouteFacts) -> dict[str, Any]:
     """A route as it answers where nothing goes wrong."""
-    thinks = row["reasoning_tokens"] > 0 if facts.thinks is None else facts.thinks
+    thinks = row.reasoning_tokens > 0 if facts.thinks is None else facts.thinks
     found: dict[str, Any] = {
-        "upstream": row["served_name"] if _NAME.fullmatch(row["served_name"] or "") else row["model"],
+        "upstream": row.served_name if _NAME.fullmatch(row.served_name or "") else row.model,
         "skill": "reasoning" if thinks else "arithmetic",
         "calls_tools": facts.tools == "called",
     }
-    if row["answers"] - row["fallbacks"] >= _LEAST_ANSWERS:
-        found["latency_ms"] = _lognormal(row["p50_ms"], row["latency_sigma"])
-        if row["p50_completion_tokens"]:
-            found["answer_tokens"] = _lognormal(max(row["p50_completion_tokens"], 1.0), row["completion_sigma"])
-    if row["answers"] and row["calls_without_usage"] > row["answers"] / 2:
+    if row.answers - row.fallbacks >= _LEAST_ANSWERS and row.p50_ms is not None:
+        found["latency_ms"] = _lognormal(row.p50_ms, row.latency_sigma)
+        if row.p50_completion_tokens:
+            found["answer_tokens"] = _lognormal(max(row.p50_completion_tokens, 1.0), row.completion_sigma)
+    if row.answers and row.calls_without_usage > row.answers / 2:
         found["reports_usage"] = False
     if facts.keeps_cap is False:
         found["keeps_max_tokens"] = False
-    limit_ms = None if row["timeout_ms"] is None else row["timeout_ms"] / GATEWAY_ATTEMPTS
-    if limit_ms is not None and limit_ms > (row["p99_ms"] or 0.0):  # a failure that came early is not its limit
+    limit_ms = None if row.timeout_ms is None else row.timeout_ms / GATEWAY_ATTEMPTS
+    if limit_ms is not None and limit_ms > (row.p99_ms or 0.0):  # a failure that came early is not its limit
         found["limit_s"] = round(max(limit_ms / 1000, 0.1), 1)
     return found
 
 
-def _faults(row: Row) -> list[dict[str, Any]]:
-    failures = row["failures"] or {}
-    return [
-        {"share": _down(failures[name] / row["calls"])} | fault for name, fault in _FAULTS.items() if name in failures
-    ]
+def _faults(row: RouteProfile) -> list[dict[str, Any]]:
+    failures = row.failures or {}
+    return [{"share": _down(failures[name] / row.calls)} | fault for name, fault in _FAULTS.items() if name in failures]
 
 
 def _down(share: float) -> float:

@@ -1,11 +1,10 @@
 """Answers that came so late that the gateway may have tried before, unseen: a share with its evidence, never a fact."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from workbench.display import count, milliseconds, percent
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
+from workbench.ledger.route_rows import RouteRetries
 from workbench.planning.models import GATEWAY_ATTEMPTS, TIMEOUT_MARGIN_S
 
 _LEAST_FAILURES = 5
@@ -22,8 +21,8 @@ class LateAnswers(msgspec.Struct, frozen=True):
     """Later than one try may last."""
     near_failures: int
     """As late as one or two tries that failed fast, and an answer."""
-    row: Row
-    """Of `route_retries`: the evidence."""
+    row: RouteRetries
+    """The evidence."""
 
     @property
     def says(self) -> str:
@@ -32,23 +31,23 @@ class LateAnswers(msgspec.Struct, frozen=True):
         if self.beyond_limit:
             parts.append(
                 f"{_share(self.beyond_limit, self.answers)} came later than one try may last "
-                f"({milliseconds(row['limit_ms'])}, as its runs assume; the latest after {milliseconds(row['longest_ms'])})"
+                f"({milliseconds(row.limit_ms)}, as its runs assume; the latest after {milliseconds(row.longest_ms)})"
             )
         if self.near_failures:
             parts.append(
                 f"{_share(self.near_failures, self.answers)} came as late as one or two failed tries and an answer "
-                f"(a try of its {count(row['failures'])} failures lasts {milliseconds(row['try_ms'])}, an answer "
-                f"{milliseconds(row['p50_ms'])}, by their medians)"
+                f"(a try of its {count(row.failures)} failures lasts {milliseconds(row.try_ms)}, an answer "
+                f"{milliseconds(row.p50_ms)}, by their medians)"
             )
         return "; ".join(parts)
 
 
 def late_answers(reader: Reader) -> list[LateAnswers]:
     """Every route with such answers."""
-    rows: Sequence[Row] = reader.rows(
-        "route_retries", tries=GATEWAY_ATTEMPTS, margin_s=TIMEOUT_MARGIN_S, least_failures=_LEAST_FAILURES, times=_TIMES
+    rows = reader.all(
+        RouteRetries, tries=GATEWAY_ATTEMPTS, margin_s=TIMEOUT_MARGIN_S, least_failures=_LEAST_FAILURES, times=_TIMES
     )
-    return [LateAnswers(row["model"], row["answers"], row["beyond_limit"], row["near_failures"], row) for row in rows]
+    return [LateAnswers(row.model, row.answers, row.beyond_limit, row.near_failures, row) for row in rows]
 
 
 def _share(part: int, whole: int) -> str:

@@ -1,0 +1,146 @@
+"""The results of queries about routes over everything recorded: one struct per query, with its columns in order."""
+
+from datetime import date, datetime
+
+from workbench.ledger.rows import QueryRow
+from workbench.ledger.run_rows import RunServed
+
+
+class RouteTotals(QueryRow, frozen=True):
+    """A requested model over everything recorded; shares are None where there is nothing to share."""
+
+    query = "routes"
+
+    model: str
+    calls: int
+    accepted: int
+    answers: int
+    failed: int
+    calls_without_usage: int
+    accepted_share: float | None
+    usage_share: float | None
+    substituted: int
+    substituted_share: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    p99_ms: float | None
+    thinking_share: float | None
+    tools_offered: int
+    tools_forced: int
+    tools_called: int
+    forced_and_called: int
+    tool_calls: int
+    served_names: int
+    owned_by: str | None
+    first_at: datetime
+    last_at: datetime
+    listed_at: datetime | None
+
+
+class RouteServed(RunServed, frozen=True):
+    """How many answers of a requested model one served model gave, over everything recorded."""
+
+    query = "route_matrix"
+
+    first_at: datetime
+    last_at: datetime
+
+
+class RouteSpan(QueryRow, frozen=True):
+    """Calls, failures, answers of other models, missing usage and latency of a requested model in a span of time."""
+
+    query = "route_course"
+
+    model: str
+    from_at: datetime
+    calls: int
+    not_accepted: int
+    answers: int
+    fallbacks: int
+    calls_without_usage: int
+    p50_ms: float | None
+    p90_ms: float | None
+
+
+class RouteName(QueryRow, frozen=True):
+    """A name under which a requested model answered, and how many of its answers came before that name did."""
+
+    query = "route_names"
+
+    model: str
+    served_model: str
+    identity: str
+    evidence: str | None
+    answers: int
+    first_at: datetime
+    last_at: datetime
+    answers_before: int
+
+
+class RouteSubstitute(QueryRow, frozen=True):
+    """Answers of another model than the one that was asked on one day, with some of the runs that got them."""
+
+    query = "route_substitutes"
+
+    model: str
+    served_model: str
+    evidence: str
+    day: date
+    answers: int
+    first_at: datetime
+    last_at: datetime
+    run_ids: list[str]
+
+
+class RouteRecent(QueryRow, frozen=True):
+    """The newest calls of a requested model beside those before them."""
+
+    query = "route_recent"
+
+    model: str
+    newest_calls: int
+    newest_answers: int
+    earlier_answers: int
+    newest_failed: int
+    newest_failure: str | None
+    newest_p50_ms: float | None
+    earlier_p50_ms: float | None
+
+
+class RouteRetries(QueryRow, frozen=True):
+    """Answers of a model so late that the gateway may have tried before, unseen."""
+
+    query = "route_retries"
+
+    model: str
+    answers: int
+    failures: int
+    p50_ms: float
+    try_ms: float | None
+    limit_ms: float
+    longest_ms: float
+    beyond_limit: int
+    near_failures: int
+
+
+class RouteProfile(QueryRow, frozen=True):
+    """What a simulation of a requested model needs."""
+
+    query = "route_profiles"
+
+    model: str
+    calls: int
+    fallbacks: int
+    substitute: str | None
+    served_name: str | None
+    p50_ms: float | None
+    latency_sigma: float | None
+    p99_ms: float | None
+    p50_completion_tokens: float | None
+    completion_sigma: float | None
+    timeout_ms: float | None
+    failures: dict[str, int] | None
+    """What failed calls resemble, and how many do."""
+    answers: int
+    calls_without_usage: int
+    reasoning_tokens: int

@@ -1,0 +1,148 @@
+"""The results of queries about one run: one struct per query, with its columns in order."""
+
+from datetime import datetime
+
+from workbench.ledger.rows import QueryRow
+
+
+class RunHasScores(QueryRow, frozen=True):
+    """Whether anything of a run was scored, if only to say that it could not be."""
+
+    query = "run_has_scores"
+
+    scored: bool
+
+
+class RunScore(QueryRow, frozen=True):
+    """A model's scores by one scorer; the mean is over samples."""
+
+    query = "run_scores"
+
+    model: str
+    scorer: str
+    scored: int
+    unscored: int
+    mean: float | None
+    is_binary: bool | None
+    samples: int
+    left_out: int
+    invalid_samples: int
+    samples_left_out: int
+
+
+class RunOutcome(QueryRow, frozen=True):
+    """How often a model's own calls ended in one way."""
+
+    query = "run_outcomes"
+
+    model: str
+    outcome: str
+    accepted: bool
+    calls: int
+
+
+class RunServed(QueryRow, frozen=True):
+    """How many answers of a requested model one served model gave; `served_model` None: the answers named none."""
+
+    query = "run_served"
+
+    requested_model: str
+    served_model: str | None
+    answers: int
+    identity: str
+    evidence: str | None
+    preset: bool
+
+
+class RunItems(QueryRow, frozen=True):
+    """How many requests to a model are answered, by this run or an earlier one."""
+
+    query = "run_items_by_model"
+
+    model: str
+    items: int
+    answered: int
+    reused: int
+    unanswered: int
+    cut_off: int
+    fallbacks: int
+    unknown: int
+
+
+class RunItemOutcome(QueryRow, frozen=True):
+    """How many requests to a model stand at one outcome; None: it was sent, and no end is recorded."""
+
+    query = "run_item_outcomes"
+
+    model: str
+    outcome: str | None
+    accepted: bool | None
+    scorable: bool | None
+    concluded: bool | None
+    items: int
+
+
+class RunTokens(QueryRow, frozen=True):
+    """Tokens of a model's own calls as reported; None: not known."""
+
+    query = "run_tokens"
+
+    model: str
+    calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    calls_without_usage: int
+    maybe_drawn: int
+
+
+class RunLatency(QueryRow, frozen=True):
+    """Latency in ms of a model's own complete answers."""
+
+    query = "run_latency"
+
+    model: str
+    answers: int
+    p10_ms: float
+    p25_ms: float
+    p50_ms: float
+    p75_ms: float
+    p90_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+class RunGate(QueryRow, frozen=True):
+    """What a gate of a run decided last."""
+
+    query = "run_gates"
+
+    gate: str
+    scorer: str | None
+    model: str | None
+    result: str
+    reason: str
+    recorded_at: datetime
+
+
+class SuspectSample(QueryRow, frozen=True):
+    """A sample on which most models give one and the same answer that is not right: perhaps its target is wrong."""
+
+    query = "run_suspects"
+
+    sample_id: str
+    target: str | None
+    answer: str
+    agree: int
+    models: int
+
+
+class TakenOut(QueryRow, frozen=True):
+    """A sample that is taken out of a run's scores."""
+
+    query = "run_invalid"
+
+    sample_id: str
+    reason: str
+    recorded_at: datetime
