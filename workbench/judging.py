@@ -10,6 +10,7 @@ from workbench.api import make_job
 from workbench.endings import JUDGED_RUN, RunEnd
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job import Job
+from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
@@ -99,9 +100,9 @@ async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
     end = await run_job(where, asked.job, RunOptions())
     with reading(ledger, frugal=True) as reader:
         votes: dict[str, list[str]] = {}
-        for row in reader.rows("answers", run_id=end.summary.run_id):
-            if row["counts"] and row["accepted"] and row["answer"]:
-                votes.setdefault(row["sample_id"], []).append(row["answer"])
+        for vote in reader.each(RecordedAnswer, run_id=end.summary.run_id):
+            if vote.counts and vote.accepted and vote.answer:
+                votes.setdefault(vote.sample_id, []).append(vote.answer)
         scores = reader.all(ScoreThatCounts, run_id=asked.run_id)
     before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}
     name = (asked.scorer.named, _settings(asked.scorer))

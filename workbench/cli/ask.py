@@ -5,10 +5,12 @@ from typing import Any
 
 import anyio
 import click
+import msgspec
 
 from workbench.api import question
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
+from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import reading
 from workbench.pipeline import run_job
 from workbench.running.options import RunOptions
@@ -36,18 +38,19 @@ def ask(model: str, text: str, system: str | None, max_tokens: int | None, as_js
     where = options.where(given)
     end = anyio.run(run_job, where, job, RunOptions(fresh=True))
     with reading(ledger_to_write(where)) as reader:
-        answers = reader.rows("answers", run_id=end.summary.run_id)
-    call = answers[0] if answers else {}
+        answers = reader.all(RecordedAnswer, run_id=end.summary.run_id)
+    call = answers[0] if answers else None
     for note in end.notes:
         say(f"note: {note}")
     if as_json:
-        print_json({"run_id": end.summary.run_id, "simulated": end.summary.simulated, **call})
-    elif call.get("answer"):
-        echo(call["answer"])
+        told = {} if call is None else msgspec.structs.asdict(call)
+        print_json({"run_id": end.summary.run_id, "simulated": end.summary.simulated, **told})
+    elif call is not None and call.answer:
+        echo(call.answer)
     if not as_json:
-        tokens = "tokens unknown" if call.get("total_tokens") is None else f"{call['total_tokens']} tokens"
+        tokens = "tokens unknown" if call is None or call.total_tokens is None else f"{call.total_tokens} tokens"
         simulated = ", simulated" if end.summary.simulated else ""
-        how = call.get("outcome") or end.summary.reason or "not answered"
-        served = f" by {call['served_model']}" if call.get("served_model") else ""
+        how = (call and call.outcome) or end.summary.reason or "not answered"
+        served = f" by {call.served_model}" if call and call.served_model else ""
         say(f"{how}{served}, {tokens}{simulated}; run {end.summary.run_id}")
     sys.exit(end.exit_code)

@@ -14,6 +14,7 @@ from workbench.evaluation.comparison_words import headline, side_name, slice_row
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.slices import Slice
+from workbench.ledger.job_rows import JobRuns, RunOfJob
 from workbench.ledger.queries import Reader, reading
 from workbench.report.build import Draft
 from workbench.report.compare_page import compare_page
@@ -88,9 +89,9 @@ def as_objects(found: Comparison) -> dict[str, Any]:
 
 def _newest(reader: Reader, job: str) -> list[str]:
     """The two newest runs of a job, the older first."""
-    found = [row["run_id"] for row in reader.rows("newest_of_job", job=job)]
+    found = [run.run_id for run in reader.all(RunOfJob, job=job)]
     if not found:
-        known = {row["job"] for row in reader.rows("jobs")}
+        known = {one.job for one in reader.all(JobRuns)}
         raise InputError(
             Fault("--job", f"no run of {job!r} has ended", nearest(job, known) or f"jobs: {', '.join(sorted(known))}")
         )

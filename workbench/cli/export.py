@@ -17,6 +17,7 @@ from workbench.errors import Fault, InputError
 from workbench.evaluation.exports import batch_lines, junit, rows, safe_for_a_spreadsheet
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import ScoreThatCounts
 from workbench.session import ledger_to_read
 
 FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
@@ -87,8 +88,8 @@ def _write_parquet(reader: Reader, run_id: str, path: Path) -> None:
 
     table = reader.arrow("answers", run_id=run_id)
     values: dict[str, dict[str, float | None]] = {}
-    for row in reader.rows("scores_of_run", run_id=run_id):
-        values.setdefault(row["scorer"], {})[row["request_key"]] = row["value"]
+    for score in reader.all(ScoreThatCounts, run_id=run_id):
+        values.setdefault(score.scorer, {})[score.request_key] = score.value
     keys = table.column("request_key").to_pylist()
     for scorer, own in values.items():
         column = pyarrow.array([own.get(key) for key in keys], pyarrow.float64())

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 
+import msgspec
+
 from workbench.display import significant, visible
+from workbench.ledger.answer_rows import RecordedAnswer, RunReply
 from workbench.ledger.queries import Reader, Row
-from workbench.ledger.rows import Provenance, RunShape
+from workbench.ledger.rows import Provenance, RunShape, ScoreThatCounts
+from workbench.ledger.score_rows import RunScorer
 from workbench.scoring.scorers import FAILED
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -22,18 +26,22 @@ def rows(reader: Reader, run_id: str) -> Iterator[Row]:
         reader: The ledger.
         run_id: Which run.
     """
-    scorers = [row["scorer"] for row in reader.rows("run_scorers", run_ids=[run_id])]
-    values: dict[str, dict[str, float | None]] = {}
-    for row in reader.rows("scores_of_run", run_id=run_id):
-        values.setdefault(row["request_key"], {})[row["scorer"]] = row["value"]
-    for row in reader.stream("answers", run_id=run_id):
-        own = values.get(row["request_key"], {})
-        calls = row["tool_calls"]
+    scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
+    for answer, own in _scored(reader, run_id):
+        calls = answer.tool_calls
         yield (
-            row
+            msgspec.structs.asdict(answer)
             | {"tool_calls": json.dumps(calls) if calls else None}
             | {f"score.{scorer}": own.get(scorer) for scorer in scorers}
         )
+
+
+def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, float | None]]]:
+    """Every request of a run with its scores by scorer."""
+    values: dict[str, dict[str, float | None]] = {}
+    for score in reader.all(ScoreThatCounts, run_id=run_id):
+        values.setdefault(score.request_key, {})[score.scorer] = score.value
+    return ((answer, values.get(answer.request_key, {})) for answer in reader.each(RecordedAnswer, run_id=run_id))
 
 
 def safe_for_a_spreadsheet(value: Any) -> Any:
@@ -53,20 +61,20 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:
     `custom_id` is the sample's id, with its epoch and model where the run has several.
     """
     found = reader.only(RunShape, run_id=run_id)
-    for row in reader.stream("run_replies", run_id=run_id):
+    for row in reader.each(RunReply, run_id=run_id):
         response, error = None, None
-        if row["accepted"] and row["raw"] is not None:
-            status = row["http_status"] or 200
-            response = {"status_code": status, "request_id": row["request_key"], "body": _json(row["raw"])}
+        if row.accepted and row.raw is not None:
+            status = row.http_status or 200
+            response = {"status_code": status, "request_id": row.request_key, "body": _json(row.raw)}
         else:
             error = {
-                "code": row["outcome"] or "not_sent",
-                "message": row["error_text"] or row["evidence"] or "no answer",
+                "code": row.outcome or "not_sent",
+                "message": row.error_text or row.evidence or "no answer",
             }
-        name = [row["sample_id"]]
-        name += [f"epoch {row['epoch']}"] if found.epochs > 1 else []
-        name += [row["side"]] if found.models > 1 else []
-        line = {"id": row["request_key"], "custom_id": " · ".join(name), "response": response, "error": error}
+        name = [row.sample_id]
+        name += [f"epoch {row.epoch}"] if found.epochs > 1 else []
+        name += [row.side] if found.models > 1 else []
+        line = {"id": row.request_key, "custom_id": " · ".join(name), "response": response, "error": error}
         yield json.dumps(line, ensure_ascii=False)
 
 
@@ -78,59 +86,63 @@ def junit(reader: Reader, run_id: str) -> Element:
     """
     run = reader.only(Provenance, run_id=run_id)
     broke: dict[str, list[str]] = {}
-    for row in reader.rows("scores_of_run", run_id=run_id):
-        if row["value"] is None and (row["reason"] or "").startswith(FAILED):
-            broke.setdefault(row["request_key"], []).append(f"{row['scorer']}: {row['reason']}")
+    for score in reader.all(ScoreThatCounts, run_id=run_id):
+        if score.value is None and score.reason.startswith(FAILED):
+            broke.setdefault(score.request_key, []).append(f"{score.scorer}: {score.reason}")
+    names = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     root = Element("testsuites", name=visible(run.job))
-    suites: dict[str, list[Row]] = {}
-    for row in rows(reader, run_id):
-        suites.setdefault(side_name_of(row), []).append(row)
-    for model, cases in suites.items():
-        kinds = ["error" if row["accepted"] and row["request_key"] in broke else _kind(row) for row in cases]
+    suites: dict[str, list[_Case]] = {}
+    for answer, own in _scored(reader, run_id):
+        case = _Case(answer, {name: own.get(name) for name in names}, broke.get(answer.request_key, []))
+        suites.setdefault(answer.side, []).append(case)
+    for side, cases in suites.items():
+        kinds = [case.kind for case in cases]
         counts = {name: str(kinds.count(kind)) for name, kind in _COUNTED}
-        suite = SubElement(root, "testsuite", {"name": _line(model), "tests": str(len(cases)), **counts})
-        for row, kind in zip(cases, kinds, strict=True):
-            _add_case(suite, run.job, row, kind, broke.get(row["request_key"], []))
+        suite = SubElement(root, "testsuite", {"name": _line(side), "tests": str(len(cases)), **counts})
+        for case in cases:
+            _add_case(suite, run.job, case)
     return root
-
-
-def side_name_of(row: Row) -> str:
-    """A row's model, with its variant where the job has some."""
-    return " · ".join(filter(None, (row["requested_model"], row["variant"])))
 
 
 _COUNTED = (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
 
 
-def _kind(row: Row) -> str:
-    if not row["accepted"]:
-        return "error"
-    values = [value for value in _scores(row).values() if value is not None]
-    if not values or not row["counts"]:
-        return "skipped"
-    return "failure" if any(value < 1 for value in values) else ""
+class _Case(NamedTuple):
+    """A request as a test."""
+
+    answer: RecordedAnswer
+    scores: dict[str, float | None]
+    broke: list[str]
+    """What the scorers say that failed on it."""
+
+    @property
+    def kind(self) -> str:
+        """How it ended, as JUnit names it; empty where it passed."""
+        if not self.answer.accepted or self.broke:
+            return "error"
+        values = [value for value in self.scores.values() if value is not None]
+        if not values or not self.answer.counts:
+            return "skipped"
+        return "failure" if any(value < 1 for value in values) else ""
 
 
-def _scores(row: Row) -> dict[str, float | None]:
-    return {name.removeprefix("score."): value for name, value in row.items() if name.startswith("score.")}
-
-
-def _add_case(suite: Element, job: str, row: Row, kind: str, broke: list[str]) -> None:
-    epoch = f" epoch {row['epoch']}" if row["epoch"] > 1 else ""
-    taken = f"{(row['latency_ms'] or 0) / 1000:.3f}"
-    case = SubElement(suite, "testcase", classname=_line(job), name=_line(row["sample_id"] + epoch), time=taken)
+def _add_case(suite: Element, job: str, case: _Case) -> None:
+    answer, kind = case.answer, case.kind
+    epoch = f" epoch {answer.epoch}" if answer.epoch > 1 else ""
+    taken = f"{(answer.latency_ms or 0) / 1000:.3f}"
+    added = SubElement(suite, "testcase", classname=_line(job), name=_line(answer.sample_id + epoch), time=taken)
     if not kind:
         return
-    told = [f"{name}: {'not judged' if value is None else significant(value)}" for name, value in _scores(row).items()]
-    if kind == "error" and row["accepted"]:
-        told = broke
+    told = [f"{name}: {'not judged' if value is None else significant(value)}" for name, value in case.scores.items()]
+    if kind == "error" and answer.accepted:
+        told = case.broke
     elif kind == "error":
-        told = [(row["outcome"] or "not sent").replace("_", " ")]
-    elif not row["counts"]:
+        told = [(answer.outcome or "not sent").replace("_", " ")]
+    elif not answer.counts:
         told.insert(0, "left out of the scores")
-    found = SubElement(case, kind, message=_line(", ".join(told)))
+    found = SubElement(added, kind, message=_line(", ".join(told)))
     if kind == "failure":
-        found.text = visible(f"target: {row['target']}\nanswer: {row['answer'] or ''}"[:_MOST_SAID_CHARS])
+        found.text = visible(f"target: {answer.target}\nanswer: {answer.answer or ''}"[:_MOST_SAID_CHARS])
 
 
 def _line(text: str) -> str:

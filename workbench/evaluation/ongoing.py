@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from workbench.ledger.job_rows import JobRuns
 from workbench.ledger.queries import Reader, Row
 from workbench.ledger.store import Ledger
 
@@ -51,16 +52,16 @@ def ongoing(reader: Reader, ledger: Ledger, claims: "Sequence[Claim]") -> list[O
         ledger: The same.
         claims: Of its team, asked before it was read: a run that ends in between is then recorded as ended.
     """
-    jobs = reader.rows("jobs")
-    ended = {row["last_run_id"] for row in jobs if row["last_status"] is not None}
+    jobs = reader.all(JobRuns)
+    ended = {one.last_run_id for one in jobs if one.last_status is not None}
     found = {
         one.run_id: Ongoing(one.run_id, one.job, one.where)
         for one in claims
         if one.is_live and one.run_id not in ended and not one.was_killed_here(ledger)
     }
-    for row in reversed(jobs):  # a team's server may not have heard of this machine's for a while
-        if row["last_status"] is None and ledger.is_running(row["job"]):
-            found.setdefault(row["last_run_id"], Ongoing(row["last_run_id"], row["job"], ""))
+    for job in reversed(jobs):  # a team's server may not have heard of this machine's for a while
+        if job.last_status is None and ledger.is_running(job.job):
+            found.setdefault(job.last_run_id, Ongoing(job.last_run_id, job.job, ""))
     return list(found.values())
 
 

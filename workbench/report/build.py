@@ -16,6 +16,7 @@ from markupsafe import Markup
 import workbench.display as people
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
+from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
@@ -128,7 +129,7 @@ def result(reader: Reader, query: str, **parameters: Any) -> tables.Result:
 
 def colours_of(reader: Reader) -> Colours:
     """The colours of a ledger's models, the same on every page."""
-    return Colours([row["model"] for row in reader.rows("model_order")])
+    return Colours([one.model for one in reader.all(ModelOrder)])
 
 
 def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> str:

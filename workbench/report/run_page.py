@@ -16,6 +16,7 @@ from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
 from workbench.evaluation.sides import Side
 from workbench.evaluation.trouble import CUT_OFF, PENDING, planned_by_model, troubles_by_model
+from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
@@ -51,7 +52,7 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
         folder / f"{run_id}.samples",
         models=[row["model"] for row in rows],
         scorer=figures.standing.scorer,
-        unsent=reader.rows("run_unsent", run_id=run_id, most=MOST_SAMPLES),
+        unsent=reader.all(UnsentSample, run_id=run_id, most=MOST_SAMPLES),
     )
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "")

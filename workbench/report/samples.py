@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
+from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Row
 from workbench.report.build import packed_json, write_page
 from workbench.report.tables import outcome_kind
@@ -76,12 +77,12 @@ class _Index:
             ]
         )
 
-    def add_unsent(self, row: Row) -> None:
+    def add_unsent(self, one: UnsentSample) -> None:
         """Take a sample that no model was asked: a row of its own, without anything in it."""
-        target = msgspec.json.decode(row["sample"]).get("target") if row["sample"] else None
+        target = msgspec.json.decode(one.sample).get("target") if one.sample else None
         told = target if isinstance(target, str | None) else msgspec.json.encode(target).decode()
-        self._places.setdefault((row["sample_key"], row["epoch"]), len(self._places))
-        self.rows.append([_shown(row["sample_id"]), row["epoch"], _short(told), False])
+        self._places.setdefault((one.sample_key, one.epoch), len(self._places))
+        self.rows.append([_shown(one.sample_id), one.epoch, _short(told), False])
 
     def packed(self) -> str:
         """Everything as columns."""
@@ -136,7 +137,7 @@ def sample_browser(
     *,
     models: Sequence[str],
     scorer: str | None,
-    unsent: Sequence[Row] = (),
+    unsent: Sequence[UnsentSample] = (),
 ) -> SampleBrowser:
     """Pack a run's samples.
 
@@ -146,7 +147,7 @@ def sample_browser(
         beside: The folder for parts that do not fit into the page.
         models: In the order of their columns.
         scorer: The run's first.
-        unsent: Of `run_unsent`.
+        unsent: Samples that no model was asked.
     """
     index = _Index(models, scorer)
     first: list[dict[str, Any]] = []
@@ -163,8 +164,8 @@ def sample_browser(
             outside = True
             _put_beside(beside, parts, digests)
             parts.clear()
-    for row in unsent:
-        index.add_unsent(row)
+    for sample in unsent:
+        index.add_unsent(sample)
     told = msgspec.json.encode(digests).decode() if outside else "{}"
     return SampleBrowser(index.packed(), parts, told, beside.name if outside else "", len(index.lines), total, first)
 
