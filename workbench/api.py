@@ -157,8 +157,6 @@ def make_job(
     Raises:
         InputError: With every fault found.
     """
-    import tomli_w  # a job is recorded as the text of a job file
-
     table, rows = _dataset(dataset)
     tables = {"request": request, "variants": variants, "run": run, "tags": tags, "budget": budget, "gates": gates}
     written = {
@@ -169,14 +167,22 @@ def make_job(
         **_given(scorers=[_table(scorer, "name") for scorer in scorers] or None),
         **_given(**tables | {"variants": variants or None}, schedule=schedule, description=description or None),
     }
+    where = Path.cwd() if folder is None else Path(folder)
+    job = _job(written, where / f"{name} {MADE_IN_PYTHON}")
+    return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
+
+
+def _job(written: dict[str, Any], path: Path) -> Job:
+    """The job that the tables of a job file make, recorded as that file's text."""
+    import tomli_w
+
     try:
         data: dict[str, Any] = msgspec.to_builtins(written, builtin_types=(date, time))
         text = tomli_w.dumps(data)
     except (TypeError, ValueError) as error:
-        raise InputError(Fault(f"the job {name!r}", f"a value cannot be written to a job file: {error}")) from error
-    where = Path.cwd() if folder is None else Path(folder)
-    job = checked_job(data, text, where / f"{name} {MADE_IN_PYTHON}")
-    return job if rows is None else msgspec.structs.replace(job, rows=rows, dataset_paths=())
+        problem = f"a value cannot be written to a job file: {error}"
+        raise InputError(Fault(f"the job {written['name']!r}", problem)) from error
+    return checked_job(data, text, path)
 
 
 def plan(
@@ -247,8 +253,7 @@ def run(
 ) -> Run:
     """Run a job: send requests without an answer, record, score, report.
 
-    Ctrl-C, or an interrupted cell, sends nothing more and waits for what is in flight; a second one cancels that. The run
-    then ends as `interrupted`, and the same call resumes it.
+    Ctrl-C, or an interrupted cell, waits for what is in flight; a second one cancels that. The same call resumes the run.
 
     Args:
         job: What to run.
@@ -273,14 +278,12 @@ def run(
     Raises:
         WorkbenchError: Before anything is sent, if the job has an error; a failed run is returned.
     """
-    interrupts = Interrupts()
-    where = _where(local, base_url, profile, ledger, folder)
-    part = _part(job, limit, models, max_in_flight)
+    where, part = _where(local, base_url, profile, ledger, folder), _part(job, limit, models, max_in_flight)
     options = RunOptions(
         fresh=fresh, resume=resume, again=again, max_tokens=max_tokens, leave_behind=leave_behind,
-        occasion=_occasion(occasion), fixed=fixed, interrupts=interrupts,
+        occasion=_occasion(occasion), fixed=fixed, interrupts=Interrupts(),
     )  # fmt: skip
-    return on_a_loop(partial(_run, where, part, options, report, progress), interrupts)
+    return on_a_loop(partial(_run, where, part, options, report, progress), options.interrupts)
 
 
 async def run_async(

@@ -454,7 +454,7 @@ NOT_HERE = {
     "api.py: _records": "of the Python API",
     "api.py: _where": "of the Python API",
     "running/options.py: check_options": "of the Python API; the command line checks the number",
-    "api.py: make_job": "of the Python API",
+    "api.py: _job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",
     "narrowing.py: _first": "of the Python API; the command line checks the number",
     "client/chat.py: _listed": "a platform that lists no models",

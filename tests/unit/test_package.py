@@ -13,6 +13,7 @@ from typing import get_args
 import pytest
 
 import workbench
+from tests.figures import longest_function
 from workbench.cli.help import TOPICS
 from workbench.cli.main import _COMMANDS
 from workbench.cli.main import workbench as command_line
@@ -232,3 +233,8 @@ def test_no_two_things_have_one_name() -> None:
     modules = [path for path in (ROOT / "workbench").rglob("*.py") if "local_platform" not in path.parts]
     names = [name for path in modules for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)]
     assert [name for name in set(names) if names.count(name) > 1] == []
+
+
+def test_no_function_is_longer_than_60_lines() -> None:
+    longest = {path.name: longest_function(path.read_text()) for path in (ROOT / "workbench").rglob("*.py")}
+    assert {name: length for name, length in longest.items() if length > 60} == {}

@@ -3,6 +3,7 @@
 import shlex
 import sys
 import webbrowser
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -101,20 +102,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
             _print_suspects(found, run, as_json)
             return
         if calls:
-            rows = run_samples(reader, run, _ALL)
-            if as_json:
-                print_json_lines({name: _call_value(name, row[name]) for name in _CALL_FIELDS} for row in rows)
-            else:
-                columns = (
-                    "sample_id",
-                    "epoch",
-                    "requested_model",
-                    "served_model",
-                    "outcome",
-                    "latency_ms",
-                    "total_tokens",
-                )
-                print_table(list(rows), {name: name.replace("_", " ") for name in columns})
+            _print_calls(run_samples(reader, run, _ALL), as_json)
             return
     summary = run_summary(figures, ledger.name)
     if as_json:
@@ -145,6 +133,22 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     if status not in _NOTHING_LEFT:
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
     say(f"its page: {shlex.join(['workbench', 'report', run, *options.words(where)])}")
+
+
+def _print_calls(rows: Iterable[Row], as_json: bool) -> None:
+    if as_json:
+        print_json_lines({name: _call_value(name, row[name]) for name in _CALL_FIELDS} for row in rows)
+    else:
+        columns = (
+            "sample_id",
+            "epoch",
+            "requested_model",
+            "served_model",
+            "outcome",
+            "latency_ms",
+            "total_tokens",
+        )
+        print_table(list(rows), {name: name.replace("_", " ") for name in columns})
 
 
 def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
