@@ -5,6 +5,7 @@ import json
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
     path = tmp_path / "platform.sqlite"
     key = State(path).create_key("lab")
     added = State(path).add_draw("lab", 7, "chat")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("ALTER TABLE keys DROP COLUMN last_used_at")
         (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'draws'").fetchone()
         db.execute("ALTER TABLE draws RENAME TO numbered")

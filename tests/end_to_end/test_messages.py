@@ -7,6 +7,7 @@ import shlex
 import socket
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import resources
 from typing import Any
 
@@ -140,13 +141,13 @@ def other_database(bench: Workbench) -> None:
 
 
 def other_state(bench: Workbench) -> None:
-    with sqlite3.connect(bench.folder / "platform.sqlite") as db:
+    with closing(sqlite3.connect(bench.folder / "platform.sqlite")) as db, db:
         db.execute("CREATE TABLE a (b)")
 
 
 def newer_state(bench: Workbench) -> None:
     bench("platform", "keys", "create", "lab")
-    with sqlite3.connect(bench.folder / "platform.sqlite") as db:
+    with closing(sqlite3.connect(bench.folder / "platform.sqlite")) as db, db:
         db.execute("PRAGMA user_version = 99")
 
 

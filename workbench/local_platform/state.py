@@ -5,6 +5,7 @@ import hashlib
 import secrets
 import sqlite3
 import time
+import weakref
 from pathlib import Path
 
 import msgspec
@@ -115,6 +116,7 @@ class State:
             self._db = sqlite3.connect(
                 path or ":memory:", timeout=busy_s, isolation_level=None, check_same_thread=False
             )
+            weakref.finalize(self, self._db.close)  # whoever forgets to: since Python 3.13 that is warned of
             self._adopt()
             self._db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
         except (sqlite3.Error, OSError) as error:
