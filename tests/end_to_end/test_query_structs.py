@@ -28,6 +28,7 @@ SILENT = {
     "broken_scorers",
     "run_suspects",
     "route_retries",
+    "run_unsent",
 }
 """They may have nothing to say here; `tests/unit/test_rows.py` asks them of a journal that was made for it."""
 MODELS = ("good", "rescued", "down")

@@ -18,9 +18,10 @@ from workbench.cli.run_screen import print_findings
 from workbench.display import duration, visible
 from workbench.endings import RunStatus
 from workbench.evaluation.continuation import recorded_continuation
-from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, ongoing, team_claims, with_status_now
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now, team_claims
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
+from workbench.ledger.job_rows import RunLine, RunMean
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.session import ledger_to_read, pages_folder
@@ -48,29 +49,29 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     ledger = ledger_to_read(where)
     claims = team_claims(ledger)
     with reading(ledger) as reader:
-        rows = with_status_now(reader.rows("runs", most=most, run_ids=None), ongoing(reader, ledger, claims))
-        means = {row["run_id"]: row["mean"] for row in reader.rows("newest_run_means", most=most)}
+        rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
+        means = {one.run_id: one.mean for one in reader.all(RunMean, most=most)}
     if as_json:
-        print_json([row | {"mean_score": means.get(row["run_id"])} for row in rows])
+        print_json([msgspec.structs.asdict(row) | {"mean_score": means.get(row.run_id)} for row in rows])
         return
     columns = {
         "run_id": "run", "job": "job", "status": "status", "started_at": "started (UTC)", "time": "time", "planned": "planned",
         "answered": "answered", "failed": "failed", "total_tokens": "tokens", "score": "score",
     }  # fmt: skip
-    print_table([_in_short(row, means.get(row["run_id"])) for row in rows], columns, whole="run_id", spare=_SPARE)
-    open_ones = [row for row in rows if row["status"] not in _NOTHING_LEFT]
+    print_table([_in_short(row, means.get(row.run_id)) for row in rows], columns, whole="run_id", spare=_SPARE)
+    open_ones = [row for row in rows if row.status not in _NOTHING_LEFT]
     if open_ones:
-        command = shlex.join(["workbench", "show", open_ones[0]["run_id"], *options.words(where)])
+        command = shlex.join(["workbench", "show", open_ones[0].run_id, *options.words(where)])
         say(f"`{command}` shows what is missing; rerun its job to send only that")
 
 
-def _in_short(row: Row, mean: float | None) -> Row:
+def _in_short(row: RunLine, mean: float | None) -> Row:
     """A run as a line of a table."""
-    taken_s = row["duration_s"]
-    if row["status"] == RUNNING:
-        taken_s = (datetime.now(UTC) - row["started_at"]).total_seconds()
-    return row | {
-        "status": row["status"] or NOT_ENDED,
+    taken_s = row.duration_s
+    if row.status == RUNNING:
+        taken_s = (datetime.now(UTC) - row.started_at).total_seconds()
+    return msgspec.structs.asdict(row) | {
+        "status": row.status or NOT_ENDED,
         "time": "–" if taken_s is None else duration(taken_s),
         "score": mean,
     }
@@ -95,8 +96,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     with reading(ledger) as reader:
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
-        recorded: Row = {"run_id": run, "status": figures.provenance.status}
-        status = with_status_now([recorded], ongoing(reader, ledger, claims))[0]["status"]
+        status = status_now(run, figures.provenance.status, ongoing(reader, ledger, claims))
         if suspects:
             found = reader.all(SuspectSample, run_id=run, scorer=figures.standing.scorer or "")
             _print_suspects(found, run, as_json)

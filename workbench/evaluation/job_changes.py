@@ -7,7 +7,8 @@ import msgspec
 
 from workbench.display import plural
 from workbench.evaluation.difference_words import signed, unit
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.job_rows import JobCourse, JobRun
+from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import BesideBefore
 from workbench.stats.paired import LEVEL, Paired, holm, of_counts, paired
 
@@ -73,34 +74,35 @@ def _pair(row: BesideBefore) -> Paired:
     return of_counts(*counted, is_binary=row.is_binary)
 
 
-_OWN_COLUMN = {"dataset": "dataset_hash", "scorers": "scorers"}
+_TOLD_APART = {"dataset", "scorers"}
 """What is told from more than the job file: a dataset of the same name may have other rows."""
 _ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budget"}
 
 
-def changed_since_before(runs: Sequence[Row], course: Sequence[Row]) -> dict[str, str]:
+def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> dict[str, str]:
     """What had changed since the run before, by run; an empty text where nothing had.
 
     Args:
-        runs: The `job_runs` of a job, the newest first.
-        course: Its `job_course`.
+        runs: Of a job, the newest first.
+        course: Its models over them.
     """
     served: dict[str, dict[str, str | None]] = {}
     for row in course:
-        served.setdefault(row["run_id"], {})[row["model"]] = row["served_model"]
+        served.setdefault(row.run_id, {})[row.model] = row.served_model
     found = {}
-    for row, before in zip(runs, [*runs[1:], None], strict=True):
-        names = served.get(row["run_id"], {}), served.get(before["run_id"], {}) if before else {}
-        found[row["run_id"]] = "" if before is None else ", ".join(_changed(row, before) + _served_anew(*names))
+    for run, before in zip(runs, [*runs[1:], None], strict=True):
+        names = served.get(run.run_id, {}), served.get(before.run_id, {}) if before else {}
+        found[run.run_id] = "" if before is None else ", ".join(_changed(run, before) + _served_anew(*names))
     return found
 
 
-def _changed(row: Row, before: Row) -> list[str]:
-    changed = [name for name, column in _OWN_COLUMN.items() if row[column] != before[column]]
-    if row["job_hash"] != before["job_hash"]:
-        new, old = (tomllib.loads(one["job_toml"] or "") for one in (row, before))
+def _changed(row: JobRun, before: JobRun) -> list[str]:
+    changed = ["dataset"] if row.dataset_hash != before.dataset_hash else []
+    changed += ["scorers"] if row.scorers != before.scorers else []
+    if row.job_hash != before.job_hash:
+        new, old = (tomllib.loads(one.job_toml) for one in (row, before))
         parts = [name for name in {**new, **old} if new.get(name) != old.get(name)]
-        told = [name for name in parts if name not in _OWN_COLUMN and name not in _ASKS_NOTHING_ELSE]
+        told = [name for name in parts if name not in _TOLD_APART and name not in _ASKS_NOTHING_ELSE]
         changed += told or ([] if parts else ["job file"])
     return changed
 

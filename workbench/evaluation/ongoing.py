@@ -1,12 +1,12 @@
 """Runs that go on while their ledger is read: those of this machine, and of a team's others."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from workbench.ledger.job_rows import JobRuns
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.job_rows import JobRun, JobRuns, RunLine
+from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ class Ongoing(msgspec.Struct, frozen=True):
     job: str
     where: str
     """Its machine, its user and since when; empty for this machine."""
+
+
+R = TypeVar("R", RunLine, JobRun)
 
 
 def team_claims(ledger: Ledger) -> "list[Claim]":
@@ -65,7 +68,11 @@ def ongoing(reader: Reader, ledger: Ledger, claims: "Sequence[Claim]") -> list[O
     return list(found.values())
 
 
-def with_status_now(rows: Sequence[Row], going_on: Sequence[Ongoing]) -> list[Row]:
-    """Rows with a `run_id` and a recorded `status`, the status `running` in those of runs that go on."""
-    running = {one.run_id for one in going_on}
-    return [row | {"status": row["status"] or (RUNNING if row["run_id"] in running else None)} for row in rows]
+def status_now(run_id: str, recorded: str | None, going_on: Sequence[Ongoing]) -> str | None:
+    """A run's recorded status, or `running` where it goes on."""
+    return recorded or (RUNNING if any(one.run_id == run_id for one in going_on) else None)
+
+
+def as_now(runs: Sequence[R], going_on: Sequence[Ongoing]) -> list[R]:
+    """Runs with their status of now."""
+    return [msgspec.structs.replace(run, status=status_now(run.run_id, run.status, going_on)) for run in runs]

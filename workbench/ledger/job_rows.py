@@ -35,3 +35,117 @@ class ModelOrder(QueryRow, frozen=True):
     model: str
     first_at: datetime
     rank: int
+
+
+class RunLine(QueryRow, frozen=True):
+    """A run with how its requests ended and what it used; `status` None: it is running, or was killed."""
+
+    query = "runs"
+
+    run_id: str
+    job: str
+    status: str | None
+    reason: str | None
+    exit_code: int | None
+    started_at: datetime
+    ended_at: datetime | None
+    duration_s: float | None
+    planned: int
+    reused: int
+    completed: int
+    answered: int
+    failed: int
+    pending: int
+    calls: int
+    total_tokens: int | None
+    calls_without_usage: int
+    models: int
+    generation: str
+    occasion: str | None
+    narrowed: str | None
+    tags: dict[str, str]
+    endpoint: str
+    job_path: str
+    simulated: bool
+
+
+class NewestRun(QueryRow, frozen=True):
+    """One of the newest runs of a job."""
+
+    query = "job_newest_runs"
+
+    job: str
+    run_id: str
+    started_at: datetime
+    status: str | None
+    reason: str | None
+    occasion: str | None
+    scorer: str | None
+    """The first of its job."""
+    job_toml: str | None
+    """Of the newest run only."""
+
+
+class RunMean(QueryRow, frozen=True):
+    """The mean score of a run by the first scorer of its job that scored anything."""
+
+    query = "newest_run_means"
+
+    run_id: str
+    job: str
+    started_at: datetime
+    scored: int
+    mean: float
+
+
+class ModelMean(QueryRow, frozen=True):
+    """The mean score of a model of a run by one scorer."""
+
+    query = "newest_run_scores"
+
+    run_id: str
+    job: str
+    started_at: datetime
+    scorer: str
+    model: str
+    scored: int
+    mean: float
+
+
+class JobRun(QueryRow, frozen=True):
+    """A run of a job, with what its requests, its dataset and its scorers were."""
+
+    query = "job_runs"
+
+    run_id: str
+    started_at: datetime
+    occasion: str | None
+    status: str | None
+    reason: str | None
+    planned: int
+    dataset_hash: str
+    job_hash: str
+    job_toml: str
+    scorers: list[str] | None
+    total_tokens: int | None
+
+
+class JobCourse(QueryRow, frozen=True):
+    """What a model of a run of a job came to."""
+
+    query = "job_course"
+
+    run_id: str
+    started_at: datetime
+    model: str
+    requests: int
+    mean: float | None
+    scored: int | None
+    deviation: float | None
+    is_binary: bool | None
+    are_shares: bool | None
+    completion_tokens: float | None
+    p50_ms: float | None
+    failed_share: float
+    fallback_share: float
+    served_model: str | None

@@ -8,13 +8,13 @@ import msgspec
 
 import workbench.display as people
 from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
-from workbench.evaluation.ongoing import NOT_ENDED, with_status_now
-from workbench.ledger.queries import Row
+from workbench.evaluation.ongoing import NOT_ENDED, as_now
+from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
 from workbench.report import time_charts
-from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
+from workbench.report.build import Asked, Draft, Page, PageHead, render, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Column, Result, Table, plain_rows
 from workbench.stats.intervals import interval_of_moments
 
 MOST_RUNS = 60
@@ -38,26 +38,24 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
         pages: Those that its head links.
     """
     reader, as_of = asked.reader, asked.as_of
-    found = result(reader, "job_runs", job=job, most=MOST_RUNS)
-    runs = msgspec.structs.replace(found, rows=with_status_now(found.rows, as_of.ongoing))
-    run_ids = [row["run_id"] for row in runs.rows]
-    ends = {row["run_id"]: row for row in reader.rows("runs", most=MOST_RUNS, run_ids=run_ids)}
-    course = result(reader, "job_course", job=job, most=MOST_RUNS)
+    runs = as_now(reader.all(JobRun, job=job, most=MOST_RUNS), as_of.ongoing)
+    ends = {run.run_id: run for run in reader.all(RunLine, most=MOST_RUNS, run_ids=[run.run_id for run in runs])}
+    course = reader.all(JobCourse, job=job, most=MOST_RUNS)
     changes = job_changes(reader, job).get(job, [])
-    period, newest, oldest = asked.period, runs.rows[0], runs.rows[-1]
+    period, newest, oldest = asked.period, runs[0], runs[-1]
     frame = PageHead(
         "job", job, period.endpoint or "no endpoint yet", period.key_fingerprint or "not available",
-        period.simulated, oldest["started_at"], newest["started_at"], as_of,
+        period.simulated, oldest.started_at, newest.started_at, as_of,
     )  # fmt: skip
 
     def write() -> Path:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
         content = {
             "job": job,
-            "verdict": verdict(runs.rows, changes),
+            "verdict": verdict(runs, changes),
             "changes": changes,
-            "charts": _charts(course, _marks(runs, course), asked.colours),
-            "runs": _runs_table(runs, course, ends, there),
+            "charts": _charts(job, course, _marks(runs, course), asked.colours),
+            "runs": _runs_table(job, runs, course, ends, there),
             "most": MOST_RUNS,
         }
         return write_page(asked.folder, f"{page_name(job)}.html", render(frame, pages, content))
@@ -65,12 +63,12 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
     return write
 
 
-def verdict(runs: Sequence[Row], changes: Sequence[JobChange]) -> str:
+def verdict(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
     """The newest run against the one before, in a sentence or two."""
     newest = runs[0]
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
-    said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest['status'])}. "
+    said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
     shown = [change for change in changes if change.verdict != "none shown"]
     if not changes:
         return said + "It asked nothing again that the run before was scored on."
@@ -84,32 +82,32 @@ def _ended(status: str | None) -> str:
     return "failed its gates" if status == "gate_failed" else f"is {(status or NOT_ENDED).replace('_', ' ')}"
 
 
-def _marks(runs: Result, course: Result) -> list[dict[str, str]]:
+def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str, str]]:
     """Where something changed between two runs."""
-    changed = changed_since_before(runs.rows, course.rows)
+    changed = changed_since_before(runs, course)
     return [
         {
-            "at": f"{row['started_at']:%Y-%m-%dT%H:%M:%SZ}", "when": f"{row['started_at']:%Y-%m-%d %H:%M}",
-            "changed": changed[row["run_id"]],
+            "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}", "when": f"{row.started_at:%Y-%m-%d %H:%M}",
+            "changed": changed[row.run_id],
         }
-        for row in runs.rows
-        if changed[row["run_id"]]
+        for row in runs
+        if changed[row.run_id]
     ]  # fmt: skip
 
 
-def _charts(course: Result, marks: Sequence[dict[str, str]], colours: Colours) -> list[Chart]:
+def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str]], colours: Colours) -> list[Chart]:
     """A line a model for each measure, where there are runs enough to show a course."""
-    if len({row["run_id"] for row in course.rows}) < _LEAST_RUNS:
+    if len({row.run_id for row in course}) < _LEAST_RUNS:
         return []
-    models = list(dict.fromkeys(row["model"] for row in course.rows))
+    models = list(dict.fromkeys(row.model for row in course))
     found: list[Chart] = []
     for name, title, question in _MEASURES:
         points = [
             {
-                "series": row["model"], "at": f"{row['started_at']:%Y-%m-%dT%H:%M:%SZ}",
-                "when": f"{row['started_at']:%Y-%m-%d %H:%M}", name: value,
+                "series": row.model, "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}",
+                "when": f"{row.started_at:%Y-%m-%d %H:%M}", name: value,
             } | (_bounds(row) if name == "mean" else {})
-            for row in course.rows
+            for row in course
             if (value := _value(row, name)) is not None
         ]  # fmt: skip
         if not points or (name in _TROUBLES and not any(point[name] for point in points)):
@@ -118,7 +116,7 @@ def _charts(course: Result, marks: Sequence[dict[str, str]], colours: Colours) -
         note = _note(intervals=any("low" in point for point in points), marks=bool(marks) and not found)
         if len(models) > time_charts.MOST_TOGETHER:  # without intervals and marks
             note = f"Each chart: {title}."
-        found.append(drawn(f"{name}", question, drawing, _course_table(course) if name == "mean" else None, note))
+        found.append(drawn(f"{name}", question, drawing, _course_table(job, course) if name == "mean" else None, note))
     return found
 
 
@@ -129,23 +127,25 @@ def _note(*, intervals: bool, marks: bool) -> str:
     return " ".join(filter(None, (thin, dotted)))
 
 
-def _value(row: Row, name: str) -> Any:
+def _value(row: JobCourse, name: str) -> Any:
     if name == "seconds":
-        return None if row["p50_ms"] is None else row["p50_ms"] / 1000
-    return row[name]
+        return None if row.p50_ms is None else row.p50_ms / 1000
+    return getattr(row, name)
 
 
-def _bounds(row: Row) -> dict[str, float]:
+def _bounds(row: JobCourse) -> dict[str, float]:
     """The interval of a mean, where there is one."""
+    if not row.scored or row.mean is None:
+        return {}
     found = interval_of_moments(
-        row["scored"], row["mean"], row["deviation"], is_binary=row["is_binary"], are_shares=row["are_shares"]
+        row.scored, row.mean, row.deviation, is_binary=bool(row.is_binary), are_shares=bool(row.are_shares)
     )
     return {} if found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 
-def _course_table(course: Result) -> Table:
+def _course_table(job: str, course: Sequence[JobCourse]) -> Table:
     return Table(
-        "job_course", course, ("run_id", "model"),
+        "job_course", Result("job_course", {"job": job, "most": MOST_RUNS}, plain_rows(course)), ("run_id", "model"),
         (Column("started_at", "started", "moment"), Column("model", "model", "text"), Column("requests", "requests"),
          Column("mean", "mean score", "number"), Column("scored", "scored"),
          Column("completion_tokens", "tokens an answer", "number"), Column("p50_ms", "median", "ms"),
@@ -153,12 +153,17 @@ def _course_table(course: Result) -> Table:
     )  # fmt: skip
 
 
-def _runs_table(runs: Result, course: Result, ends: dict[str, Row], there: frozenset[str]) -> Table:
+def _runs_table(
+    job: str, runs: Sequence[JobRun], course: Sequence[JobCourse], ends: dict[str, RunLine], there: frozenset[str]
+) -> Table:
     """The runs, each with how its requests ended and what had changed since the one before."""
-    changed = changed_since_before(runs.rows, course.rows)
-    rows = [ends[row["run_id"]] | row | {"changed": changed[row["run_id"]]} for row in runs.rows]
+    changed = changed_since_before(runs, course)
+    rows = [
+        msgspec.structs.asdict(ends[row.run_id]) | msgspec.structs.asdict(row) | {"changed": changed[row.run_id]}
+        for row in runs
+    ]
     return Table(
-        "job_runs", Result(runs.query, runs.parameters, rows), ("run_id",),
+        "job_runs", Result("job_runs", {"job": job, "most": MOST_RUNS}, rows), ("run_id",),
         (Column("started_at", "started", "moment"), Column("run_id", "run", "run"), Column("occasion", "occasion", "text"),
          Column("status", "status", "status"), Column("planned", "planned"), Column("total_tokens", "tokens", "amount"),
          Column("changed", "changed", "text", help="Since the run before")),

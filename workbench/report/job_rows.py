@@ -15,7 +15,7 @@ from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.evaluation.run_figures import broken_text
 from workbench.job_file import ScheduleTable
-from workbench.ledger.queries import Row
+from workbench.ledger.job_rows import ModelMean, NewestRun, RunLine
 from workbench.ledger.rows import BrokenScorer
 from workbench.occasions import following
 from workbench.report.drawing import Colours
@@ -59,8 +59,8 @@ def page_name(job: str) -> str:
 
 
 def job_rows(
-    runs: Sequence[Row],
-    scores: Sequence[Row],
+    runs: Sequence[tuple[NewestRun, RunLine]],
+    scores: Sequence[ModelMean],
     changes: dict[str, list[JobChange]],
     broken: Sequence[BrokenScorer],
     colours: Colours,
@@ -68,70 +68,67 @@ def job_rows(
     """The jobs, those with the newest run first.
 
     Args:
-        runs: `job_newest_runs` rows, with those of `runs`.
-        scores: `newest_run_scores` rows.
+        runs: The newest of each, the oldest first, with how they ended.
+        scores: Of the newest runs.
         changes: By job; see `job_changes`.
         broken: Scorers that failed on answers of these runs.
         colours: Of the ledger.
     """
-    by_job: dict[str, list[Row]] = {}
+    by_job: dict[str, list[tuple[NewestRun, RunLine]]] = {}
     for run in runs:
-        by_job.setdefault(run["job"], []).append(run)
+        by_job.setdefault(run[0].job, []).append(run)
     found = [_row(job, own, scores, changes.get(job, []), broken, colours) for job, own in by_job.items()]
     return sorted(found, key=lambda row: row.newest_at, reverse=True)
 
 
 def _row(
     job: str,
-    runs: list[Row],
-    scores: Sequence[Row],
+    runs: list[tuple[NewestRun, RunLine]],
+    scores: Sequence[ModelMean],
     changes: list[JobChange],
     broken: Sequence[BrokenScorer],
     colours: Colours,
 ) -> JobRow:
-    newest = runs[-1]
-    broken_now = [broken_text(one) for one in broken if one.run_id == newest["run_id"]]
+    began, newest = runs[-1]
+    broken_now = [broken_text(one) for one in broken if one.run_id == newest.run_id]
+    shown = [row for row in scores if row.job == job and row.scorer == began.scorer]
     return JobRow(
         job=job,
         page=f"{page_name(job)}.html",
-        dots=[_dot(run) for run in runs],
-        line=_line(runs, [row for row in scores if row["job"] == job and row["scorer"] == newest["scorer"]], colours),
-        status=newest["status"],
-        reason=newest["reason"],
-        newest_at=newest["started_at"],
-        next_at=_next(newest["job_toml"]),
+        dots=[_dot(run) for _, run in runs],
+        line=_line([run.run_id for run, _ in runs], shown, colours),
+        status=newest.status,
+        reason=newest.reason,
+        newest_at=newest.started_at,
+        next_at=_next(began.job_toml),
         changes=[change for change in changes if change.verdict != "none shown"],
-        failed=newest["failed"],
-        answered=newest["answered"],
+        failed=newest.failed,
+        answered=newest.answered,
         broken=broken_now,
         needs_action=needs_action(newest) or bool(broken_now),
     )
 
 
-def _dot(run: Row) -> tuple[str, str, str]:
-    kind = status_kind(run["status"], failed=run["failed"], answered=run["answered"])
-    failed = f", {people.count(run['failed'])} failed" if run["failed"] else ""
-    return run["run_id"], kind, f"{run['status'] or NOT_ENDED}{failed}, {people.moment(run['started_at'])}"
+def _dot(run: RunLine) -> tuple[str, str, str]:
+    kind = status_kind(run.status, failed=run.failed, answered=run.answered)
+    failed = f", {people.count(run.failed)} failed" if run.failed else ""
+    return run.run_id, kind, f"{run.status or NOT_ENDED}{failed}, {people.moment(run.started_at)}"
 
 
-def needs_action(run: Row) -> bool:
-    """Whether somebody must look after a run: it did not end as it should, or much of it failed for good.
-
-    Args:
-        run: Of `runs`.
-    """
-    return bool(run["status"] not in ("complete", RUNNING) or run["failed"] > _FAILING * run["planned"])
+def needs_action(run: RunLine) -> bool:
+    """Whether somebody must look after a run: it did not end as it should, or much of it failed for good."""
+    return bool(run.status not in ("complete", RUNNING) or run.failed > _FAILING * run.planned)
 
 
-def _line(runs: list[Row], scores: list[Row], colours: Colours) -> Markup:
+def _line(run_ids: list[str], scores: list[ModelMean], colours: Colours) -> Markup:
     """Scores from 0 to 1 over a job's newest runs, as a drawing that needs no script."""
-    places = {run["run_id"]: number for number, run in enumerate(runs)}
+    places = {run_id: number for number, run_id in enumerate(run_ids)}
     models: dict[str, list[tuple[float, float]]] = {}
     for row in scores:
-        if row["run_id"] in places and row["mean"] is not None and 0 <= row["mean"] <= 1:
-            across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (places[row["run_id"]] / max(1, len(runs) - 1))
-            down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row["mean"])
-            models.setdefault(row["model"], []).append((across, down))
+        if row.run_id in places and 0 <= row.mean <= 1:
+            across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (places[row.run_id] / max(1, len(run_ids) - 1))
+            down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row.mean)
+            models.setdefault(row.model, []).append((across, down))
     drawn = Markup("").join(
         Markup('<polyline points="{}" stroke="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2" fill="{}"/>').format(
             " ".join(f"{x:.1f},{y:.1f}" for x, y in points), colours.of(model), *points[-1], colours.of(model)

@@ -10,7 +10,7 @@ import workbench.display as people
 from workbench.evaluation.attention import fallbacks, unconfirmed
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
-from workbench.evaluation.ongoing import with_status_now
+from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
@@ -98,7 +98,7 @@ def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
         "standing": figures.standing,
         "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
-        "status_now": with_status_now([plain], asked.as_of.ongoing)[0]["status"],
+        "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": verdict(figures),
         "command": asked.command,
         "continuation": recorded_continuation(run, asked.ledger),
