@@ -173,6 +173,7 @@ def test_the_server_counts_no_more_than_the_cap_and_what_it_used_beyond_the_boun
     assert used <= most + beyond + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(range(500, 600), 1))
 def test_what_the_gateway_retries_unseen_comes_on_top(seed: int, tmp_path: Path) -> None:
     most, used, beyond, unseen = counted_by_the_server(seed, tmp_path, passing=True)

@@ -124,6 +124,7 @@ def test_commands_and_runs_complete(bench: Workbench) -> None:
     assert completed(f"workbench report {run[:6]}") == [run]
 
 
+@pytest.mark.slow
 def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(5))
     name = "a job with a name that goes on and on, as names of jobs do when nobody stops them"

@@ -67,6 +67,7 @@ def test_bounds_hold_what_all_left_out_could_change(bench: Workbench) -> None:
     assert "0.500 to 0.750 had the 1 sample left out been wrong or right" in text
 
 
+@pytest.mark.slow
 def test_a_job_may_accept_fallbacks(bench: Workbench) -> None:
     record(bench, "r1", VALUES, served=SERVED, listed=LISTED, on_fallback="accept")
     assert scores(bench)["gone"]["mean"] == 0.75

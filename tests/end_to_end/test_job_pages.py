@@ -59,6 +59,7 @@ def test_what_changed_between_runs_is_marked(bench: Workbench) -> None:
     assert "dataset, job file" in pages(bench)[1].text
 
 
+@pytest.mark.slow
 def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals(bench: Workbench) -> None:
     for number in range(1, 5):
         text = f"models = ['m']\n[prompt]\ntemplate = '{'a' if number < 3 else 'b'}'\n[gates]\nmin_mean = 0.{number}\n"

@@ -117,6 +117,7 @@ def test_changing_a_scorer_scores_again_without_a_call(bench: Workbench, platfor
     assert sum(platform.platform.statistics.requests.values()) == 10
 
 
+@pytest.mark.slow
 def test_failures_that_a_rerun_can_fix_are_incomplete_and_fixed(tmp_path: Path) -> None:
     with ThreadedServer(one_route(faults=[RouteFault(0.4, 502)])) as server:
         bench = Workbench(tmp_path, server)

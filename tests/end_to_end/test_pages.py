@@ -52,6 +52,7 @@ def test_every_figure_of_a_run_equals_its_query(desk: Workbench, run: dict[str, 
     page.check(desk.ledger)
 
 
+@pytest.mark.slow
 def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dict[str, Any]) -> None:
     desk.write("other.toml", job("Toolsmith (forced ok)", "Abacus Mini [fast]", name="other"))
     desk.json("run", "other.toml")

@@ -25,6 +25,7 @@ def measured(tmp_path: Path) -> Iterator[tuple[Workbench, ThreadedServer]]:
         yield bench, server
 
 
+@pytest.mark.slow
 def test_a_pilot_measures_estimates_again_and_stops_where_nobody_can_be_asked(
     measured: tuple[Workbench, ThreadedServer],
 ) -> None:

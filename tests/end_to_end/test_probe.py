@@ -249,6 +249,7 @@ def test_servers_that_share_the_work_are_no_change() -> None:
     assert [what for what, _, _ in differences(both, other)] == ["answers as"]
 
 
+@pytest.mark.slow
 def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
     """The platform answers under its model servers' names, which its list does not have."""
     renamed = planted(able={"upstream": "lab/able-7b"}, replaced={"upstream": "lab/replaced"})

@@ -92,7 +92,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig
     return bench
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 140])
+@pytest.mark.parametrize("columns", [40, 80, *(pytest.param(other, marks=pytest.mark.slow) for other in (60, 140))])
 @pytest.mark.parametrize("command", [("runs",), ("show",), ("show", "--calls"), ("usage",), ("usage", "--by", "model")])
 def test_tables_fit_the_terminal(recorded: Workbench, columns: int, command: tuple[str, ...]) -> None:
     lines = on_a_terminal(recorded, columns, *command)

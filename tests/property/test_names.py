@@ -87,7 +87,8 @@ def plain() -> dict[str, Any]:
 @pytest.mark.parametrize(
     "folder",
     [
-        *("model=llama/epoch=3", "**/[a]", 'it\'s a "folder" ü'),
+        "model=llama/epoch=3",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("**/[a]", 'it\'s a "folder" ü')),
         *(pytest.param(name, marks=pytest.mark.long) for name in ("accepted=false", "kind=x")),
     ],
 )
