@@ -13,7 +13,7 @@ functions work on a thread of their own; the ones that end in `_async` run on th
 
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from datetime import date, time
+from datetime import date, datetime, time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,7 +177,7 @@ def _job(written: dict[str, Any], path: Path) -> Job:
     import tomli_w
 
     try:
-        data: dict[str, Any] = msgspec.to_builtins(written, builtin_types=(date, time))
+        data: dict[str, Any] = msgspec.to_builtins(written, builtin_types=(datetime, date, time))
         text = tomli_w.dumps(data)
     except (TypeError, ValueError) as error:
         problem = f"a value cannot be written to a job file: {error}"

@@ -108,7 +108,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     if as_json:
         print_json(
             summary.as_object()
-            | {"status": status, "scores": score_objects(figures), "gates": msgspec.to_builtins(gates)}
+            | {"status": status, "scores": score_objects(figures), "gates": gates}
             | {"broken_scorers": msgspec.to_builtins(figures.broken)}
         )
         return
@@ -118,9 +118,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
     )
-    print_table(
-        list(map(msgspec.structs.asdict, figures.outcomes)), {"model": "model", "outcome": "outcome", "calls": "calls"}
-    )
+    print_table(figures.outcomes, {"model": "model", "outcome": "outcome", "calls": "calls"})
     print_findings(figures)
     for gate in gates:
         echo(f"gate {gate.gate} {gate.result}: {gate.reason}")

@@ -1,7 +1,5 @@
 """The results of queries about answers and their texts: one struct per query, with its columns in order."""
 
-from datetime import datetime
-
 from workbench.ledger.rows import QueryRow
 
 
@@ -70,19 +68,3 @@ class UnsentSample(QueryRow, frozen=True):
     sample_key: str
     epoch: int
     sample: str | None
-
-
-class RunAttempt(QueryRow, frozen=True):
-    """An attempt of a run at a request."""
-
-    query = "run_attempts"
-
-    request_key: str
-    call_no: int
-    outcome: str
-    scorable: bool
-    http_status: int | None
-    latency_ms: float
-    sent_at: datetime
-    evidence: str | None
-    error_text: str | None

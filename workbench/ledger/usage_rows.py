@@ -101,23 +101,6 @@ class RunSpent(QueryRow, frozen=True):
     completion_bound: int
 
 
-class Spend(QueryRow, frozen=True):
-    """What our calls used in total: tokens as reported, and calls whose usage is not known."""
-
-    query = "spend"
-
-    calls: int
-    accepted: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    reasoning_tokens: int | None
-    total_tokens: int | None
-    calls_without_usage: int
-    maybe_drawn: int
-    open_intents: int
-    days: int
-
-
 class LedgerPeriod(QueryRow, frozen=True):
     """What a ledger covers: its runs and calls from first to last, and whose they are."""
 

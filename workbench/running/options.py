@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -78,8 +78,8 @@ def described_options() -> Iterator[Described]:
     for name, hint in get_type_hints(RunOptions, include_extras=True).items():
         if get_origin(hint) is Annotated:
             inner, meta = get_args(hint)
-            kind = next(each for each in (*get_args(inner), inner) if each is not NoneType)
-            yield Described(name, inner if get_origin(inner) is Literal else kind, meta.description, **meta.extra)
+            kinds = [each for each in get_args(inner) if each is not NoneType] or [inner]
+            yield Described(name, kinds[0], meta.description, **meta.extra)
 
 
 def check_folder(folder: Path, named: str) -> None:

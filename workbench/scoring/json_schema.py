@@ -55,7 +55,9 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         faults, shown = list(_validator(schema).iter_errors(given[0])), json.dumps(given[0])
         if not faults:
             return Score(1.0, "the schema accepts it", shown)
-        if any(isinstance(fault.kind, _gives_up()) for fault in faults):
+        import jsonschema_rs
+
+        if any(isinstance(fault.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded) for fault in faults):
             raise CannotJudgeError("a pattern of the schema takes too long")
         fault = min(faults, key=lambda fault: len(fault.instance_path))
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault.instance_path)
@@ -105,13 +107,6 @@ def problem_of(schema: dict[str, Any]) -> str | None:
 
 def _without_half(found: re.Match[str]) -> str:
     return found[0] if len(found[0]) == len(r"\ud83d\ude00") else r"\ufffd"
-
-
-def _gives_up() -> type:
-    import jsonschema_rs
-
-    kind: type = jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded
-    return kind
 
 
 def _validator(schema: dict[str, Any]) -> "Validator":
