@@ -22,7 +22,7 @@ from tests.postgres import SharedLedgers
 from workbench.cli.main import main
 from workbench.ledger.database import attached
 from workbench.ledger.store import Ledger
-from workbench.local_platform.config import Latency, Limits, PlatformConfig, Route, load_config
+from workbench.local_platform.config import Answers, Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, account_ledger
@@ -53,6 +53,15 @@ def quick(config: PlatformConfig, latency_ms: float = 0.0) -> PlatformConfig:
     return msgspec.structs.replace(config, routes=routes)
 
 
+def answering(config: PlatformConfig, shares: dict[str, float]) -> PlatformConfig:
+    """The same platform with routes that are right in these shares."""
+    routes = (
+        msgspec.structs.replace(route, answers=(Answers(shares[route.id]),)) if route.id in shares else route
+        for route in config.routes
+    )
+    return msgspec.structs.replace(config, routes=tuple(routes))
+
+
 @pytest.fixture(scope="session")
 def catalogue() -> PlatformConfig:
     return quick(load_config())
@@ -66,7 +75,7 @@ def platform(catalogue: PlatformConfig) -> Iterator[ThreadedServer]:
 
 def one_route(**fields: Any) -> PlatformConfig:
     """A platform with a single route `m`."""
-    route = msgspec.convert({"id": "m", "skill": "arithmetic", "upstream": "lab/m"} | fields, Route)
+    route = msgspec.convert({"id": "m", "simulated": "answers", "upstream": "lab/m"} | fields, Route)
     return PlatformConfig(routes=(route,), limits=Limits(retry_pause_s=0))
 
 

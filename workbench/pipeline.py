@@ -1,5 +1,6 @@
 """One job all the way: plan, run, score, report."""
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import CUT_OFF, INVALIDATED, Again
+from workbench.planning.answers import AnswerKeyWriter
 from workbench.planning.estimate import estimate
 from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges
@@ -139,9 +141,9 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
     ledger = ledger_to_write(where)
     if options.leave_behind is not None and ledger.team is None:
         raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
-    async with connected(where, job.ids) as session:
+    async with connected(where, job.ids, options.occasion) as session:
         with (
-            _expanded(session, job, options.max_tokens) as plan,
+            _expanded(session, job, options.max_tokens, session.answers) as plan,
             ledger.running(job.name),
             presence_of(ledger) as presence,
         ):  # what is reused is looked up under the lock, and where machines share the ledger under the claim
@@ -221,11 +223,14 @@ def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
 
 
 @contextmanager
-def _expanded(session: Session, job: Job, max_tokens: int | None = None) -> Iterator[Plan]:
+def _expanded(session: Session, job: Job, max_tokens: int | None = None, answers: Path | None = None) -> Iterator[Plan]:
+    """A job times its dataset; `answers` is where the embedded platform looks for an answer key."""
     models = with_cap(planned_models(job, session.models, session.endpoint.gateway_limit_s), max_tokens)
-    with Spool() as spool:
+    with Spool() as spool, contextlib.ExitStack() as stack:
         plan = Plan(job, models, session.endpoint.identity, spool)
         plan.expand()
+        if answers is not None:
+            plan.answer_key = stack.enter_context(contextlib.closing(AnswerKeyWriter(answers, job.scorers)))
         yield plan
 
 

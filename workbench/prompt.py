@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from workbench.errors import Fault, InputError
+from workbench.job import Job, Variant
 from workbench.job_file import PromptTable
 from workbench.records import Sample
 
@@ -73,6 +74,15 @@ class Prompt:
             return Fault(field, f"sample {sample.id!r}: 'input' is undefined", f"the sample has: {known}")
         kind = "a list" if isinstance(sample.input, list) else "an object"
         return Fault(field, f"sample {sample.id!r}: the input is {kind}", "name its parts in a template")
+
+
+def prompts_of(job: Job) -> list[tuple[Variant, Prompt]]:
+    """The prompt of every variant of a job.
+
+    Raises:
+        InputError: A template is not valid Jinja.
+    """
+    return [(variant, Prompt(variant.prompt, functools.partial(job.where, *variant.place))) for variant in job.variants]
 
 
 def _compiled(table: PromptTable, where: Callable[..., str]) -> "list[tuple[str, Template]]":

@@ -55,6 +55,8 @@ class Session:
     endpoint: Endpoint
     client: "ChatClient"
     models: list[Model]
+    answers: Path | None = None
+    """Where the embedded platform looks for an answer key once it is asked."""
 
     @property
     def simulated(self) -> bool:
@@ -77,12 +79,13 @@ def _say(text: str) -> None:
 
 
 @asynccontextmanager
-async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Session]:
+async def connected(where: Where, ids: Sequence[str] = (), occasion: str | None = None) -> AsyncIterator[Session]:
     """Find the platform, start the embedded one if requested, and list its models.
 
     Args:
         where: Endpoint and ledger.
         ids: Models that will be asked; the embedded platform has stand-ins for those it does not simulate.
+        occasion: That a run is for; the embedded platform's answers of two of them differ.
 
     Raises:
         InputError: No endpoint is configured.
@@ -91,11 +94,12 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
     """
     settings = load_settings(where.folder)
     with contextlib.ExitStack() as stack:
-        process = (
-            stack.enter_context(_embedded_platform(settings, ids, rehearsal(where) if where.rehearses else None))
-            if where.local
-            else None
-        )
+        process = answers = None
+        if where.local:
+            answers = stack.enter_context(ScratchFolder()).path / "answers.sqlite"
+            configured = rehearsal(where) if where.rehearses else None
+            arguments = [f"--answers={answers}", f"--scheduled={occasion or ''}", "--", *ids]
+            process = stack.enter_context(_embedded_platform(settings, configured, arguments))
         from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
         from workbench.client.transport import Http
 
@@ -116,7 +120,7 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
         async with Http(headers, proxy=endpoint.proxy) as http:
             client = ChatClient(http, endpoint, settings.allowance.signature)
             models = await client.list_models()
-            session = Session(endpoint, client, models)
+            session = Session(endpoint, client, models, answers)
             if is_loopback(endpoint.base_url) and session.simulated:
                 session = replace(
                     session, endpoint=msgspec.structs.replace(endpoint, identity=LOCAL)
@@ -126,12 +130,12 @@ async def connected(where: Where, ids: Sequence[str] = ()) -> AsyncIterator[Sess
 
 @contextmanager
 def _embedded_platform(
-    settings: Settings, ids: Sequence[str], config: Path | None
+    settings: Settings, config: Path | None, arguments: Sequence[str]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Serve the embedded platform in its own process, for as long as this one lives."""
-    configured = [] if config is None else ["--config", str(config)]
+    configured = [] if config is None else [f"--config={config}"]
     # -P: not from the working folder
-    command = [sys.executable, "-P", "-m", "workbench.local_platform", *configured, *ids]
+    command = [sys.executable, "-P", "-m", "workbench.local_platform", *configured, *arguments]
     if config is not None:
         _note(f"rehearsing on the simulated routes of {config.name}")
     # a group of its own: a terminal's Ctrl-C is for this process, which has calls in flight there

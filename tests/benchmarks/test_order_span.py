@@ -35,7 +35,7 @@ order = "{order}"
 def test_a_run_takes_hardly_longer_than_it_must(tmp_path: Path, sigma: float) -> None:
     """1,002 lognormal answers of three routes on 48 slots, after a night whose times correlate .8 in their logarithms."""
     routes = [
-        {"id": name, "skill": "arithmetic", "latency_ms": {"median": median, "sigma": sigma}}
+        {"id": name, "simulated": "answers", "latency_ms": {"median": median, "sigma": sigma}}
         for name, median in MEDIANS_MS.items()
     ]
     with ThreadedServer(platform_of(*routes)) as server:

@@ -89,7 +89,7 @@ def test_throughput_and_cpu(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     with ExitStack() as stack:
         one = stack.enter_context(bare())
-        two = stack.enter_context(platform(tmp_path / "simulated", 'skill = "arithmetic"'))
+        two = stack.enter_context(platform(tmp_path / "simulated", 'simulated = "answers"'))
         three = stack.enter_context(platform(tmp_path / "forwarding", f'base_url = "{one[0]}/api"'))
         cases = [
             ("bare handler", one, CALLS, False),

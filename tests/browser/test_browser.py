@@ -14,14 +14,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
-from tests.conftest import Workbench, job, sums
+from tests.conftest import Workbench, answering, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
+from workbench.job import load_job
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
+from workbench.local_platform.app import Surroundings
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
+from workbench.planning.answers import write_answers
 from workbench.report.ledger_pages import write_pages
 
 pytestmark = pytest.mark.browser
@@ -36,6 +39,7 @@ LOOKS = [
         (390, "light", pytest.mark.slow),
     )
 ]
+SHARES = {"Abacus Large [careful]": 1.0, "Abacus Mini [fast]": 0.0, "Ponder [thinking only]": 1.0, "sim/flaky": 1.0}
 PAGES = ("run", "index", "allowance", "routes")
 
 
@@ -46,10 +50,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -
     routes = tuple(
         msgspec.structs.replace(route, **refusing) if route.id == "sim/locked" else route for route in catalogue.routes
     )
-    with ThreadedServer(msgspec.structs.replace(catalogue, routes=routes)) as server:
-        bench = Workbench(tmp_path_factory.mktemp("pages"), server)
-        apart = {"id": "s19", "input": "What is 2 + 3 * 4?", "target": 14}  # one route calculates from left to right
-        bench.write("sums.jsonl", sums(19) + json.dumps(apart))
+    config = answering(msgspec.structs.replace(catalogue, routes=routes), SHARES)
+    folder = tmp_path_factory.mktemp("pages")
+    with ThreadedServer(config, around=Surroundings(answers=folder / "answers.sqlite")) as server:
+        bench = Workbench(folder, server)
+        apart = json.dumps({"id": "s19", "input": "How many days has a fortnight?", "target": 14})
+        bench.write("apart.jsonl", apart)
+        write_answers(folder / "answers.sqlite", load_job(bench.write("apart.toml", job(dataset="apart.jsonl"))))
+        bench.write("sums.jsonl", sums(19) + apart)
         bench.write("job.toml", job(*MODELS))
         bench.process("run", "job.toml", code=3)
         report = Path(bench.json("run", "job.toml", "--fresh", code=3)["report"])

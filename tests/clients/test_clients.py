@@ -84,7 +84,7 @@ ACCOUNTS = [{"name": "lab"}, {"name": "spent", "allowance_units": 0}, {"name": "
 
 
 def simulated(_: ExitStack) -> list[dict[str, Any]]:
-    return [{"id": "prose"}, {"id": "tools", "skill": "tools", "calls_tools": True}, *SICK]
+    return [{"id": "prose"}, {"id": "tools", "simulated": "answers", "calls_tools": True}, *SICK]
 
 
 def forwarded(stack: ExitStack) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ def platform_of(*routes: dict[str, Any], **fields: Any) -> PlatformConfig:
     """A platform with these routes; simulated `prose` where they say nothing else."""
     made = one_route()
     given = [
-        {"upstream": f"lab/{route['id']}", **({} if "base_url" in route else {"skill": "prose"})} | route
+        {"upstream": f"lab/{route['id']}", **({} if "base_url" in route else {"simulated": "prose"})} | route
         for route in routes
     ]
     limits = fields.pop("limits", {}) | {"retry_pause_s": 0}

@@ -11,7 +11,7 @@ import pytest
 from tests.contract.asking import FORCED, TOOL, platform_of
 from workbench.local_platform.server import ThreadedServer
 
-CONFIG = platform_of({"id": "tools", "skill": "tools", "calls_tools": True}, {"id": "prose"})
+CONFIG = platform_of({"id": "tools", "simulated": "answers", "calls_tools": True}, {"id": "prose"})
 CLOCK: dict[str, Any] = {
     "type": "function",
     "function": {"name": "get_time", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},

@@ -12,14 +12,15 @@ import pytest
 
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import NotedClock
+from workbench.local_platform.app import Surroundings
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
 CONFIG = platform_of(
     {"id": "plain"},
-    {"id": "tools", "skill": "tools", "calls_tools": True},
-    {"id": "prover", "skill": "prose"},
+    {"id": "tools", "simulated": "answers", "calls_tools": True},
+    {"id": "prover", "simulated": "prose"},
     {"id": "down", "unavailable": True},
     {"id": "rescued", "unavailable": True, "fallback": "prover"},
     {"id": "lost", "unavailable": True, "fallback": "down"},
@@ -163,7 +164,7 @@ def test_limits_120_seconds_per_request_and_300_for_one_route(streamed: bool) ->
     )
     for route, limit_s in (("hangs", 120), ("patient", 300)):
         clock = NotedClock(2000)
-        with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
+        with ThreadedServer(config, around=Surroundings(clock=clock)) as server, Caller(server) as caller:
             assert caller.ask(route, stream=streamed).status_code == 504
             assert clock.now_s() > limit_s * 0.95
         assert clock.limits_s == [pytest.approx(limit_s, rel=0.1)]

@@ -14,10 +14,15 @@ from workbench.local_platform.state import State
 
 CONFIG = platform_of(
     {"id": "Plain [one] route"},
-    {"id": "echo", "skill": "echo"},
-    {"id": "tools", "skill": "tools", "calls_tools": True},
-    {"id": "thinks", "skill": "reasoning", "template_defaults": {"reasoning_effort": "high", "clear_thinking": True}},
-    {"id": "templated", "skill": "echo", "template_defaults": {"reasoning_effort": "high", "clear_thinking": True}},
+    {"id": "echo", "simulated": "echo"},
+    {"id": "tools", "simulated": "answers", "calls_tools": True},
+    {
+        "id": "thinks",
+        "simulated": "answers",
+        "thinks": True,
+        "template_defaults": {"reasoning_effort": "high", "clear_thinking": True},
+    },
+    {"id": "templated", "simulated": "echo", "template_defaults": {"reasoning_effort": "high", "clear_thinking": True}},
     {"id": "staff only", "visible_to": ["staff"]},
     accounts=[{"name": "lab"}, {"name": "staff"}],
     presets=[

@@ -106,11 +106,11 @@ CONFIG = """
 [[routes]]
 id = "quick"
 upstream = "quick"
-skill = "prose"
+simulated = "prose"
 [[routes]]
 id = "slow"
 upstream = "slow"
-skill = "prose"
+simulated = "prose"
 latency_ms = { median = 60000 }
 """
 
@@ -167,7 +167,7 @@ async def _ask_and_kill(
 def test_a_body_nested_too_deeply_is_refused_before_anything_is_drawn(route: str, streamed: bool) -> None:
     """Above some 970 levels it decodes but cannot be encoded again; above 1,000 it does not decode."""
     nobody = {"id": "forwarded", "base_url": "http://127.0.0.1:9/v1"}
-    config = platform_of({"id": "simulated"}, {"id": "echo", "skill": "echo"}, nobody, allowance={"units": 1e6})
+    config = platform_of({"id": "simulated"}, {"id": "echo", "simulated": "echo"}, nobody, allowance={"units": 1e6})
     with ThreadedServer(config) as server, Caller(server) as caller:
         for levels in (300, 900, *range(950, 1001, 5), 5000):
             body = {"model": route, "stream": streamed, "messages": [{"role": "user", "content": "1 + 1"}]}
@@ -179,7 +179,7 @@ def test_a_body_nested_too_deeply_is_refused_before_anything_is_drawn(route: str
 
 
 def test_many_short_lists_are_not_deep() -> None:
-    with ThreadedServer(platform_of({"id": "m", "skill": "echo"})) as server, Caller(server) as caller:
+    with ThreadedServer(platform_of({"id": "m", "simulated": "echo"})) as server, Caller(server) as caller:
         assert caller.ask("m", x=[[]] * 1000).status_code == 200
         assert caller.ask("m", x=json.loads("[" * 255 + "]" * 255)).status_code == 200
 

@@ -84,15 +84,6 @@ def test_answers_are_computed_from_the_prompt_and_repeat(platform: ThreadedServe
         assert message(ask(platform, "Abacus Large [careful]", f"What is {a} + {b} * 2?")) == message(answer)
 
 
-def test_routes_differ_in_what_they_can_do(platform: ThreadedServer) -> None:
-    problem = "A kiln holds 6 trays with 8 tiles each. Nadia breaks 5 tiles. How many tiles are left?"
-    assert "The answer is 43" in message(ask(platform, "Abacus Large [careful]", problem))["content"]
-    assert "The answer is 43" not in message(ask(platform, "Abacus Mini [fast]", problem))["content"]
-    text = "Extract name, email and amount as JSON.\n\nAda Byron (ada@engine.org) was paid $1,200.50."
-    said = json.loads(message(ask(platform, "sim/extract", text))["content"])
-    assert said == {"name": "Ada Byron", "email": "ada@engine.org", "amount": 1200.5}
-
-
 def test_forced_tool_calls_are_filled_from_prompt_and_schema(platform: ThreadedServer) -> None:
     exchange = next(entry for entry in EXCHANGES if entry["name"] == "forced tool call")
     (call,) = message(sent(platform, exchange).json())["tool_calls"]

@@ -9,13 +9,14 @@ import pytest
 
 from tests.contract.asking import Caller, joined, platform_of
 from tests.contract.clocks import SteppedClock
+from workbench.local_platform.app import Surroundings
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.server import ThreadedServer
 
 
 def served(*faults: dict[str, Any], clock: Clock | None = None, **route: Any) -> ThreadedServer:
     route = {"id": "m", "faults": list(faults), **route}
-    return ThreadedServer(platform_of(route, limits={"retries": 0}), clock=clock)
+    return ThreadedServer(platform_of(route, limits={"retries": 0}), around=Surroundings(clock=clock))
 
 
 def statuses(server: ThreadedServer, count: int) -> list[int]:

@@ -3,6 +3,7 @@
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from tests.contract.asking import Caller, platform_of
 from tests.contract.clocks import NotedClock, SteppedClock
 from tests.waiting import until
+from workbench.local_platform.app import Surroundings
 from workbench.local_platform.server import ThreadedServer
 
 
@@ -40,7 +42,7 @@ def test_the_pause_before_a_retry_doubles(retries: int, pauses_s: list[float]) -
 
     limits = Limits(retries=retries, retry_pause_s=40)
     config, clock = msgspec.structs.replace(one_route(unavailable=True), limits=limits), SteppedClock()
-    with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
+    with ThreadedServer(config, around=Surroundings(clock=clock)) as server, Caller(server) as caller:
         assert caller.ask("m").status_code == 502
     assert clock.slept_s == pauses_s
 
@@ -70,7 +72,7 @@ def test_time_for_all_attempts_together_includes_pauses_and_the_fallback() -> No
     config = platform_of(*routes, silent={"time_limit_per": "request"})
     for streamed in (False, True):
         clock = NotedClock(200)
-        with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
+        with ThreadedServer(config, around=Surroundings(clock=clock)) as server, Caller(server) as caller:
             assert caller.ask("m", stream=streamed).status_code == 504
         assert clock.limits_s == [pytest.approx(120, abs=1)]
 
@@ -94,9 +96,11 @@ def test_the_65th_request_is_refused_in_the_chosen_style(style: str, status: int
     assert "retry-after" not in refused.headers, "by default it does not say when"
 
 
-@pytest.mark.parametrize("skill", ["arithmetic", "extraction", "reasoning", "tools", "prose"])
-def test_no_prompt_makes_a_simulated_model_think_for_long(skill: str) -> None:
-    config = platform_of({"id": "m", "skill": skill, "calls_tools": skill == "tools"})
+@pytest.mark.parametrize(
+    "fields", [{"simulated": "answers", "thinks": True}, {"simulated": "prose", "calls_tools": True}]
+)
+def test_no_prompt_makes_a_simulated_model_think_for_long(fields: dict[str, Any]) -> None:
+    config = platform_of({"id": "m"} | fields)
     with ThreadedServer(config) as server, Caller(server) as caller:
         for text in (
             " " * 20_000,
@@ -114,7 +118,7 @@ def test_no_prompt_makes_a_simulated_model_think_for_long(skill: str) -> None:
 def test_the_time_limit_is_the_one_that_is_set() -> None:
     config = platform_of({"id": "m", "faults": [{"kind": "hang"}]}, limits={"time_limit_s": 10, "retries": 0})
     clock = NotedClock(50)
-    with ThreadedServer(config, clock=clock) as server, Caller(server) as caller:
+    with ThreadedServer(config, around=Surroundings(clock=clock)) as server, Caller(server) as caller:
         assert caller.ask("m").status_code == 504
         assert clock.now_s() > 9
     assert clock.limits_s == [pytest.approx(10, abs=1)]

@@ -14,9 +14,9 @@ from workbench.local_platform.server import ThreadedServer
 
 CONFIG = platform_of(
     {"id": "Plain [one] route"},
-    {"id": "echo", "skill": "echo"},
-    {"id": "tools", "skill": "tools", "calls_tools": True},
-    {"id": "thinks", "skill": "reasoning"},
+    {"id": "echo", "simulated": "echo"},
+    {"id": "tools", "simulated": "answers", "calls_tools": True},
+    {"id": "thinks", "simulated": "answers", "thinks": True},
     {"id": "down", "unavailable": True},
     {"id": "locked", "secret_missing": True},
     {"id": "busy", "faults": [{"status": 429}]},

@@ -11,6 +11,7 @@ import pytest
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import NotedClock, SteppedClock
 from tests.waiting import until
+from workbench.local_platform.app import Surroundings
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
@@ -19,8 +20,8 @@ from workbench.local_platform.state import State
 
 ROUTES: tuple[dict[str, Any], ...] = (
     {"id": "plain"},
-    {"id": "echo", "skill": "echo"},
-    {"id": "tools", "skill": "tools", "calls_tools": True},
+    {"id": "echo", "simulated": "echo"},
+    {"id": "tools", "simulated": "answers", "calls_tools": True},
     {"id": "down", "unavailable": True},
     {"id": "rescued", "unavailable": True, "fallback": "plain"},
     {"id": "locked", "secret_missing": True},
@@ -32,7 +33,9 @@ ROUTES: tuple[dict[str, Any], ...] = (
 
 def platform(clock: Clock | None = None, **silent: Any) -> ThreadedServer:
     presets = [{"id": "Helper", "base": "echo", "system": "Be kind.", "parameters": {"temperature": 0.1, "seed": 1}}]
-    return ThreadedServer(platform_of(*ROUTES, silent=silent, presets=presets), clock=clock or Clock(400))
+    return ThreadedServer(
+        platform_of(*ROUTES, silent=silent, presets=presets), around=Surroundings(clock=clock or Clock(400))
+    )
 
 
 def test_every_switch_is_tried_here() -> None:
@@ -207,7 +210,7 @@ def exhausted_platform(clock: Clock | None = None, **silent: Any) -> ThreadedSer
     state = State()
     state.add_draw("lab", 50, "chat UI")
     config = platform_of(*ROUTES, silent=silent, allowance={"units": 50})
-    return ThreadedServer(config, state, clock=clock or Clock(400))
+    return ThreadedServer(config, state, around=Surroundings(clock=clock or Clock(400)))
 
 
 def test_an_exhausted_allowance_is_refused() -> None:

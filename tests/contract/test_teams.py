@@ -148,7 +148,7 @@ def test_who_sees_what_is_listed(tmp_path: Path) -> None:
     seen = [row["id"] for row in bench.json("platform", "models", "ben")]
     assert set(seen) <= set(everything)
     assert "everybody" in bench("platform", "models").stdout
-    hidden = '[[routes]]\nid = "m"\nupstream = "m"\nskill = "echo"\nvisible_to = []\n'
+    hidden = '[[routes]]\nid = "m"\nupstream = "m"\nsimulated = "echo"\nvisible_to = []\n'
     bench.write("hidden.toml", hidden)
     assert "no account" in bench("platform", "models", "--config", "hidden.toml").stdout
     assert "did you mean 'ada'?" in bench("platform", "models", "adda", code=2).stderr

@@ -350,7 +350,7 @@ def test_a_caller_that_does_not_read_keeps_neither_slot_nor_server(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.local_platform.app._PATIENCE_S", 0.5)
-    long = {"id": "long", "skill": "echo"}
+    long = {"id": "long", "simulated": "echo"}
     with ThreadedServer(platform_of(long, limits={"in_flight": 1, "body_bytes": 2**26})) as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         body = json.dumps(
@@ -410,9 +410,9 @@ def test_connections_are_pooled(served: Served) -> None:
 def test_another_platform_as_model_server_and_its_fallback_when_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same API on both sides: answers, tools, thinking and streams come through, and a dead server is replaced."""
     behind = platform_of(
-        {"id": "sums", "skill": "arithmetic"},
-        {"id": "tools", "skill": "tools", "calls_tools": True},
-        {"id": "thinks", "skill": "reasoning"},
+        {"id": "sums", "simulated": "answers"},
+        {"id": "tools", "simulated": "answers", "calls_tools": True},
+        {"id": "thinks", "simulated": "answers", "thinks": True},
     )
     state, behind_state = State(), State()
     monkeypatch.setenv("FAR_KEY", behind_state.create_key("lab"))
@@ -424,7 +424,7 @@ def test_another_platform_as_model_server_and_its_fallback_when_it_dies(monkeypa
             for route in behind.routes
         ]
         with (
-            ThreadedServer(platform_of(*far, {"id": "spare", "skill": "arithmetic"}), state) as server,
+            ThreadedServer(platform_of(*far, {"id": "spare", "simulated": "answers"}), state) as server,
             Caller(server) as caller,
         ):
             assert "42" in caller.message("far sums", "What is 40 + 2?")["content"]

@@ -13,7 +13,7 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.local_platform.server import ThreadedServer
 
-SKILL = {"skill": "arithmetic", "latency_ms": {"median": 8, "sigma": 0.8}}
+SKILL = {"simulated": "answers", "latency_ms": {"median": 8, "sigma": 0.8}}
 ROUTES = (
     {"id": "good", **SKILL},
     {"id": "outage", **SKILL, "faults": [{"from_s": 20, "until_s": 60}]},

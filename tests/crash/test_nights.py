@@ -100,7 +100,7 @@ def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -
     chosen = random.Random(nights)
     slow_at = (nights // 2 + 1) * PERIOD_S
     slow = {"kind": "slow", "delay_s": 1.5, "share": 0.3, "from_s": slow_at, "until_s": slow_at + PERIOD_S}
-    route = {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20, "sigma": 0.5}, "faults": [slow]}
+    route = {"id": "m", "simulated": "answers", "latency_ms": {"median": 20, "sigma": 0.5}, "faults": [slow]}
     with ThreadedServer(platform_of(route)) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(ROWS))

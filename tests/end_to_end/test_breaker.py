@@ -13,7 +13,7 @@ from workbench.local_platform.server import ThreadedServer
 from workbench.running.breaker import IN_A_ROW, MOST_TRIALS
 from workbench.running.conduct import MOST_NAMED
 
-GOOD = {"id": "good", "skill": "arithmetic"}
+GOOD = {"id": "good", "simulated": "answers"}
 
 
 def test_a_dead_route_is_given_up_and_the_other_completes(tmp_path: Path) -> None:
@@ -66,7 +66,12 @@ def test_many_failed_routes_are_one_line_and_a_table(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_route_that_comes_back_is_asked_to_the_end(tmp_path: Path) -> None:
-    outage = {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 10}, "faults": [{"from_s": 0, "until_s": 2.5}]}
+    outage = {
+        "id": "m",
+        "simulated": "answers",
+        "latency_ms": {"median": 10},
+        "faults": [{"from_s": 0, "until_s": 2.5}],
+    }
     with ThreadedServer(platform_of(outage, limits={"retries": 0})) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(60))

@@ -11,7 +11,7 @@ from tests.contract.asking import platform_of
 from tests.waiting import until
 from workbench.local_platform.server import ThreadedServer
 
-M = {"id": "m", "skill": "arithmetic"}
+M = {"id": "m", "simulated": "answers"}
 
 
 def asking(name: str) -> str:
@@ -119,7 +119,7 @@ def test_of_two_caps_in_a_request_the_higher_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ahead", [True, False])
 def test_an_overrun_is_reported(ahead: bool, tmp_path: Path) -> None:
     """A route that ignores `max_tokens` uses more than was reserved for it."""
-    with ThreadedServer(platform_of({"id": "m", "skill": "echo", "keeps_max_tokens": False})) as server:
+    with ThreadedServer(platform_of({"id": "m", "simulated": "echo", "keeps_max_tokens": False})) as server:
         settings = '[[caps]]\nper = "day"\ntotal_tokens = 400\n' if ahead else ""
         bench = written(tmp_path, server, settings)
         text = (

@@ -11,7 +11,7 @@ from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
-M = {"id": "m", "skill": "arithmetic"}
+M = {"id": "m", "simulated": "answers"}
 
 
 def run(
@@ -120,7 +120,7 @@ def test_routes_that_suddenly_all_refuse_alike_stop_the_run(tmp_path: Path) -> N
         "exhausted_status": 403,
         "exhausted_detail": "Come back tomorrow",
     }  # words that say nothing of an allowance
-    config = platform_of(M, {"id": "n", "skill": "arithmetic"}, allowance={"units": 800}, silent=silent)
+    config = platform_of(M, {"id": "n", "simulated": "answers"}, allowance={"units": 800}, silent=silent)
     with ThreadedServer(config, State()) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(200))
@@ -136,7 +136,7 @@ def test_routes_that_suddenly_all_refuse_alike_stop_the_run(tmp_path: Path) -> N
 
 
 def test_one_route_that_refuses_is_no_matter_of_the_allowance(tmp_path: Path) -> None:
-    refusing = {"id": "n", "skill": "arithmetic", "faults": [{"status": 400, "share": 0.7}]}
+    refusing = {"id": "n", "simulated": "answers", "faults": [{"status": 400, "share": 0.7}]}
     with ThreadedServer(platform_of(M, refusing)) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(40))

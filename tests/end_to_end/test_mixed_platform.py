@@ -11,11 +11,11 @@ from workbench.local_platform.server import ThreadedServer
 
 @pytest.mark.slow
 def test_only_runs_of_simulated_models_are_simulated(tmp_path: Path) -> None:
-    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as behind:
+    with ThreadedServer(platform_of({"id": "m", "simulated": "answers"})) as behind:
         real = {"id": "real", "upstream": "m", "base_url": f"{behind.base_url}/api", "secret_env": "BEHIND"}
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("BEHIND", behind.key)
-            config = platform_of({"id": "rehearsal", "skill": "arithmetic"}, real)
+            config = platform_of({"id": "rehearsal", "simulated": "answers"}, real)
             with ThreadedServer(config) as server, ThreadedServer(config) as other:
                 bench = Workbench(tmp_path, server)
                 bench.write("sums.jsonl", sums(3))

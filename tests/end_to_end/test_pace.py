@@ -28,7 +28,7 @@ def run(folder: Path, config: PlatformConfig, *options: str, limit: int = 16) ->
 
 @pytest.mark.slow
 def test_it_grows_to_the_limit_and_the_page_draws_it(tmp_path: Path) -> None:
-    config = platform_of({"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20}})
+    config = platform_of({"id": "m", "simulated": "answers", "latency_ms": {"median": 20}})
     rows, most, page = run(tmp_path, config)
     allowed = [row["allowed"] for row in rows]
     assert allowed[0] == 4
@@ -56,7 +56,7 @@ def test_a_run_without_an_answer_draws_it_too(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_refusals_cut_it(tmp_path: Path) -> None:
     config = platform_of(
-        {"id": "m", "skill": "arithmetic", "latency_ms": {"median": 30}}, limits={"in_flight": 6, "retries": 0}
+        {"id": "m", "simulated": "answers", "latency_ms": {"median": 30}}, limits={"in_flight": 6, "retries": 0}
     )
     rows, _, _ = run(tmp_path, config, limit=16)
     assert "rate_limited" in {row["reason"] for row in rows}
@@ -65,7 +65,7 @@ def test_refusals_cut_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fixed_turns_it_off(tmp_path: Path) -> None:
-    config = platform_of({"id": "m", "skill": "arithmetic", "latency_ms": {"median": 20}})
+    config = platform_of({"id": "m", "simulated": "answers", "latency_ms": {"median": 20}})
     rows, most, _ = run(tmp_path, config, "--fixed")
     assert {row["allowed"] for row in rows} == {16}
     assert most == 16

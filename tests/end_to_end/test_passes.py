@@ -36,7 +36,7 @@ def run(folder: Path, config: PlatformConfig, count: int, samples: int = 20) -> 
 
 def fault(**fields: Any) -> PlatformConfig:
     """The fault meets every request once: the platform draws anew when the same request comes again."""
-    return platform_of({"id": "m", "skill": "arithmetic", "faults": [fields]}, limits={"retries": 0})
+    return platform_of({"id": "m", "simulated": "answers", "faults": [fields]}, limits={"retries": 0})
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])  # 4 x 1 stays below what opens the breaker
@@ -111,7 +111,7 @@ def test_waits() -> None:
 
 
 def test_a_request_is_not_asked_again_after_its_deadline(tmp_path: Path) -> None:
-    config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"status": 503}]}, limits={"retries": 0})
+    config = platform_of({"id": "m", "simulated": "answers", "faults": [{"status": 503}]}, limits={"retries": 0})
     with ThreadedServer(config) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(1))
@@ -136,7 +136,7 @@ def test_a_request_whose_deadline_passes_while_its_route_is_paused_is_not_asked_
 
 def test_a_retry_after_is_honoured(tmp_path: Path) -> None:
     config = platform_of(
-        {"id": "m", "skill": "arithmetic", "faults": [{"status": 429, "until_s": 0.7}]},
+        {"id": "m", "simulated": "answers", "faults": [{"status": 429, "until_s": 0.7}]},
         limits={"retries": 0}, silent={"cooldown_s": 1.0},
     )  # fmt: skip
     result, requests, _ = run(tmp_path, config, 2, samples=1)
@@ -171,7 +171,7 @@ def test_a_route_that_hangs_is_waited_out_and_the_plan_said_how_long(
     tmp_path: Path, speed: float, limit_s: float
 ) -> None:
     """At the slower speed the gateway takes longer than its limit and the client's margin: whoever knew nothing of its retries would give up."""
-    config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"kind": "hang"}]}, clock_speed=speed)
+    config = platform_of({"id": "m", "simulated": "answers", "faults": [{"kind": "hang"}]}, clock_speed=speed)
     with ThreadedServer(config) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(2))

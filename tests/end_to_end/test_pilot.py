@@ -13,7 +13,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance
 from workbench.local_platform.server import ThreadedServer
 
-M = {"id": "m", "skill": "arithmetic"}
+M = {"id": "m", "simulated": "answers"}
 
 
 @pytest.fixture

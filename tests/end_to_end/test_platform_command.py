@@ -26,7 +26,7 @@ statistics_for = ["lab"]
 [[routes]]
 id = "slow [one]"
 upstream = "slow"
-skill = "prose"
+simulated = "prose"
 latency_ms = { median = 700 }
 """
 
@@ -212,20 +212,20 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("retries = 2", "retires = 2", "platform.toml:45: limits.retires: unknown key (did you mean 'retries'?)"),
+        ("retries = 2", "retires = 2", "platform.toml:46: limits.retires: unknown key (did you mean 'retries'?)"),
         (
             'fallback = "Rehearsal"',
             'fallback = "Rehearsel"',
             "platform.toml:20: routes[0].fallback: 'Rehearsel' is not a known other route (did you mean 'Rehearsal'?)",
         ),
-        ('skill = "arithmetic"', 'skill = "arithmetics"', "did you mean 'arithmetic'?"),
+        ('simulated = "answers"', 'simulated = "answerz"', "did you mean 'answers'?"),
         ('name = "ben"', 'name = "ada"', "platform.toml:11: accounts[1].name: 'ada' is given twice"),
         ('base = "Llama 3.2 [local]"', 'base = "Llama"', "presets[0].base: 'Llama' is not a known route"),
         ("in_flight = 64", "in_flight = 0", "expected at least 1, found 0"),
         ('errors = "error"', 'errors = "eror"', "silent.errors: expected one of"),
-        ('base_url = "http://127.0.0.1:11434/v1"', "", "routes[0].skill: give either skill"),
+        ('base_url = "http://127.0.0.1:11434/v1"', "", "routes[0].simulated: give either simulated"),
         ("[limits]", "[limits", "not valid TOML"),
-        ("units = 1_000_000", "units = nan", "platform.toml:48: allowance.units: expected a number, found nan"),
+        ("units = 1_000_000", "units = nan", "platform.toml:49: allowance.units: expected a number, found nan"),
         (
             'statistics_for = ["ada"]',
             'statistics_for = ["adda"]',
@@ -240,25 +240,35 @@ def test_it_does_not_expose_itself_without_keys(desk: Workbench) -> None:
         ("http://127.0.0.1:11434/v1", "http://h:99999/v1", "expected an http or https URL"),
         ("http://127.0.0.1:11434/v1", "http://h h/v1", "expected an http or https URL"),
         ("[silent]", "[silent]\ncooldown_s = inf", "silent.cooldown_s: expected at most"),
-        ('skill = "arithmetic"', 'skill = "arithmetic"\ntoken_ms = inf', "token_ms: expected at most"),
+        ('simulated = "answers"', 'simulated = "answers"\ntoken_ms = inf', "token_ms: expected at most"),
         ("http://127.0.0.1:11434/v1", "http://h/v1/chat/completions", "/chat/completions is added"),
-        ('skill = "arithmetic"', 'skill = "arithmetic"\nsecret_env = "X"', "a simulated model has no secret"),
-        ('skill = "arithmetic"', 'skill = "arithmetic"\noptions = { carefull = true }', "did you mean 'careful'?"),
+        ('simulated = "answers"', 'simulated = "answers"\nsecret_env = "X"', "a simulated model has no secret"),
+        ('simulated = "answers"', 'simulated = "answers"\nanswers = [{ refussed = 1 }]', "did you mean 'refused'?"),
         (
-            'skill = "arithmetic"',
-            'skill = "arithmetic"\nfaults = [{ kind = "slow" }]',
+            'simulated = "answers"',
+            'simulated = "answers"\nfaults = [{ kind = "slow" }]',
             "delay_s: must be more than 0 for kind 'slow'",
         ),
-        ('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ every_s = 5 }]', "bursts need both"),
-        ('skill = "arithmetic"', 'skill = "arithmetic"\nfaults = [{ from_s = 5, until_s = 2 }]', "later than from_s"),
+        ('simulated = "answers"', 'simulated = "answers"\nfaults = [{ every_s = 5 }]', "bursts need both"),
+        ('simulated = "answers"', 'simulated = "answers"\nfaults = [{ from_s = 5, until_s = 2 }]', "later than from_s"),
         (
-            'skill = "arithmetic"',
-            'skill = "arithmetic"\nfaults = [{ kind = "hang", status = 500 }]',
+            'simulated = "answers"',
+            'simulated = "answers"\nfaults = [{ kind = "hang", status = 500 }]',
             "only for kind 'status'",
         ),
         (
-            'skill = "arithmetic"',
-            'skill = "arithmetic"\nfaults = [{ share = 0.6 }, { share = 0.6 }]',
+            'simulated = "answers"',
+            'simulated = "prose"\nanswers = [{ right = 1 }]',
+            "routes[1].answers: only for simulated = 'answers', not 'prose'",
+        ),
+        (
+            'simulated = "answers"',
+            'simulated = "answers"\nanswers = [{ empty = 0.6, prose = 0.6 }]',
+            "routes[1].answers[0]: the shares of the wrong ones add up to more than 1",
+        ),
+        (
+            'simulated = "answers"',
+            'simulated = "answers"\nfaults = [{ share = 0.6 }, { share = 0.6 }]',
             "add up to more than 1",
         ),
         ("temperature = 0.2", 'model = "x"', "parameters.model: a caller or the platform sets this field"),
@@ -284,13 +294,13 @@ def test_all_faults_of_a_configuration_come_at_once(desk: Workbench) -> None:
     for old, new in (
         ("retries = 2", "retires = 2"),
         ('name = "ben"', 'name = "ada"'),
-        ('skill = "arithmetic"', 'skil = "arithmetic"'),
+        ('simulated = "answers"', 'simulate = "answers"'),
         ('fallback = "Rehearsal"', 'fallback = "Rehearsel"'),
     ):
         text = text.replace(old, new)
     desk.write("platform.toml", text)
     said = desk("platform", "serve", "--ephemeral", code=2).stderr.splitlines()
-    places = ["accounts[1].name", "routes[0].fallback", "routes[1].skil", "limits.retires"]
+    places = ["accounts[1].name", "routes[0].fallback", "routes[1].simulate", "limits.retires"]
     assert [line.split(": ")[2] for line in said] == places, "a misspelt key is not also said to be missing"
 
 

@@ -84,7 +84,7 @@ def test_what_a_model_is_called_does_not_act_on_the_terminal(tmp_path: Path, com
 
 @pytest.mark.file_ledger
 def test_journals_and_ledgers_are_their_owners_own(tmp_path: Path) -> None:
-    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as server:
+    with ThreadedServer(platform_of({"id": "m", "simulated": "answers"})) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(3))
         bench.write("job.toml", job("m"))

@@ -19,13 +19,13 @@ from workbench.local_platform.silent import Silent
 from workbench.routes.facts import RouteFacts, differences, together
 
 PLANTED: list[dict[str, Any]] = [
-    {"id": "able", "skill": "arithmetic", "upstream": "able", "calls_tools": True},
-    {"id": "prose", "skill": "prose", "upstream": "prose"},
-    {"id": "thinker", "skill": "reasoning", "upstream": "thinker"},
-    {"id": "replaced", "skill": "arithmetic", "upstream": "replaced", "unavailable": True, "fallback": "able"},
-    {"id": "dead", "skill": "arithmetic", "upstream": "dead", "unavailable": True},
-    {"id": "silent", "skill": "arithmetic", "upstream": "silent", "reports_usage": False},
-    {"id": "endless", "skill": "prose", "upstream": "endless", "keeps_max_tokens": False},
+    {"id": "able", "simulated": "answers", "upstream": "able", "calls_tools": True},
+    {"id": "prose", "simulated": "prose", "upstream": "prose"},
+    {"id": "thinker", "simulated": "answers", "thinks": True, "upstream": "thinker"},
+    {"id": "replaced", "simulated": "answers", "upstream": "replaced", "unavailable": True, "fallback": "able"},
+    {"id": "dead", "simulated": "answers", "upstream": "dead", "unavailable": True},
+    {"id": "silent", "simulated": "answers", "upstream": "silent", "reports_usage": False},
+    {"id": "endless", "simulated": "prose", "upstream": "endless", "keeps_max_tokens": False},
 ]
 
 
@@ -101,7 +101,7 @@ def test_lint_knows_what_a_probe_found(tmp_path: Path) -> None:
 
 
 def test_real_routes_are_asked_with_yes_alone(tmp_path: Path) -> None:
-    with ThreadedServer(platform_of({"id": "m", "skill": "arithmetic"})) as behind:
+    with ThreadedServer(platform_of({"id": "m", "simulated": "answers"})) as behind:
         real = {"id": "real", "upstream": "m", "base_url": f"{behind.base_url}/api", "secret_env": "BEHIND"}
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("BEHIND", behind.key)

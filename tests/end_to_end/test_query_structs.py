@@ -39,8 +39,8 @@ CLUSTERED = [{"input": f"What is {n} + {n}?", "target": 2 * n, "cluster": f"c{n 
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     """A job asked three times with what fails and falls back, another on two occasions, and a judge's scores of none."""
     routes = (
-        {"id": "good", "skill": "arithmetic"},
-        {"id": "rescued", "unavailable": True, "fallback": "good", "skill": "arithmetic"},
+        {"id": "good", "simulated": "answers"},
+        {"id": "rescued", "unavailable": True, "fallback": "good", "simulated": "answers"},
         {"id": "down", "unavailable": True},
     )
     with ThreadedServer(platform_of(*routes, limits={"retries": 0})) as server:

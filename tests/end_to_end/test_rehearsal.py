@@ -1,6 +1,8 @@
 """A job rehearsed on simulated routes like the account's own: their ids, latencies, lengths, failures and fallbacks."""
 
+import contextlib
 import json
+import stat
 import statistics
 from pathlib import Path
 from typing import Any
@@ -10,18 +12,19 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
-from tests.contract.asking import platform_of
+from tests.contract.asking import platform_of, serve
 from tests.unit.ledger_rows import answer, intent, started
+from workbench.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 
 ACCOUNT: list[dict[str, Any]] = [
-    {"id": "quick", "skill": "arithmetic", "latency_ms": {"median": 50, "sigma": 0.3}, "answer_tokens": {"median": 60, "sigma": 0.4}},
-    {"id": "slow", "skill": "arithmetic", "latency_ms": {"median": 200, "sigma": 0.5}, "answer_tokens": {"median": 150, "sigma": 0.2}},
-    {"id": "sick", "skill": "arithmetic", "faults": [{"share": 0.25, "status": 502}]},
-    {"id": "gone", "skill": "arithmetic", "unavailable": True, "fallback": "quick"},
-    {"id": "dead", "skill": "arithmetic", "unavailable": True},
+    {"id": "quick", "simulated": "answers", "latency_ms": {"median": 50, "sigma": 0.3}, "answer_tokens": {"median": 60, "sigma": 0.4}},
+    {"id": "slow", "simulated": "answers", "latency_ms": {"median": 200, "sigma": 0.5}, "answer_tokens": {"median": 150, "sigma": 0.2}},
+    {"id": "sick", "simulated": "answers", "faults": [{"share": 0.25, "status": 502}]},
+    {"id": "gone", "simulated": "answers", "unavailable": True, "fallback": "quick"},
+    {"id": "dead", "simulated": "answers", "unavailable": True},
 ]  # fmt: skip
 
 
@@ -124,7 +127,7 @@ def test_a_configuration_that_cannot_be_served_is_said(tmp_path: Path) -> None:
     bench.write("sums.jsonl", sums(2))
     bench.write("job.toml", job("m"))
     for text, told in (
-        ('[[routes]]\nid = "m"\nupstream = "m"\nskill = "echo"\nfallback = "zz"\n', "fallback"),
+        ('[[routes]]\nid = "m"\nupstream = "m"\nsimulated = "echo"\nfallback = "zz"\n', "fallback"),
         ('[[routes]]\nid = "m"\nupstream = "m"\nskil = "echo"\n', "skil"),
     ):
         bench.write("platform.toml", text)
@@ -140,3 +143,98 @@ def test_a_platform_with_model_servers_is_not_rehearsed_on(tmp_path: Path) -> No
     bench.write("job.toml", job("Abacus Mini [fast]"))
     done = bench("run", "job.toml", "--local", "--no-report")
     assert "rehearsing" not in done.stderr
+
+
+OWN_ROUTES = "".join(
+    f'[[routes]]\nid = "{name}"\nupstream = "{name}"\nsimulated = "answers"\nanswers = [{{ right = {right} }}]\n'
+    for name, right in (("able", 0.95), ("weak", 0.4))
+)
+OWN_JOB = """
+name = "own"
+models = ["able", "weak"]
+[dataset]
+path = "own.jsonl"
+[request]
+temperature = 0
+[run]
+epochs = 2
+[[scorers]]
+name = "exact"
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Workbench:
+    """A reader's own questions, which no simulated model could work out."""
+    bench = Workbench(tmp_path, None)
+    bench.write("own.jsonl", "".join(f'{{"input": "Who has desk {n}?", "target": "N{n}"}}\n' for n in range(20)))
+    bench.write("platform.toml", OWN_ROUTES)
+    bench.write("job.toml", OWN_JOB)
+    return bench
+
+
+def test_ones_own_questions_score_near_the_set_shares_and_the_same_at_every_rerun(own: Workbench) -> None:
+    found = []
+    for _ in range(2):
+        result = own.json("run", "job.toml", "--local", "--fresh", "--no-report")
+        assert result["outcomes"] == {"ok": 80}
+        found.append(Frames(folder=own.folder).scores(result["run_id"]))
+    means = found[0].groupby("requested_model")["value"].mean()
+    assert 0.8 <= means["able"] <= 1.0
+    assert 0.2 <= means["weak"] <= 0.6
+    of_samples = [frame.groupby(["requested_model", "sample_id"])["value"].mean() for frame in found]
+    assert of_samples[0].equals(of_samples[1])
+    assert 0 < (of_samples[0] == 0.5).sum() < 20, "an epoch is a draw of its own"
+
+
+def test_a_night_is_the_same_at_a_rerun_and_another_differs(own: Workbench) -> None:
+    own.write("job.toml", OWN_JOB.replace("epochs = 2", 'reuse = "occasion"'))
+    nights = {}
+    for ledger, night in (("a.duckdb", "2026-11-20"), ("b.duckdb", "2026-11-20"), ("c.duckdb", "2026-11-21")):
+        arguments = ("--local", "--no-report", "--ledger", ledger, "--occasion", night)
+        run_id = own.json("run", "job.toml", *arguments)["run_id"]
+        scores = Frames(ledger, folder=own.folder).scores(run_id)
+        nights[ledger] = scores.set_index(["requested_model", "sample_id"])["value"].sort_index()
+    assert nights["a.duckdb"].equals(nights["b.duckdb"])
+    assert not nights["a.duckdb"].equals(nights["c.duckdb"])
+
+
+def test_nothing_of_an_answer_key_is_left(own: Workbench) -> None:
+    scratch = own.folder / "scratch"
+    scratch.mkdir()
+    own.environment["TMPDIR"] = str(scratch)
+    process = own.start("run", "job.toml", "--local", "--no-report")
+    while not (keys := list(scratch.glob("*/answers.sqlite"))):
+        assert process.poll() is None
+    assert stat.S_IMODE(keys[0].stat().st_mode) == 0o600
+    assert stat.S_IMODE(keys[0].parent.stat().st_mode) == 0o700
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert not list(scratch.iterdir())
+
+
+def test_a_served_platform_answers_the_jobs_that_are_named(own: Workbench) -> None:
+    server, said = serve(own.folder, "--ephemeral", "--answers", "job.toml")
+    with contextlib.ExitStack() as stack:
+        stack.callback(server.communicate, timeout=30)
+        stack.callback(server.terminate)
+        own.environment |= {"WORKBENCH_BASE_URL": said["base_url"], "WORKBENCH_API_KEY": said["key"]}
+        run_id = own.json("run", "job.toml", "--no-report")["run_id"]
+        assert 0.8 <= Frames(folder=own.folder).scores(run_id).query("requested_model == 'able'")["value"].mean()
+    own.write("job.toml", OWN_JOB.replace("own.jsonl", "owm.jsonl"))
+    assert "owm.jsonl" in own("platform", "serve", "--ephemeral", "--answers", "job.toml", code=2).stderr
+
+
+def test_the_skills_of_earlier_versions_are_read_for_one_version(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    skills = ("arithmetic", "extraction", "reasoning", "tools", "prose", "echo")
+    text = "".join(f'[[routes]]\nid = "{name}"\nupstream = "m"\nskill = "{name}"\n' for name in skills)
+    path = bench.write("platform.toml", text + '[[routes]]\nid = "careless"\nupstream = "m"\nskill = "arithmetic"\n'
+                                               "options = { careful = false }\n")  # fmt: skip
+    routes = {route.id: route for route in load_config(path).routes}
+    assert [routes[name].simulated for name in skills] == ["answers", "answers", "answers", "prose", "prose", "echo"]
+    assert routes["reasoning"].thinks
+    assert routes["careless"].answers[0].right == 0.6
+    assert len(bench.json("platform", "models")) == 7
+    bench.write("platform.toml", text.replace('"echo"\n', '"ecko"\n'))
+    assert "did you mean 'echo'?" in bench("platform", "models", code=2).stderr

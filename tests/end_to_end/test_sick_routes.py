@@ -13,7 +13,7 @@ from workbench.running.breaker import IN_A_ROW, MOST_TRIALS
 from workbench.running.pace import START
 
 SAMPLES, LIMIT, SPEED = 300, 16, 60
-GOOD: dict[str, Any] = {"id": "good", "skill": "arithmetic", "latency_ms": {"median": 60 * SPEED}}
+GOOD: dict[str, Any] = {"id": "good", "simulated": "answers", "latency_ms": {"median": 60 * SPEED}}
 SICK: dict[str, dict[str, Any]] = {
     "429": {"faults": [{"status": 429}]},
     "408": {"faults": [{"status": 408}]},

@@ -307,7 +307,7 @@ def test_what_is_kept_is_let_go_for_one_who_waits(tmp_path: Path) -> None:
 
 @pytest.mark.file_ledger
 def test_a_call_without_an_answer_leaves_a_ghost(tmp_path: Path) -> None:
-    config = platform_of({"id": "m", "skill": "arithmetic", "faults": [{"kind": "reset"}]})
+    config = platform_of({"id": "m", "simulated": "answers", "faults": [{"kind": "reset"}]})
     with ThreadedServer(config) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(2))

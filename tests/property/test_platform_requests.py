@@ -15,10 +15,10 @@ from workbench.local_platform.server import ThreadedServer
 MODELS = ["plain", "echo", "tools", "sums", "thinks", "Helper"]
 CONFIG = platform_of(
     {"id": "plain"},
-    {"id": "echo", "skill": "echo"},
-    {"id": "tools", "skill": "tools", "calls_tools": True},
-    {"id": "sums", "skill": "arithmetic"},
-    {"id": "thinks", "skill": "reasoning", "template_defaults": {"reasoning_effort": "high"}},
+    {"id": "echo", "simulated": "echo"},
+    {"id": "tools", "simulated": "answers", "calls_tools": True},
+    {"id": "sums", "simulated": "answers"},
+    {"id": "thinks", "simulated": "answers", "thinks": True, "template_defaults": {"reasoning_effort": "high"}},
     presets=[{"id": "Helper", "base": "echo", "system": "Be kind.", "parameters": {"seed": 1}}],
     limits={"body_bytes": 200_000},
 )

@@ -111,7 +111,7 @@ def test_rows_of_an_ingest_that_died_are_on_the_disk_before_their_journal_goes(
 def test_a_file_is_copied_once_and_then_what_is_new(machine: Machine, url: str) -> None:
     bench = machine("one")
     with ThreadedServer(
-        platform_of({"id": "m", "skill": "arithmetic", "faults": [{"status": 500, "share": 0.2}]})
+        platform_of({"id": "m", "simulated": "answers", "faults": [{"status": 500, "share": 0.2}]})
     ) as server:
         own = Workbench(bench.folder, server)
         bench.write("sums.jsonl", sums(20))

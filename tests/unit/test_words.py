@@ -31,9 +31,8 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
 
 def readable() -> Iterator[tuple[str, str]]:
     for path in (ROOT / "workbench").rglob("*.py"):
-        if "skills" not in path.parts:  # what simulated models say
-            for line, text in texts(path.read_text()):
-                yield f"{path.relative_to(ROOT)}:{line}", text
+        for line, text in texts(path.read_text()):
+            yield f"{path.relative_to(ROOT)}:{line}", text
     for path in (ROOT / "workbench" / "report" / "templates").iterdir():
         for line, text in enumerate(re.sub(r"\{[{%#].*?[}%#]\}", "", path.read_text()).splitlines(), 1):
             yield f"{path.relative_to(ROOT)}:{line}", text

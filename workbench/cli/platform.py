@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -16,16 +18,19 @@ from workbench.cli.platform_files import CONFIG, explained, given_files, known_a
 from workbench.cli.platform_state import draws, keys
 from workbench.environment import read_environment
 from workbench.errors import Fault, InputError
+from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts
-from workbench.local_platform.app import Platform
+from workbench.local_platform.app import Platform, Surroundings
 from workbench.local_platform.calls import Catalogue
 from workbench.local_platform.config import ConfigError, PlatformConfig, Preset, Route
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
 from workbench.local_platform.state import State, new_key
+from workbench.planning.answers import write_answers
 from workbench.routes.rehearsal import rehearsal_of
+from workbench.scratch import ScratchFolder
 from workbench.session import Where, ledger_to_read
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -79,10 +84,8 @@ def _rehearsal(ledger_path: str | None) -> str:
     if not found["routes"]:
         raise InputError(Fault("--from-history", f"no call is recorded at {ledger.name}"))
     about = f"# Simulated routes like those of {ledger.label}, {datetime.now(UTC):%Y-%m-%d}: their latencies, answer lengths,"
-    return (
-        f"{about}\n# failures and fallbacks. What they answer is computed, and says nothing of the real models.\n\n"
-        + tomli_w.dumps(found)
-    )
+    means = "# failures and fallbacks. What they answer is made from the targets of the job, and says nothing of the real models."
+    return f"{about}\n{means}\n\n{tomli_w.dumps(found)}"
 
 
 @platform.command()
@@ -90,6 +93,13 @@ def _rehearsal(ledger_path: str | None) -> str:
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
 @with_files
 @click.option("--ephemeral", is_flag=True, help="Keep no state, and create a key for this session only.")
+@click.option(
+    "--answers",
+    "answered",
+    multiple=True,
+    metavar="JOB",
+    help="A job whose right answers the simulated routes know; may be given several times.",
+)
 @click.option("--access-log", is_flag=True, help="Log every request on standard error, as JSON.")
 @click.option(
     "--drain",
@@ -101,7 +111,7 @@ def _rehearsal(ledger_path: str | None) -> str:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print base URL and key as one line of JSON.")
 @click.pass_context
-def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, **given: Any) -> None:
+def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tuple[str, ...], **given: Any) -> None:
     """Serve until SIGTERM or Ctrl-C, then wait for requests in flight; a second signal does not wait."""
     files = given_files(ctx)
     if ephemeral and files.state is not None:
@@ -120,12 +130,31 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, **given: Any
             say(f"note: {route.secret_env} is not set: route {route.id!r} will answer 401")
     say(f"configuration: {files.config_path or 'the built-in catalogue'}")
     own = {} if key is None else {key: loaded.accounts[0].name}
-    served = Platform(loaded, kept, own, AccessLog(sys.stderr) if access_log else None, environment)
-    server = Server(served, given["host"], given["port"], drain_s=given["drain_s"])
-    try:
-        anyio.run(serve_until_told, server, key, _announcer(loaded, given["as_json"]))
-    except ConfigError as error:
-        raise InputError(Fault("", str(error))) from error
+    log = AccessLog(sys.stderr) if access_log else None
+    with _answer_key([load_job(Path(path)) for path in answered]) as answers:
+        served = Platform(loaded, kept, own, log, Surroundings(environment, answers=answers))
+        server = Server(served, given["host"], given["port"], drain_s=given["drain_s"])
+        try:
+            anyio.run(serve_until_told, server, key, _announcer(loaded, given["as_json"]))
+        except ConfigError as error:
+            raise InputError(Fault("", str(error))) from error
+
+
+@contextmanager
+def _answer_key(jobs: list[Job]) -> Iterator[Path | None]:
+    """A file with what is right by some jobs, for as long as it is needed; of a prompt in two of them the first counts.
+
+    Raises:
+        InputError: A dataset or a prompt has a fault.
+    """
+    if not jobs:
+        yield None
+        return
+    with ScratchFolder() as scratch:
+        path = scratch.path / "answers.sqlite"
+        for job in jobs:
+            write_answers(path, job)
+        yield path
 
 
 @platform.command()
@@ -170,7 +199,7 @@ def models(ctx: click.Context, /, account: str | None, as_json: bool, **_: Any) 
     shown: tuple[list[Route], list[Preset]] = ([*loaded.routes], [*loaded.presets])
     if account is not None:
         shown = Catalogue(loaded).visible(known_account(files, account))
-    rows: list[dict[str, Any]] = [_row(route, "simulated" if route.skill else "model server") for route in shown[0]]
+    rows: list[dict[str, Any]] = [_row(route, "simulated" if route.simulated else "model server") for route in shown[0]]
     rows += [_row(preset, f"preset of {preset.base}") for preset in shown[1]]
     if as_json:
         print_json(rows)
@@ -206,7 +235,7 @@ def _note_strangers(config: PlatformConfig, living: list[str]) -> None:
 
 
 def _announcer(config: PlatformConfig, as_json: bool) -> Any:
-    kind = "simulated models" if all(route.skill for route in config.routes) else f"{len(config.routes)} routes"
+    kind = "simulated models" if all(route.simulated for route in config.routes) else f"{len(config.routes)} routes"
 
     def announce(base_url: str, key: str | None) -> None:
         if as_json:

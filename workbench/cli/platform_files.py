@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from workbench.errors import Fault, InputError, nearest, why_unreadable
-from workbench.local_platform.config import PlatformConfig, load_config, read_text
+from workbench.local_platform.config import PlatformConfig, load_config, read_text, renamed
 from workbench.local_platform.contradictions import contradictions
 from workbench.local_platform.state import State, StateError
 from workbench.strict import Problem, convert, faults, read_toml, without
@@ -74,7 +74,7 @@ def load(files: Files) -> PlatformConfig:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Fault(str(path), f"the configuration cannot be read: {why_unreadable(error)}")) from error
-    data = read_toml(text, str(path))
+    data = renamed(read_toml(text, str(path)))
     loaded, problems = convert(data, PlatformConfig)
     tables = {problem.path[:-1] for problem in problems}  # what else is wrong in these may follow from that
     readable = loaded or convert(without(data, [problem.path for problem in problems]), PlatformConfig)[0]

@@ -1,9 +1,10 @@
-"""`python -m workbench.local_platform [--config PATH] [ID...]`: serve with a fresh key until standard input closes.
+"""`python -m workbench.local_platform [ID...]`: serve with a fresh key until standard input closes.
 
 For a command that starts the platform beside itself; the first line of output is `{"base_url": …, "key": …}`. An ID that
 the configuration, or else the catalogue, does not have gets a stand-in, so that a job for real models can be rehearsed.
 """
 
+import argparse
 import asyncio
 import difflib
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from workbench.local_platform.app import Platform
+from workbench.local_platform.app import Platform, Surroundings
 from workbench.local_platform.config import PlatformConfig, Route, load_config
 from workbench.local_platform.server import Server, announce_json, serve
 from workbench.local_platform.state import new_key
@@ -20,16 +21,20 @@ from workbench.local_platform.state import new_key
 
 def main() -> None:
     """Serve a configuration, and stand-ins for what it lacks, for its first account."""
-    path, ids = None, sys.argv[1:]
-    if ids[:1] == ["--config"]:
-        path, ids = Path(ids[1]), ids[2:]
-    config = load_config(path)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", type=Path, help="in place of the built-in catalogue")
+    parser.add_argument("--answers", type=Path, help="the file of an answer key")
+    parser.add_argument("--scheduled", default="", help="the time for which the requests are scheduled")
+    parser.add_argument("ids", nargs="*")
+    given = parser.parse_args()
+    config = load_config(given.config)
     # of the catalogue the first route; a rehearsal's own may be one that fails
-    model = config.routes[0] if path is None else Route("", "", skill="arithmetic")
-    config = with_stand_ins(config, ids, model)
+    model = config.routes[0] if given.config is None else Route("", "", simulated="answers")
+    config = with_stand_ins(config, given.ids, model)
     key = new_key()
-    server = Server(Platform(config, keys={key: config.accounts[0].name}))
-    asyncio.run(serve(server, key, announce_json, with_parent=True))
+    keys = {key: config.accounts[0].name}
+    served = Platform(config, keys=keys, around=Surroundings(answers=given.answers, scheduled=given.scheduled))
+    asyncio.run(serve(Server(served), key, announce_json, with_parent=True))
 
 
 def with_stand_ins(config: PlatformConfig, ids: Sequence[str], model: Route) -> PlatformConfig:

@@ -7,12 +7,14 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from pathlib import Path
+from typing import NamedTuple
 
 from aiohttp import web
 
 from workbench.local_platform import errors, replies, streaming
 from workbench.local_platform.access import Access, AccessLog
 from workbench.local_platform.accounts import Accounts
+from workbench.local_platform.answer_key import AnswerKey
 from workbench.local_platform.backend import Backend, Failure
 from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance, Repeats
@@ -33,6 +35,19 @@ _BEGINNING_EVENTS = 2
 _ACCESS = web.RequestKey("access", Access)
 
 
+class Surroundings(NamedTuple):
+    """What a platform finds around it."""
+
+    environment: Mapping[str, str] = os.environ
+    """Where the model servers' secrets are."""
+    clock: Clock | None = None
+    """What time it is for the platform; by default the world's, as fast as the configuration says."""
+    answers: Path | None = None
+    """The file of an answer key for the simulated routes."""
+    scheduled: str = ""
+    """The time for which the requests are scheduled, such as 2026-11-21T02:00Z; empty where they are not."""
+
+
 class Platform:
     """One platform.
 
@@ -41,8 +56,7 @@ class Platform:
         state: Keys and draws; by default in memory.
         keys: Key -> account of keys that live as long as this process only; just their hashes are kept.
         log: Logs every request; off by default.
-        environment: Where the model servers' secrets are; by default the process's.
-        clock: What time it is for the platform; by default the world's, as fast as the configuration says.
+        around: What it finds around it.
     """
 
     def __init__(
@@ -51,8 +65,7 @@ class Platform:
         state: State | None = None,
         keys: dict[str, str] | None = None,
         log: AccessLog | None = None,
-        environment: Mapping[str, str] | None = None,
-        clock: Clock | None = None,
+        around: Surroundings = Surroundings(),  # noqa: B008 - frozen
     ) -> None:
         self.config = config
         self.stopping = False
@@ -61,13 +74,18 @@ class Platform:
         self._log = log
         self._catalogue = Catalogue(config)
         self._accounts = Accounts(config, self.state, keys or {})
-        self._clock, self._chance = clock or Clock(config.clock_speed), Chance(config.seed)
-        self._repeats, self._has_faults = Repeats(), any(route.faults for route in config.routes)
+        self._clock, self._chance = around.clock or Clock(config.clock_speed), Chance(config.seed)
+        draws_again = any(route.faults or route.wrong_verdicts for route in config.routes) or around.answers is not None
+        self._repeats = Repeats() if draws_again else None
         silent_streams = config.silent.garbled_stream == "empty"
-        self._simulated: Backend = Simulated(self._clock, config.seed, silent_streams=silent_streams)
-        self._upstream: Backend = Upstream(
-            environment or os.environ, config.limits.in_flight, silent_streams=silent_streams
+        self._simulated: Backend = Simulated(
+            self._clock,
+            config.seed,
+            silent_streams=silent_streams,
+            key=None if around.answers is None else AnswerKey(around.answers),
+            scheduled=around.scheduled,
         )
+        self._upstream: Backend = Upstream(around.environment, config.limits.in_flight, silent_streams=silent_streams)
         self._gateway = Gateway(config, self._catalogue, self._accounts, self._clock, self._backend_of)
 
     @property
@@ -110,7 +128,7 @@ class Platform:
         """`POST /api/chat/completions`, streamed and not."""
         account = self._account_of(request)
         raw = await _body_of(request, self.config.limits.request_s)
-        repeat = self._repeats.count(raw) if self._has_faults else 0
+        repeat = 0 if self._repeats is None else self._repeats.count(raw)
         call = self._catalogue.call(account, request.content_type, raw, repeat)
         request[_ACCESS].model, request[_ACCESS].course = call.requested, call.course
         self.statistics.received(account, call.requested)
@@ -194,7 +212,7 @@ class Platform:
         return route.upstream if self.config.silent.served_name == "upstream" else route.id
 
     def _backend_of(self, route: Route) -> Backend:
-        return self._simulated if route.skill is not None else self._upstream
+        return self._simulated if route.simulated is not None else self._upstream
 
     def _account_of(self, request: web.Request) -> str:
         """The account whose key a request bears (Authentication).
@@ -253,6 +271,7 @@ class Platform:
 
     async def _close(self, _: web.Application) -> None:
         await self._upstream.close()
+        await self._simulated.close()
         self._accounts.close()
 
 

@@ -58,6 +58,8 @@ class Call:
     """What the model gets, but for `model`, the route's own defaults and `stream_options`."""
     raw: bytes
     """The body as it came: what chance is drawn from."""
+    messages: list[Any]
+    """The messages as they came: what an answer key is asked for."""
     streamed: bool
     wants_usage: bool
     """Whether a streamed answer is to end with its usage."""
@@ -136,6 +138,7 @@ class Catalogue:
             if not isinstance(body.get(name) or [], list):
                 raise RefusedError(400, f"{name} is not a list")
         body["messages"] = body.get("messages") or []
+        messages = body["messages"]
         options = body.pop("stream_options", None)
         wants_stream = body.pop("stream", False)
         streamed = bool(wants_stream) and wants_stream not in ("false", "False")
@@ -143,7 +146,7 @@ class Catalogue:
             body = self._with_preset(preset, body)
         asked = isinstance(options, dict) and options.get("include_usage") is True
         wanted = {"asked": asked, "always": True, "never": False}[self._config.silent.stream_usage]
-        return Call(account, str(requested), route, route, repeat, body, raw, streamed, wanted)
+        return Call(account, str(requested), route, route, repeat, body, raw, messages, streamed, wanted)
 
     def _route(self, requested: Any, preset: Preset | None, account: str) -> Route:
         if preset is not None and self._usable(preset, account):

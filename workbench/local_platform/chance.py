@@ -5,15 +5,21 @@ import math
 from collections import OrderedDict
 from statistics import NormalDist
 
+from workbench.local_platform.answering import Standing
 from workbench.local_platform.calls import Call
-from workbench.local_platform.config import FRONT_FAULTS, Latency, Length, Route, RouteFault
+from workbench.local_platform.config import FRONT_FAULTS, Answers, Latency, Length, Route, RouteFault
 
 _REMEMBERED = 100_000
 _NORMAL = NormalDist()
+_WRONG: tuple[Standing, ...] = ("empty", "cut", "refused", "prose")
+
+
+_OF_SAMPLE, _OF_ROUTE, _OF_CALL = (math.sqrt(share) for share in (0.5, 0.25, 0.25))
+"""What makes an answer right or wrong: how hard its question is for everyone, for its route, and this one time."""
 
 
 class Chance:
-    """Draws latencies and faults; an equal request draws again each time it comes, in the same sequence every run."""
+    """Draws latencies, faults and answers; an equal request draws again each time it comes, in the same sequence every run."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -22,11 +28,40 @@ class Chance:
         """The time a route takes for a request, in s, from its lognormal distribution."""
         return self._lognormal("latency", route.id, body, route.latency_ms) / 1000
 
-    def answer_tokens(self, route: Route, body: bytes) -> int | None:
+    def answer_tokens(self, route: Route, length: Length | None, body: bytes) -> int | None:
         """How long a route's answer to a request is, in tokens; None: as long as it takes."""
-        if route.answer_tokens is None:
-            return None
-        return round(self._lognormal("length", route.id, body, route.answer_tokens))
+        return None if length is None else round(self._lognormal("length", route.id, body, length))
+
+    def standing(self, route: Route, call: Call, question: bytes, answers: Answers, scheduled: str) -> Standing:
+        """How a route's answer stands to the answer key: right in the share that `answers` gives.
+
+        Args:
+            route: The one that answers.
+            call: What was asked.
+            question: Which question that is.
+            answers: The shares.
+            scheduled: The time for which a run was scheduled: two nights differ, and one of them repeated does not.
+        """
+        ease = (
+            _OF_SAMPLE * self._normal("sample", "", question, 0)
+            + _OF_ROUTE * self._normal("sample", route.id, question, 0)
+            + _OF_CALL * self._normal(f"answer {scheduled}", route.id, call.raw, call.repeat)
+        )
+        if _NORMAL.cdf(ease) < answers.right:
+            return "right"
+        point = self._uniform(f"wrong {scheduled}", route.id, call.raw, call.repeat)
+        for kind in _WRONG:
+            point -= getattr(answers, kind)
+            if point < 0:
+                return kind
+        return "wrong"
+
+    def misjudges(self, route: Route, call: Call) -> bool:
+        """Whether a route's verdict is the opposite of what it sees."""
+        return (
+            route.wrong_verdicts > 0
+            and self._uniform("verdict", route.id, call.raw, call.repeat) < route.wrong_verdicts
+        )
 
     def fault(self, route: Route, call: Call, now_s: float, *, front: bool = False) -> RouteFault | None:
         """The fault that meets a call on a route, the same at each of its attempts; or None.
@@ -52,8 +87,10 @@ class Chance:
     def _lognormal(self, purpose: str, route_id: str, body: bytes, shape: Latency | Length) -> float:
         if shape.sigma == 0:
             return shape.median
-        normal = _NORMAL.inv_cdf(self._uniform(purpose, route_id, body, 0))
-        return shape.median * math.exp(shape.sigma * normal)
+        return shape.median * math.exp(shape.sigma * self._normal(purpose, route_id, body, 0))
+
+    def _normal(self, purpose: str, route_id: str, body: bytes, repeat: int) -> float:
+        return _NORMAL.inv_cdf(self._uniform(purpose, route_id, body, repeat))
 
     def _uniform(self, purpose: str, route_id: str, body: bytes, repeat: int) -> float:
         head = f"{self._seed}\0{purpose}\0{route_id}\0{repeat}\0".encode()

@@ -1,6 +1,7 @@
 """What a platform serves, as strict values read from `platform.toml`."""
 
 import tomllib
+from datetime import date
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +16,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 PositiveSeconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Variable = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", extra_json_schema={"writeOnly": True})]
-Skill = Literal["arithmetic", "extraction", "tools", "reasoning", "prose", "echo"]
+Simulation = Literal["answers", "prose", "echo"]
 FaultKind = Literal["status", "hang", "slow", "html", "cut", "gateway", "reset", "truncate"]
 FRONT_FAULTS = frozenset({"gateway", "reset", "truncate"})
 GATEWAY_REQUESTS = 64
@@ -25,7 +26,9 @@ OWN_FIELDS = frozenset(
 )
 """Body fields that the platform takes for itself, so that no model sees them; not shown, as was seen."""
 SIMULATED_ONLY = (
-    "options",
+    "answers",
+    "thinks",
+    "wrong_verdicts",
     "latency_ms",
     "token_ms",
     "calls_tools",
@@ -87,11 +90,25 @@ class RouteFault(_Table, frozen=True):
     """…and how long the fault lasts in it."""
 
 
-class SkillOptions(_Table, frozen=True):
-    """How well a simulated model does its work."""
+class Answers(_Table, frozen=True):
+    """How a simulated route's answers stand to the answer key."""
 
-    careful: bool = True
-    """Whether it minds precedence, factors and shares; for `arithmetic` and multiple choice."""
+    right: Share = 0.8
+    """Of all; which ones depends on the sample too, so that one is hard for every route."""
+    empty: Share = 0.0
+    """Of the wrong ones: they have no text…"""
+    cut: Share = 0.0
+    """…break off as at a cap, with the finish reason `length`…"""
+    refused: Share = 0.0
+    """…refuse…"""
+    prose: Share = 0.0
+    """…or answer in words that say nothing; the others are another question's answer."""
+    contains: str = ""
+    """Only for prompts that have this text."""
+    from_date: date | None = None
+    """Only from this day on: of the scheduled time, where the command has one."""
+    tokens: Length | None = None
+    """In place of the route's `answer_tokens`."""
 
 
 class Route(_Table, frozen=True):
@@ -100,13 +117,19 @@ class Route(_Table, frozen=True):
     id: Name
     upstream: Name
     """The model's name at its server; seen in `model` when the route answers as a fallback."""
-    skill: Skill | None = None
-    """Of a simulated model; give either this or `base_url`."""
+    simulated: Simulation | None = None
+    """A simulated model answers from the answer key (`answers`), with words about the prompt (`prose`), or with the request
+    itself (`echo`); give either this or `base_url`."""
     base_url: str | None = None
     """Of an OpenAI-compatible model server, up to and including `/v1`."""
     secret_env: Variable | None = None
     """The environment variable that holds the model server's own key."""
-    options: SkillOptions = SkillOptions()
+    answers: tuple[Answers, ...] = ()
+    """How well a simulated route answers; of those that suit a request, the last counts."""
+    thinks: bool = False
+    """Whether a simulated route thinks before it answers."""
+    wrong_verdicts: Share = 0.0
+    """Of a simulated judge's: they say the opposite of what it sees."""
     latency_ms: Latency = Latency(median=0)
     """Until the answer, or until the first token of a stream; simulated routes only."""
     answer_tokens: Length | None = None
@@ -191,7 +214,7 @@ class PlatformConfig(_Table, frozen=True):
     presets: tuple[Preset, ...] = ()
     accounts: tuple[Account, ...] = (Account("lab"),)
     seed: int = 0
-    """Of every latency and fault."""
+    """Of every latency, fault and answer."""
     clock_speed: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 1.0
     """How many seconds of this platform pass in one: 100 tries a limit of 120 s in 1.2 s."""
     statistics_for: tuple[str, ...] = ()
@@ -209,10 +232,29 @@ def load_config(path: Path | None = None) -> PlatformConfig:
     """
     source = str(path or "the built-in catalogue")
     try:
-        config = msgspec.convert(tomllib.loads(read_text(path)), PlatformConfig)
+        config = msgspec.convert(renamed(tomllib.loads(read_text(path))), PlatformConfig)
     except (OSError, ValueError) as error:  # tomllib's and msgspec's errors are ValueErrors
         raise ConfigError(f"{source}: {error}") from error
     return config
+
+
+def renamed(data: dict[str, Any]) -> dict[str, Any]:
+    """A configuration as it is written now, where its routes have the `skill` of earlier versions; the next one refuses that."""
+    routes = data.get("routes")
+    return data | {"routes": list(map(_renamed, routes))} if isinstance(routes, list) else data
+
+
+def _renamed(route: Any) -> Any:
+    if not isinstance(route, dict) or not isinstance(route.get("skill"), str):
+        return route
+    rest = {key: value for key, value in route.items() if key not in ("skill", "options")}
+    known = {"arithmetic": "answers", "extraction": "answers", "reasoning": "answers", "tools": "prose"}
+    now: dict[str, Any] = {"simulated": known.get(route["skill"], route["skill"])}
+    if route["skill"] == "reasoning":
+        now["thinks"] = True
+    if route.get("options") == {"careful": False}:
+        now["answers"] = [{"right": 0.6}]
+    return now | rest
 
 
 def read_text(path: Path | None) -> str:

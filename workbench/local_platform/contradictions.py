@@ -80,19 +80,28 @@ def _route_faults(route: Route, routes: tuple[str, ...]) -> Iterator[Contradicti
     if route.fallback is not None:
         others = tuple(name for name in routes if name != route.id)
         yield from _unknown(("fallback",), (route.fallback,), others, "other route")
-    if (route.skill is None) == (route.base_url is None):
-        text = "give either skill, for a simulated model, or base_url, for a model server"
-        yield Contradiction(("skill",), text)
+    if (route.simulated is None) == (route.base_url is None):
+        text = "give either simulated, for a simulated model, or base_url, for a model server"
+        yield Contradiction(("simulated",), text)
     elif route.base_url is not None:
         yield from _server_faults(route, route.base_url)
     elif route.secret_env is not None:
         yield Contradiction(("secret_env",), "a simulated model has no secret; secret_env needs base_url")
+    yield from _answer_faults(route)
     for number, fault in enumerate(route.faults):
         yield from (found._replace(place=("faults", number, *found.place)) for found in _fault_faults(fault))
     for front in (True, False):
         always = [f for f in route.faults if (f.kind in FRONT_FAULTS) is front and f.until_s is f.every_s is None]
         if sum(fault.share for fault in always) > 1 + 1e-9:
             yield Contradiction(("faults",), "the shares add up to more than 1")
+
+
+def _answer_faults(route: Route) -> Iterator[Contradiction]:
+    if route.answers and route.simulated in ("prose", "echo"):
+        yield Contradiction(("answers",), f"only for simulated = 'answers', not {route.simulated!r}")
+    for number, answers in enumerate(route.answers):
+        if answers.empty + answers.cut + answers.refused + answers.prose > 1 + 1e-9:
+            yield Contradiction(("answers", number), "the shares of the wrong ones add up to more than 1")
 
 
 def _server_faults(route: Route, base_url: str) -> Iterator[Contradiction]:

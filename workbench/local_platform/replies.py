@@ -24,7 +24,7 @@ def entry(model: Route | Preset, base: Route) -> dict[str, Any]:
         model: Route or preset.
         base: The route behind it.
     """
-    owner = SIMULATED if base.skill is not None else FORWARDED
+    owner = SIMULATED if base.simulated is not None else FORWARDED
     plain = {"id": model.id, "object": "model", "created": _CREATED_AT, "owned_by": owner, "name": model.id}
     return plain if isinstance(model, Route) else plain | {"preset": True, "info": {"base_model_id": model.base}}
 

@@ -15,8 +15,7 @@ import msgspec
 from aiohttp import web
 
 from workbench.local_platform.access import AccessLog
-from workbench.local_platform.app import Platform
-from workbench.local_platform.clock import Clock
+from workbench.local_platform.app import Platform, Surroundings
 from workbench.local_platform.config import ConfigError, PlatformConfig
 from workbench.local_platform.errors import refusal
 from workbench.local_platform.state import State, new_key
@@ -193,7 +192,7 @@ class ThreadedServer:
         config: Of the platform.
         state: Keys and draws; by default in memory.
         log: Told of every request.
-        clock: What time it is for the platform; by default the world's, as fast as the configuration says.
+        around: What the platform finds around it.
     """
 
     def __init__(
@@ -201,10 +200,10 @@ class ThreadedServer:
         config: PlatformConfig,
         state: State | None = None,
         log: AccessLog | None = None,
-        clock: Clock | None = None,
+        around: Surroundings = Surroundings(),  # noqa: B008 - frozen
     ) -> None:
         self.key = new_key()
-        self.platform = Platform(config, state, {self.key: config.accounts[0].name}, log, clock=clock)
+        self.platform = Platform(config, state, {self.key: config.accounts[0].name}, log, around)
         self.base_url = ""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""Simulated model servers: answers computed by a skill, with the latencies and faults of their configuration."""
+"""Simulated model servers: answers by a key or computed, with the latencies and faults of their configuration."""
 
 import asyncio
 import hashlib
@@ -6,14 +6,16 @@ import itertools
 import re
 import time
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
 from typing import Any
 
+from workbench.local_platform.answer_key import AnswerKey, digest_of
+from workbench.local_platform.answering import Answer, Draw, answer, text_of
 from workbench.local_platform.backend import UNREACHABLE, Failure
 from workbench.local_platform.calls import Call
 from workbench.local_platform.chance import Chance
 from workbench.local_platform.clock import Clock
-from workbench.local_platform.config import Route, RouteFault
-from workbench.local_platform.skills.answering import Answer, answer
+from workbench.local_platform.config import Answers, Route, RouteFault
 
 _PIECE = re.compile(r"\s*\S+\s*?|\s+")
 _ARGUMENT_CHARS = 8
@@ -38,11 +40,16 @@ class Simulated:
         clock: The platform's.
         seed: Of latencies and faults.
         silent_streams: Whether a page in place of a stream counts as a stream that says nothing.
+        key: What is right and wrong, where somebody knows.
+        scheduled: The time for which the requests are scheduled; empty where they are not.
     """
 
-    def __init__(self, clock: Clock, seed: int, *, silent_streams: bool) -> None:
+    def __init__(
+        self, clock: Clock, seed: int, *, silent_streams: bool, key: AnswerKey | None = None, scheduled: str = ""
+    ) -> None:
         self._clock, self._chance, self._silent_streams = clock, Chance(seed), silent_streams
-        self._answers = itertools.count()
+        self._key, self._scheduled = key, scheduled
+        self._count = itertools.count()
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
         """One chat completion."""
@@ -50,13 +57,13 @@ class Simulated:
         fault = await self._before(route, call, attempt)
         if fault is not None:
             raise (_page() if fault.kind == "html" else Failure(UNREACHABLE, "the model server broke off", drew=None))
-        said = answer(route, call.body_for(route), self._chance.answer_tokens(route, call.raw))
+        said = self._said(route, call)
         message: dict[str, Any] = {"role": "assistant", "content": said.text}
         if said.reasoning is not None:
             message["reasoning_content"] = said.reasoning
         if said.tool_calls:
             message["tool_calls"] = said.tool_calls
-        completion = _head("chat.completion", route, call.raw, next(self._answers)) | {
+        completion = _head("chat.completion", route, call.raw, next(self._count)) | {
             "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}]
         }
         return completion | ({"usage": _usage(said)} if route.reports_usage else {})
@@ -69,8 +76,8 @@ class Simulated:
             if self._silent_streams:
                 return
             raise _page()
-        said = answer(route, call.body_for(route), self._chance.answer_tokens(route, call.raw))
-        head = _head("chat.completion.chunk", route, call.raw, next(self._answers))
+        said = self._said(route, call)
+        head = _head("chat.completion.chunk", route, call.raw, next(self._count))
         deltas = _deltas(said)
         for number, delta in enumerate(deltas):
             if fault is not None and number >= max(1, len(deltas) // 2):
@@ -84,8 +91,34 @@ class Simulated:
         if route.reports_usage:
             yield head | {"choices": [], "usage": _usage(said)}
 
+    def _said(self, route: Route, call: Call) -> Answer:
+        body = call.body_for(route)
+        answers = self._answers_to(route, body)
+        draw = Draw(
+            tokens=self._chance.answer_tokens(route, answers.tokens or route.answer_tokens, call.raw),
+            misjudges=self._chance.misjudges(route, call),
+        )
+        entry = None
+        if self._key is not None and route.simulated == "answers":
+            question = digest_of(call.messages)
+            entry = self._key.entry(question)
+        if entry is not None:
+            draw = draw._replace(standing=self._chance.standing(route, call, question, answers, self._scheduled))
+        return answer(route, body, entry, draw)
+
+    def _answers_to(self, route: Route, body: dict[str, Any]) -> Answers:
+        """How well a route answers a request: the last that suits it of what is set."""
+        today = self._scheduled[:10] or datetime.now(UTC).date().isoformat()
+        for answers in reversed(route.answers):
+            begins = answers.from_date is None or answers.from_date.isoformat() <= today
+            if begins and (not answers.contains or answers.contains in text_of(body["messages"])):
+                return answers
+        return Answers()
+
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Close the answer key."""
+        if self._key is not None:
+            self._key.close()
 
     async def _before(self, route: Route, call: Call, attempt: int) -> RouteFault | None:
         """Wait for the first byte; a fault that shows only in the answer is returned."""

@@ -3,7 +3,6 @@
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,11 +17,12 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
 from workbench.planning.again import Again, raised
+from workbench.planning.answers import MORE, TOGETHER, AnswerKeyWriter, Question
 from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.prompt import Prompt, body_key, canonical, request_body, request_key, sample_key, tools_asked
+from workbench.prompt import body_key, canonical, prompts_of, request_body, request_key, sample_key, tools_asked
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
 
@@ -103,6 +103,9 @@ class Plan:
         self._expected: list[Sequence[float]] | None = (
             None  # by model and sample, how long it takes; None: file's order
         )
+        self.answer_key: AnswerKeyWriter | None = None
+        """Of the embedded platform: what is right has to be in it before it is asked."""
+        self._entered: set[int] = set()  # in the answer key: blocks of samples
         self._unknown_samples = bytearray()  # by sample: 1 where the ledger does not hold its content yet
 
     def __len__(self) -> int:
@@ -178,6 +181,8 @@ class Plan:
         epochs = self.job.run.epochs
         model = self.models[number // epochs % len(self.models)]
         entry = self._entry_of(number)
+        if self.answer_key is not None:
+            self._enter(self.answer_key, self.sample_of(number))
         spooled = self._decoder.decode(self._spool[entry])
         variant = self.job.variants[entry % len(self.job.variants)]
         content = request_body(model.id, spooled.messages, self._fields(model, variant, number), spooled.tools)
@@ -196,6 +201,24 @@ class Plan:
         )
         return PlannedItem(request, body_key(body), tools_asked(content), spooled.sample)
 
+    def _enter(self, answer_key: AnswerKeyWriter, sample: int) -> None:
+        """Enter a sample in the answer key with those around it: all at once would keep the first request waiting."""
+        block = sample // TOGETHER
+        if block not in self._entered:
+            self._entered.add(block)
+            begin, end = block * TOGETHER, min((block + 1) * TOGETHER, self.samples)
+            more = range(end, end + min(MORE, self.samples - (end - begin)))
+            answer_key.enter(
+                [*map(self._question, range(begin, end))], [self._question(n % self.samples) for n in more]
+            )
+
+    def _question(self, sample: int) -> Question:
+        variants = len(self.job.variants)
+        entries = [self._decoder.decode(self._spool[sample * variants + number]) for number in range(variants)]
+        content = msgspec.json.decode(entries[0].sample, type=_Content)
+        found = Sample(entries[0].sample_id, *msgspec.structs.astuple(content))
+        return Question(found, [msgspec.json.decode(entry.messages) for entry in entries])
+
     def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
         fields = model.fields | variant.fields
         most = self._raised.get(number)
@@ -207,9 +230,7 @@ class Plan:
         Raises:
             InputError: The dataset or a prompt has a fault.
         """
-        prompts = [
-            (variant, Prompt(variant.prompt, partial(self.job.where, *variant.place))) for variant in self.job.variants
-        ]
+        prompts = prompts_of(self.job)
         named = frozenset[str]().union(*(prompt.named for _, prompt in prompts))
         digest = ContentHash()
         seen_bodies, seen_ids = dict[int, int](), set[int]()

@@ -63,7 +63,7 @@ def _substitute(row: RouteProfile, own: RouteProfile | None, faults: list[dict[s
     found |= {"id": f"in place of {row.model}", "upstream": row.substitute, "visible_to": []}
     if failed:
         found["faults"] = [{"share": _down(failed / (failed + row.fallbacks)), "status": 502}]
-    return {"skill": "arithmetic"} | found
+    return {"simulated": "answers"} | found
 
 
 def _healthy(row: RouteProfile, facts: RouteFacts) -> dict[str, Any]:
@@ -71,7 +71,8 @@ def _healthy(row: RouteProfile, facts: RouteFacts) -> dict[str, Any]:
     thinks = row.reasoning_tokens > 0 if facts.thinks is None else facts.thinks
     found: dict[str, Any] = {
         "upstream": row.served_name if _NAME.fullmatch(row.served_name or "") else row.model,
-        "skill": "reasoning" if thinks else "arithmetic",
+        "simulated": "answers",
+        "thinks": thinks,
         "calls_tools": facts.tools == "called",
     }
     if row.answers - row.fallbacks >= _LEAST_ANSWERS and row.p50_ms is not None:

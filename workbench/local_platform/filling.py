@@ -1,17 +1,53 @@
-"""Which tool a prompt calls for, and the arguments that its schema asks for, taken from the prompt."""
+"""Which tool a prompt calls for, and the values that a schema asks for, taken from the prompt."""
 
 import json
 import re
 from collections.abc import Collection
+from fractions import Fraction
 from typing import Any, NamedTuple
-
-from workbench.local_platform.skills.extraction import value_for
-from workbench.local_platform.skills.numbers import numbers_in
 
 Tool = dict[str, Any]
 _MOST_OBJECTS, _MOST_STEPS = 100, 10
 """Of one schema, whose references may multiply, and to the schema that a reference or a choice comes to."""
 _VERBS = frozenset({"get", "set", "find", "search", "list", "fetch", "call", "look", "lookup", "run"})
+
+_NUMBER_WORDS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+} | {
+    word: 10 * tens
+    for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
+_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000}
+
+_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:/\d+)?"
+_WORD = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
+_SCALE = "|".join(_SCALES)
+_NUMBER = re.compile(
+    rf"(?P<digits>{_DIGITS})(?:\s*(?P<scaled>{_SCALE})\b)?"
+    rf"|\b(?P<word>{_WORD})(?:[- ](?P<unit>{_WORD}))?(?:\s+(?P<scale>{_SCALE}))?\b|\b(?:an?\s+)?(?P<alone>{_SCALE})\b",
+    re.IGNORECASE,
+)
+
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_URL = re.compile(r"https?://[^\s)>\]\"']+")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_DATE = re.compile(
+    rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}\.? {_MONTH} \d{{4}}\b"
+    rf"|\b{_MONTH} \d{{1,2}}, \d{{4}}\b|\b\d{{1,2}}/\d{{1,2}}/\d{{4}}\b"
+)
+_TIME = re.compile(r"\b\d{1,2}:\d{2}(?:\s*[ap]m)?\b", re.IGNORECASE)
+_MONEY = re.compile(
+    r"(?:[$€£]|\b(?:USD|EUR|GBP)\s?)\s?(\d[\d,]*(?:\.\d+)?)|(\d[\d,]*(?:\.\d+)?)\s?(?:[$€£]|USD|EUR|GBP|dollars|euros)"
+)
+_PHONE = re.compile(r"\+?\d[\d ()-]{6,}\d")
+_NAME = re.compile(r"\b(?:[A-Z][a-zà-öø-ÿ'’-]+ )+[A-Z][a-zà-öø-ÿ'’-]+\b")
+_PLACE = re.compile(r"\b(?:in|at|from|to|near)\s+((?:[A-Z][\w'’-]+)(?: [A-Z][\w'’-]+)*)")
+_QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]|`([^`]+)`")
+_COUNTED = frozenset("age quantity count number total year items guests seats nights people".split())
 
 
 def choose(prompt: str, tools: list[Tool], tool_choice: Any, done: Collection[str] = ()) -> list[Tool]:
@@ -202,3 +238,69 @@ def _is_function(tool: Any) -> bool:
 
 def _words(text: str) -> set[str]:
     return {word.casefold().rstrip("s") for word in re.findall(r"[A-Za-z]{3,}", text.replace("_", " "))}
+
+
+def numbers_in(text: str) -> list[Fraction]:
+    """Every number of a text, digits or English words, in reading order."""
+    return [number_of(match) for match in _NUMBER.finditer(text)]
+
+
+def number_of(match: re.Match[str]) -> Fraction:
+    """The value of one match of `_NUMBER`."""
+    if match["digits"]:
+        numerator, _, denominator = match["digits"].replace(",", "").partition("/")
+        divisor = Fraction(denominator) if denominator else Fraction(1)
+        value = Fraction(numerator) / divisor if divisor else Fraction(numerator)
+        return value * _SCALES.get((match["scaled"] or "").lower(), 1)
+    if match["alone"]:
+        return Fraction(_SCALES[match["alone"].lower()])
+    value = Fraction(_NUMBER_WORDS[match["word"].lower()])
+    if match["unit"]:
+        value += _NUMBER_WORDS[match["unit"].lower()]
+    return value * _SCALES.get((match["scale"] or "").lower(), 1)
+
+
+def value_for(key: str, text: str) -> Any:
+    """The value in a text that suits a key by the key's name; None when nothing does."""
+    name = key.casefold()
+    for hints, pattern in (
+        (("mail",), _EMAIL),
+        (("url", "link", "website"), _URL),
+        (("date", "day", "deadline", "due"), _DATE),
+        (("time", "hour"), _TIME),
+        (("phone", "tel"), _PHONE),
+    ):
+        if any(hint in name for hint in hints):
+            match = pattern.search(text)
+            return match.group() if match else None
+    if any(hint in name for hint in ("amount", "price", "cost", "total", "fee", "salary")) and (
+        match := _MONEY.search(text)
+    ):
+        return _number((match.group(1) or match.group(2)).replace(",", ""))
+    return _worded(key, name, text)
+
+
+def _worded(key: str, name: str, text: str) -> Any:
+    if any(hint in name for hint in ("city", "place", "location", "country", "venue", "destination")):
+        match = _PLACE.search(text)
+        return match.group(1) if match else None
+    if beside := re.search(
+        rf"(\d[\d,]*(?:\.\d+)?)\s+{re.escape(name.rstrip('s'))}|{re.escape(name)}\s+(?:of\s+|is\s+)?(\d[\d,.]*\d|\d)",
+        text,
+        re.IGNORECASE,
+    ):
+        return _number((beside.group(1) or beside.group(2)).replace(",", ""))
+    if name in _COUNTED and (numbers := numbers_in(text)):
+        return float(numbers[0]) if numbers[0].denominator != 1 else numbers[0].numerator
+    if any(hint in name for hint in ("name", "person", "customer", "author", "speaker", "sender")) and (
+        match := _NAME.search(text)
+    ):
+        return match.group()
+    if match := _QUOTED.search(text):
+        return match.group(1) or match.group(2)
+    match = re.search(rf"\b{re.escape(key)}\b\s+(?:is|was|:)?\s*([\w-]+)", text, re.IGNORECASE)
+    return match.group(1) if match else None
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)

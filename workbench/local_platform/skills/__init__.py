@@ -1,1 +1,0 @@
-"""What the simulated routes can do: each skill computes its answer from the prompt alone."""
