@@ -16,7 +16,7 @@ The modules, in the order in which a prompt passes through them:
 - `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `report`: figures
   become pages; `frames`: the ledger as tables;
 - `pipeline`: a job from plan to report; `judging`, `probing`: the runs that ask judges, and routes what they can do;
-  `schedule`: timers; `api`, `loops`, `cli`: for Python, and for the terminal;
+  `schedule`: timers; `api`, `cli`: for Python, and for the terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
   share; `demo`, `starter` and `topics`: the files behind three commands.
 """

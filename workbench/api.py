@@ -11,13 +11,16 @@ Every function takes the endpoint, the key and the ledger from the same places a
 functions work on a thread of their own; the ones that end in `_async` run on the loop that awaits them.
 """
 
+import asyncio
 import sys
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
 import msgspec
 
 from workbench.dataset.python_rows import checked_rows
@@ -26,14 +29,13 @@ from workbench.errors import Fault, InputError
 from workbench.frames import Frames
 from workbench.job import Job, checked_job
 from workbench.job import load_job as _load_job
-from workbench.loops import on_a_loop
 from workbench.narrowing import narrowed
 from workbench.occasions import named_occasion
 from workbench.pipeline import plan_job, run_job
 from workbench.planning.again import Kind
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
-from workbench.running.signals import Interrupts, handlers, restore
+from workbench.running.signals import Interrupts, handlers, passed_on, restore
 from workbench.session import Where, ledger_to_write, pages_folder
 
 if TYPE_CHECKING:
@@ -436,3 +438,43 @@ def _records(frame: "pandas.DataFrame") -> list[dict[Hashable, Any]]:
 
 def _is_watched() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+T = TypeVar("T")
+
+
+def on_a_loop(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None = None) -> T:
+    """Run a coroutine function to its end: on this thread, or on another one where a loop runs on this one already.
+
+    Args:
+        main: Called on the loop.
+        interrupts: Told when this thread is interrupted while it waits for the other one.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        before = handlers()
+        try:
+            return anyio.run(main)
+        finally:
+            restore(before)
+    return _on_a_thread(main, interrupts)
+
+
+def _on_a_thread(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None) -> T:
+    returned: list[T] = []
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            returned.append(anyio.run(main))
+        except BaseException as error:  # raised again where it was asked for
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="workbench")
+    with passed_on(interrupts):  # an interrupted cell: the run drains, and is returned
+        thread.start()
+        thread.join()
+    if failed:
+        raise failed[0]
+    return returned[0]

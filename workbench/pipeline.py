@@ -15,7 +15,7 @@ from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import ExitCode, Fault, InputError
 from workbench.evaluation.continuation import ledger_command
-from workbench.evaluation.deciding import decide
+from workbench.evaluation.gates import decide
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
 from workbench.job import Job
@@ -25,12 +25,11 @@ from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import CUT_OFF, INVALIDATED, Again
 from workbench.planning.answers import AnswerKeyWriter
-from workbench.planning.estimate import estimate
+from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges
 from workbench.planning.lint import Finding, RouteExperience, lint_plan
 from workbench.planning.models import planned_models, with_cap
-from workbench.planning.rehearsed import rehearsed
 from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
 from workbench.routes.probes import experience_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from workbench.api import make_job
 from workbench.job import Job
-from workbench.routes.questions import JOB, QUESTIONS, TAG, VERSION
+from workbench.routes.facts import JOB, QUESTIONS, TAG, VERSION
 
 
 def probe_job(models: Sequence[str], repeat: int = 1) -> Job:

@@ -23,12 +23,12 @@ from jupyter_client.manager import start_new_kernel
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
 from tests.waiting import until, until_on_loop
+from workbench.api import on_a_loop
 from workbench.dataset.samples import selected_samples
 from workbench.errors import InputError
 from workbench.job import parse_job
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
-from workbench.loops import on_a_loop
 from workbench.pipeline import run_job
 from workbench.running.options import RunOptions, described_options
 from workbench.running.signals import Interrupts

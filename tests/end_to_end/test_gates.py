@@ -10,7 +10,7 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
-from workbench.evaluation.deciding import decide
+from workbench.evaluation.gates import decide
 from workbench.job import parse_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.config import PlatformConfig, RouteFault

@@ -5,7 +5,7 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.team.shares import SlotDemand, fair_shares
+from workbench.team.leases import SlotDemand, fair_shares
 
 demand = st.builds(SlotDemand, most=st.integers(1, 63), wants=st.integers(0, 80))
 demands = st.dictionaries(st.sampled_from(string.ascii_lowercase), demand, min_size=1, max_size=12)

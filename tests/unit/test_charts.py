@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.report.charts import cost_chart, latency_chart, token_chart
-from workbench.report.drawable import MOST_CHARS
-from workbench.report.drawing import Colours
+from workbench.report.drawing import MOST_CHARS, Colours
 from workbench.report.run_charts import TOKEN_PARTS
 from workbench.report.time_charts import course_chart, lines_over_time
 

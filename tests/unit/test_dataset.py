@@ -20,9 +20,8 @@ import pytest
 
 from workbench.dataset import files
 from workbench.dataset.files import opened
-from workbench.dataset.id_globs import IdGlobs
 from workbench.dataset.python_rows import checked_rows
-from workbench.dataset.samples import ContentHash, selected_samples
+from workbench.dataset.samples import ContentHash, IdGlobs, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import InputError
 from workbench.job import parse_job

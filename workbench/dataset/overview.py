@@ -11,8 +11,7 @@ import msgspec
 
 from workbench.dataset.files import MOST_LINE_BYTES, format_of
 from workbench.dataset.layouts.known import layout_of
-from workbench.dataset.layouts.layout import Layout
-from workbench.dataset.layouts.plain import LAYOUT as PLAIN
+from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.samples import rows_of, samples_in
 from workbench.errors import Fault, InputError
 from workbench.records import Sample

@@ -1,23 +1,22 @@
 """Rows become samples: columns get the workbench's names, and the job's selection is applied."""
 
+import fnmatch
 import hashlib
 import itertools
 import json
 import random
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from workbench.dataset.files import Format, expand, format_of
-from workbench.dataset.id_globs import IdGlobs
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
 from workbench.dataset.layouts.known import in_our_columns, layout_named, layout_of
-from workbench.dataset.layouts.layout import Layout
-from workbench.dataset.layouts.plain import LAYOUT as PLAIN
+from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job
@@ -26,6 +25,33 @@ from workbench.job_file import FieldNames
 from workbench.records import Sample
 from workbench.request_fields import tools_problems
 from workbench.strict import kind_of
+
+
+class IdGlobs:
+    """Ids and globs of ids; a job may list thousands of ids, each of which is looked up at once.
+
+    Args:
+        globs: As a job has them; none matches every sample.
+    """
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._ids = frozenset(glob for glob in globs if not set("*?[") & set(glob))
+        self._patterns = [glob for glob in globs if glob not in self._ids]
+        self.unmatched = set(globs)
+        """Those that match no sample that was taken."""
+
+    def match(self, sample_id: str) -> bool:
+        """Whether a sample is among those that are meant."""
+        if not self._ids and not self._patterns:
+            return True
+        return sample_id in self._ids or any(fnmatch.fnmatchcase(sample_id, glob) for glob in self._patterns)
+
+    def take(self, sample_id: str) -> None:
+        """Note that a sample is taken."""
+        self.unmatched.discard(sample_id)
+        if self._patterns:
+            self.unmatched -= {glob for glob in self._patterns if fnmatch.fnmatchcase(sample_id, glob)}
+
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _MOST_LAYOUTS = 1000

@@ -1,20 +1,27 @@
 """What a job's gates say of a run: met, not met, or that its answers cannot tell."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
 from workbench.display import exact_percent, percent, plural
-from workbench.endings import GateResult, GateVerdict
+from workbench.endings import EXIT_CODES, GateResult, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
 from workbench.evaluation.difference_words import interval_text, signed, size, unit
-from workbench.evaluation.run_figures import RunFindings, find_run
+from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
 from workbench.evaluation.sides import differences, sides_of
+from workbench.job import Job
 from workbench.job_file import PREVIOUS, GatesTable
-from workbench.ledger.queries import Reader
+from workbench.ledger.entries import GateDecided, RunEnded, newer_than
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import RunItems
 from workbench.ledger.score_rows import EarlierRun, OccasionScore
+from workbench.ledger.store import Ledger
 from workbench.stats.intervals import Interval
 from workbench.stats.series import ScoreChange, changes
 
@@ -211,3 +218,35 @@ def worse_now(series: list[OccasionScores], rate: float) -> dict[str, ScoreChang
 
 def _are_shares(series: list[OccasionScores]) -> bool:
     return all(0 <= value <= 1 for one in series for scores in one.values.values() for value in scores.values())
+
+
+def decide(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str | None, Ingested]:
+    """Ask the gates of a job about a complete run of it, and record what they say.
+
+    Args:
+        ledger: With the run, scored.
+        run_id: Which.
+        job: With its gates, if it has any.
+
+    Returns:
+        What each gate says; why the run does not pass, or None where it does; and how the ingest went.
+
+    Raises:
+        InputError: The baseline is not a run of the ledger.
+        JournalFullError: The disk takes no more.
+    """
+    gates = job.gates or GatesTable()
+    if job.gates is None and job.run.on_fallback != "fail":
+        return [], None, Ingested()
+    with reading(ledger) as reader:
+        results = gate_results(reader, run_findings(reader, run_id), reader.all(RunItems, run_id=run_id), gates)
+        run = reader.only(Provenance, run_id=run_id)
+    reason = None if is_met(results, gates) else reason_of(results)
+    now = newer_than([] if run.ended_at is None else [run.ended_at])
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        for one in results:
+            journal.append(GateDecided(run_id, now, one.gate, one.result, one.says, one.scorer, one.model))
+        if reason is not None:
+            status = RunStatus.GATE_FAILED
+            journal.append(RunEnded(run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
+    return results, reason, ingest(ledger, whole=journal.whole)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from workbench.local_platform import errors, replies, streaming
+from workbench.local_platform import replies, streaming
 from workbench.local_platform.access import Access, AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.answer_key import AnswerKey
@@ -20,8 +20,8 @@ from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance, Repeats
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route, RouteFault
-from workbench.local_platform.encoding import json_reply
 from workbench.local_platform.gateway import FullError, Gateway, Stream
+from workbench.local_platform.replies import json_reply
 from workbench.local_platform.simulated import Simulated
 from workbench.local_platform.state import State, StateError
 from workbench.local_platform.statistics import Statistics
@@ -144,10 +144,10 @@ class Platform:
                     call = await self._within_allowance(call)
                     return await (self._stream if call.streamed else self._whole)(request, call, fault)
         except FullError as full:
-            return errors.full(full.own_limit, self.config.silent)
+            return replies.full(full.own_limit, self.config.silent)
         except Failure as failure:
             request[_ACCESS].error = failure.text
-            return errors.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
+            return replies.failed(failure, self._gateway.status_of(failure), call, self.config.silent)
 
     async def _whole(self, request: web.Request, call: Call, fault: RouteFault | None) -> web.StreamResponse:
         route, answer = await self._gateway.complete(call)
@@ -195,7 +195,7 @@ class Platform:
         if silent.exhausted == "silent":
             await self._clock.sleep(self._gateway.limit_s(call.route))
             raise Failure(silent.time_limit_status, "nothing was said within the time limit")
-        raise RefusedError(silent.exhausted_status, silent.exhausted_detail, errors.QUOTA)
+        raise RefusedError(silent.exhausted_status, silent.exhausted_detail, replies.QUOTA)
 
     def _served_name(self, call: Call, route: Route) -> str:
         """What `model` says of an answer that is not streamed (Resources, Chat completion response)."""
@@ -251,23 +251,23 @@ class Platform:
             return await handler(request)
         except RefusedError as refused:
             request[_ACCESS].error = "the body is not valid" if refused.quotes_body else str(refused.detail)
-            return errors.refusal(refused.status, refused.detail, refused.code)
+            return replies.refusal(refused.status, refused.detail, refused.code)
         except StateError:
-            return errors.refusal(503, "The platform cannot record usage, so it accepts no requests.")
+            return replies.refusal(503, "The platform cannot record usage, so it accepts no requests.")
         except web.HTTPNotFound:
             return replies.unknown_path(self.config.silent, request.method)
         except web.HTTPMethodNotAllowed as error:
-            reply = errors.refusal(error.status, error.reason)
+            reply = replies.refusal(error.status, error.reason)
             reply.headers["Allow"] = error.headers["Allow"]  # RFC 9110, 15.5.6
             return reply
         except web.HTTPException as error:
-            return errors.refusal(error.status, error.reason)
+            return replies.refusal(error.status, error.reason)
         except Exception as error:  # a bug here: reported, and the server keeps running
             if request.writer.output_size:
                 raise
             place = traceback.extract_tb(error.__traceback__)[-1]  # its text may quote the request
             request[_ACCESS].error = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
-            return errors.refusal(500, "The platform failed.")
+            return replies.refusal(500, "The platform failed.")
 
     async def _close(self, _: web.Application) -> None:
         await self._upstream.close()
@@ -292,7 +292,7 @@ async def _body_of(request: web.Request, patience_s: float) -> bytes:
 async def _expected(request: web.Request) -> web.Response | None:
     """Send 100 Continue to a caller that waits for it, and refuse other expectations (RFC 9110, 10.1.1)."""
     if request.headers.get("Expect", "").lower() != "100-continue":
-        return errors.refusal(417, "Expectation Failed")
+        return replies.refusal(417, "Expectation Failed")
     await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     request.writer.output_size = 0
     return None

@@ -1,14 +1,155 @@
 """How answers are formatted: in the document's shapes, and in those chosen where it is silent."""
 
+import math
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
-from workbench.local_platform.backend import usage_of
+from workbench.local_platform.backend import CoolingDown, Failure, usage_of
+from workbench.local_platform.calls import Call
 from workbench.local_platform.config import Preset, Route
-from workbench.local_platform.encoding import json_reply
-from workbench.local_platform.errors import refusal
 from workbench.local_platform.silent import Silent
+
+
+def json_reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    """A value as JSON."""
+    return web.Response(
+        body=msgspec.json.encode(value), status=status, content_type="application/json", headers=headers
+    )
+
+
+QUOTA = "insufficient_quota"
+"""OpenAI's `type` and `code` of an exhausted allowance."""
+_CODES = {
+    400: "invalid_request", 401: "invalid_api_key", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed",
+    408: "request_timeout", 413: "request_too_large", 415: "unsupported_encoding", 417: "expectation_failed",
+    422: "invalid_request", 500: "platform_failed", 503: "platform_unavailable",
+}  # fmt: skip
+_ROUTE_CODES = {
+    400: "invalid_request", 401: "route_unauthorised", 403: "route_unauthorised", 404: "route_not_found",
+    408: "route_timeout", 413: "request_too_large", 422: "invalid_request", 429: "route_rate_limited", 504: "route_timeout",
+}  # fmt: skip
+_TYPES = {
+    401: "authentication_error", 403: "permission_error", 408: "timeout_error", 429: "rate_limit_error", 504: "timeout_error",
+}  # fmt: skip
+_GATEWAY_CLASSES = {
+    400: "BadRequestError", 401: "AuthenticationError", 403: "PermissionDeniedError", 404: "NotFoundError",
+    408: "Timeout", 429: "RateLimitError", 500: "InternalServerError", 502: "BadGatewayError",
+    503: "ServiceUnavailableError",
+}  # fmt: skip
+_GATEWAY_TYPES = {
+    400: "invalid_request_error", 401: "authentication_error", 408: "invalid_request_error", 429: "throttling_error",
+}  # fmt: skip
+_COOLING = "No deployments available for selected model, Try again in {:.0f} seconds. All are in cooldown."
+
+
+def refusal(status: int, detail: Any, code: str | None = None) -> web.Response:
+    """The platform's own refusal.
+
+    Args:
+        status: HTTP status.
+        detail: A text, or a list of what is wrong with the body.
+        code: Of the error; by default that of the status.
+    """
+    text = detail if isinstance(detail, str) else "; ".join(str(fault["msg"]) for fault in detail)
+    kind = QUOTA if code == QUOTA else _type(status)
+    error = error_object(text, kind, code or _CODES.get(status, "refused"))
+    # OpenAI's clients ask again after 429, unless they are told that it is of no use
+    headers = {"x-should-retry": "false"} if code == QUOTA else {}
+    return json_reply({"detail": detail, "error": error}, status, headers)
+
+
+def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Response:
+    """A route's failure in the chosen style.
+
+    Args:
+        failure: What happened.
+        status: What it comes to.
+        call: What was asked.
+        silent: The choice.
+    """
+    place = f" (route {call.route.id!r})"
+    if silent.errors == "error":
+        return _limited(_plain(failure, status, place), status, failure.retry_after_s)
+    is_cold = isinstance(failure, CoolingDown)
+    text = _gateway_text(failure, status) + place
+    kind = "all_deployments_in_cooldown" if is_cold else _GATEWAY_TYPES.get(status, "internal_server_error")
+    wait_s = failure.retry_after_s if is_cold else None  # a model server's own was seen to be lost
+    return _as_seen(text, status, kind, wait_s, silent)
+
+
+def full(own_limit: int | None, silent: Silent) -> web.Response:
+    """The reply to a request that finds no slot.
+
+    Args:
+        own_limit: The account's, where that is used up, and not the platform's.
+        silent: The choice.
+    """
+    wait_s = silent.past_limit_retry_after_s
+    if own_limit is not None:
+        text = f"requests in flight of your account are limited to {own_limit}: ask again when one of them has ended"
+        return _limited(error_object(text, _TYPES[429], "account_full"), 429, wait_s)
+    if silent.past_limit == "503":
+        return web.Response(text="Service Unavailable", status=503)
+    if silent.errors != "error":
+        return _as_seen("Max parallel request limit reached", 429, _GATEWAY_TYPES[429], wait_s, silent)
+    text = "every slot of the platform is taken: ask again later, or for less at a time"
+    return _limited(error_object(text, _TYPES[429], "platform_full"), 429, wait_s)
+
+
+def broken_stream(failure: Failure, status: int, silent: Silent) -> dict[str, Any]:
+    """The event that ends a stream whose model server broke off."""
+    if silent.errors == "error":
+        return {"error": _plain(failure, status, "")}
+    return {"error": error_object(_gateway_text(failure, status), None, str(status))}
+
+
+def error_object(text: str, kind: str | None, code: str) -> dict[str, Any]:
+    """An error as OpenAI's clients read it."""
+    return {"message": text, "type": kind, "param": None, "code": code}
+
+
+def _plain(failure: Failure, status: int, place: str) -> dict[str, Any]:
+    """A failure in our words; the model server's only where the request is at fault."""
+    said = f": {failure.said}" if failure.said and failure.is_the_callers else ""
+    code = "route_cooling_down" if isinstance(failure, CoolingDown) else _ROUTE_CODES.get(status, "route_down")
+    return error_object(f"{failure.text}{said}{place}", _type(status), code)
+
+
+def _type(status: int) -> str:
+    return _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+
+
+def _gateway_text(failure: Failure, status: int) -> str:
+    """A failure as a gateway of the kind was seen to report it."""
+    text = failure.said or failure.text
+    if isinstance(failure, CoolingDown):
+        text = _COOLING.format(failure.retry_after_s)
+    return f"litellm.{_GATEWAY_CLASSES.get(status, 'APIError')}: {text}"
+
+
+def _limited(error: dict[str, Any], status: int, wait_s: float | None) -> web.Response:
+    return json_reply({"error": error}, status, _retry_after(wait_s))
+
+
+def _retry_after(wait_s: float | None) -> dict[str, str]:
+    """The header, in whole seconds (RFC 9110, 10.2.3); below one second as it is, for trials that are not to wait long."""
+    if wait_s is None:
+        return {}
+    return {"Retry-After": str(math.ceil(wait_s)) if wait_s >= 1 else f"{wait_s:g}"}
+
+
+def _as_seen(text: str, status: int, kind: str, wait_s: float | None, silent: Silent) -> web.Response:
+    """An error in a style that was seen on a real stack."""
+    if silent.errors == "null_200":
+        return json_reply(None)
+    if silent.errors == "detail_400":
+        return json_reply({"detail": text}, 400)
+    if silent.errors == "detail":
+        return json_reply({"detail": text}, status, _retry_after(wait_s))
+    return _limited(error_object(text, kind, str(status)), status, wait_s)
+
 
 SIMULATED, FORWARDED = "simulated", "workbench"
 _CREATED_AT = 1_760_000_000  # `created` of the catalogue's entries: a constant, so that lists compare equal

@@ -17,7 +17,7 @@ from aiohttp import web
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.app import Platform, Surroundings
 from workbench.local_platform.config import ConfigError, PlatformConfig
-from workbench.local_platform.errors import refusal
+from workbench.local_platform.replies import refusal
 from workbench.local_platform.state import State, new_key
 
 _DRAIN_S = 5.0

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.local_platform.backend import Failure, choices_of, finishes, usage_of
-from workbench.local_platform.errors import broken_stream
-from workbench.local_platform.replies import usage_shown
+from workbench.local_platform.replies import broken_stream, usage_shown
 from workbench.local_platform.silent import Silent
 
 DONE = b"data: [DONE]\n\n"

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.dataset.id_globs import IdGlobs
-from workbench.dataset.samples import ContentHash, selected_samples
+from workbench.dataset.samples import ContentHash, IdGlobs, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
 from workbench.job import Job, Variant

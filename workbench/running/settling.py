@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from workbench.endings import EXIT_CODES, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
+from workbench.job_file import RunTable
 from workbench.ledger.entries import PaceChanged
 from workbench.ledger.journal import JournalWriter
 from workbench.outcomes import EFFECTS
@@ -14,11 +15,45 @@ from workbench.running.caps import Caps
 from workbench.running.guard import Guard
 from workbench.running.notices import Notices
 from workbench.running.pace import Change, Pace
-from workbench.running.passes import LONGEST_WAIT_S, Passes
 from workbench.running.progress import Progress
 from workbench.running.queue import Queue, Turn
 from workbench.running.rules import Rules, Stop
 from workbench.running.tally import AttemptEnd
+
+LONGEST_WAIT_S = 900.0
+"""A route that asks for a longer rest is left to a rerun."""
+
+
+class Passes:
+    """Decides what follows a call that brought no accepted answer.
+
+    Args:
+        rules: How many attempts a request may have in this run, and for how long.
+        wait_share: Of the waits that the policies give (`Tempo.wait_share`).
+    """
+
+    def __init__(self, rules: RunTable, wait_share: float = 1.0) -> None:
+        self._rules, self._share = rules, wait_share
+
+    def wait_s(self, record: CallRecord, attempt: int, tried_s: float = 0.0) -> float | None:
+        """How long to wait before a request is sent again, in s; None where it is not.
+
+        A `Retry-After` is honoured, and one that is too long leaves the request to a rerun; without one the wait depends
+        on the outcome and doubles with each attempt.
+
+        Args:
+            record: How its last attempt ended.
+            attempt: How many attempts that were.
+            tried_s: How long ago the first of them was sent.
+        """
+        usual_s = EFFECTS[record.attempt.outcome].wait_s
+        asked_s = record.attempt.retry_after_s or 0.0
+        if attempt >= self._rules.passes or usual_s is None or asked_s > LONGEST_WAIT_S:
+            return None
+        wait_s: float = usual_s * 2.0 ** (attempt - 1) * self._share
+        wait_s = max(min(wait_s, LONGEST_WAIT_S), asked_s)
+        deadline_s = self._rules.request_deadline_s
+        return None if deadline_s is not None and tried_s + wait_s > deadline_s else wait_s
 
 
 class Settling:

@@ -1,20 +1,20 @@
 """A run among those of its team: its claim and its leases, kept up by a thread of its own."""
 
 import contextlib
+import errno
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
 from workbench.errors import WorkbenchError
 from workbench.ledger.store import Ledger, is_being_written
 from workbench.running.options import RunOptions
-from workbench.running.slots import Slots
+from workbench.running.slots import Slot, Slots
 from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed
 from workbench.team.leases import Leases
 from workbench.team.server import Server
-from workbench.team.slots import TeamSlots
 
 _EVERY_S = 1.0
 _AT_ONCE_S = 0.05
@@ -154,3 +154,53 @@ def handed_in(ledger: Ledger) -> None:
         # of another machine only the server knows what goes on; of this one a lost connection says nothing
         goes_on = (lambda one: ledger.is_running(one.job)) if is_own else (lambda one: one.is_live)
         hand_in(server, machine_of(ledger.journal_folder), goes_on)
+
+
+class TeamSlots(Slots):
+    """As `Slots`, within what the run has leased: other runs of this machine may use a ledger of their own.
+
+    Args:
+        folder: Of the endpoint, on this machine.
+        limit: How many this run may take.
+        job: Named to others.
+        leases: Of the run.
+        shared: Whether other users of this machine may use the folder too.
+
+    Raises:
+        InputError: The folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, limit: int, job: str, leases: Leases, *, shared: bool = False) -> None:
+        super().__init__(folder, limit, job, shared=shared)
+        self._leases = leases
+
+    def calls_may_last(self, longest_s: Callable[[], float]) -> None:
+        """Learn how to ask for how long any call may go on at most."""
+        self._leases.hold_s = longest_s
+
+    @property
+    def obstacle(self) -> str | None:
+        """What keeps all calls from being sent."""
+        if not self._leases.have_lapsed():
+            return None
+        return "the ledger's server does not answer, and what it leased is over: nothing is sent until it does"
+
+    def take(self) -> Slot | None:
+        """A slot, if there is one here and a lease for it, and this run may have both now.
+
+        Raises:
+            OSError: The run may send nothing more.
+        """
+        if self._leases.forfeited is not None:
+            raise OSError(errno.EPERM, self._leases.forfeited)
+        if not self._leases.begin():
+            return None
+        slot = super().take()
+        if slot is None:
+            self._leases.end()
+        return slot
+
+    def give_back(self, slot: Slot) -> None:
+        """End the use of a slot."""
+        self._leases.end(slot.kept_s if slot.is_ghost else None)
+        super().give_back(slot)

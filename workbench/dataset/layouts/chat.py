@@ -1,9 +1,41 @@
-"""Chat fine-tuning rows: the last message of the assistant is the target, and never part of the prompt."""
+"""Rows of chat messages: fine-tuning rows, whose last message of the assistant is the target, and batch requests."""
 
 from typing import Any
 
 from workbench.dataset.layouts.layout import Layout, Row, always, refused, without
-from workbench.dataset.layouts.messages import answer_in
+
+
+def are_messages(value: Any) -> bool:
+    """Whether a value is a list of messages, each with a role."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in value)
+    )
+
+
+def answer_in(place: str, message: dict[str, Any]) -> Any:
+    """What an assistant's message says, as a target: its text, its call, or its calls.
+
+    Args:
+        place: Of the column, for messages.
+        message: Of the assistant; its content is text or a list of parts.
+
+    Raises:
+        InputError: A part is not text.
+    """
+    calls = [call.get("function", {}) for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    wanted = [{"name": call.get("name"), "arguments": call.get("arguments")} for call in calls]
+    if wanted:
+        return wanted[0] if len(wanted) == 1 else wanted
+    content = message.get("content")
+    if not isinstance(content, list):
+        return content
+    texts = [text for part in content if isinstance(text := part.get("text"), str)]
+    if len(texts) < len(content):
+        raise refused(place, "the assistant's message has parts that are not text: only text can be a target")
+    return "".join(texts)
+
 
 _SPEAKERS = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
 
@@ -66,4 +98,33 @@ LAYOUT = Layout(
     "chat", "chat fine-tuning rows", _recognises, always(_read),
     "`messages`, each with a role, or `conversations`, each turn with `from` and `value`",
     "the assistant's last message is the target",
+)  # fmt: skip
+
+
+_CHAT = "/chat/completions"
+
+
+def _is_batch(row: Row) -> bool:
+    return isinstance(row.get("body"), dict) and ("custom_id" in row or "url" in row)
+
+
+def _read_batch(place: str, row: Row) -> Row:
+    url, body = str(row.get("url") or _CHAT), row.get("body")
+    if not url.rstrip("/").endswith(_CHAT):
+        raise refused(f"{place}: url", f"a batch request to {url}: only chat completions can be asked")
+    if str(row.get("method") or "POST").upper() != "POST":
+        raise refused(f"{place}: method", f"expected POST, found {row['method']!r}")
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if body is None or not isinstance(messages, list) or not messages:
+        raise refused(f"{place}: body", "expected a request with a list of messages")
+    parameters = without(body, "messages", "tools")
+    tools = {"tools": body["tools"]} if body.get("tools") else {}
+    others = without(row, "custom_id", "method", "url", "body")
+    return others | {"id": row.get("custom_id"), "input": messages, "body": parameters} | tools
+
+
+BATCH = Layout(
+    "batch", "OpenAI Batch requests", _is_batch, always(_read_batch),
+    "`body`, a request with a list of `messages`",
+    "the model and the parameters in the file are not used: a job says which models are asked, and how",
 )  # fmt: skip

@@ -1,11 +1,11 @@
-"""Common layouts of public hubs: questions with their options and answers under usual names."""
+"""Questions with their answers and options: under the usual names of public hubs, of GSM8K and of TruthfulQA."""
 
 import json
 import re
 from typing import Any, NamedTuple
 
-from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused
-from workbench.dataset.layouts.messages import answer_in, are_messages
+from workbench.dataset.layouts.chat import answer_in, are_messages
+from workbench.dataset.layouts.layout import Layout, Row, always, mixed, refused, without
 from workbench.dataset.layouts.options import Choosable, option_text, options_of, right_one
 
 _BOX = "\\boxed{"
@@ -153,4 +153,72 @@ def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: Any) ->
 LAYOUT = Layout(
     "hub", "a question and its answer under usual names", lambda row: _columns_of(row) is not None, always(_read),
     "the question, the answer and the options as the first row has them",
+)  # fmt: skip
+
+
+_RESULT = re.compile(r"(?:\A|\n)#### *([-+]?\$?(?=[.\d])[\d,]*(?:\.\d+)?)\s*\Z")
+
+
+def _is_gsm8k(row: Row) -> bool:
+    # a `####` elsewhere is a heading of Markdown, and a row with a target says itself what is right
+    return "target" not in row and isinstance(row.get("question"), str) and _result(row.get("answer")) is not None
+
+
+def _read_gsm8k(_: str, row: Row) -> Row:
+    answer = row.get("answer")
+    result = _result(answer)
+    return row | {"input": row["question"], "target": answer if result is None else result}
+
+
+def _result(answer: Any) -> str | None:
+    """The number in the last line of a solution."""
+    found = _RESULT.search(answer) if isinstance(answer, str) else None
+    return found[1].replace(",", "") if found else None
+
+
+GSM8K = Layout(
+    "gsm8k",
+    "GSM8K",
+    _is_gsm8k,
+    always(_read_gsm8k),
+    "`question` and `answer`, whose last line is `#### N`",
+    "scored by numeric",
+)
+
+
+def _is_truthfulqa(row: Row) -> bool:
+    return ("mc1_targets" in row and "question" in row) or {
+        "Question",
+        "Best Answer",
+        "Incorrect Answers",
+    } <= row.keys()
+
+
+def _read_truthfulqa(place: str, row: Row) -> Row:
+    if "Question" in row:
+        question = row["Question"]
+        right = option_text(f"{place}: Best Answer", row["Best Answer"])
+        wrong = [text.strip() for text in row["Incorrect Answers"].split(";") if text.strip()]
+        return row | {"input": question, "choices": mixed([right], wrong, question), "target": right}
+    question, marks = str(row["question"]), _marks(place, row["mc1_targets"])
+    right_ones = [text for text, mark in marks.items() if mark == 1]
+    options = mixed(right_ones, [text for text, mark in marks.items() if mark != 1], question)
+    return without(row, "mc0_targets", "mc1_targets", "mc2_targets") | {
+        "input": question, "choices": options, "target": right_ones,
+    }  # fmt: skip
+
+
+def _marks(place: str, options: Any) -> dict[str, int]:
+    """Each option with 1 where it is right: an object of those, or one of two lists."""
+    if isinstance(options, dict) and options.keys() == {"choices", "labels"}:
+        return dict(zip(options["choices"], options["labels"], strict=True))
+    if not isinstance(options, dict) or 1 not in options.values():
+        raise refused(f"{place}: mc1_targets", "expected an object of options, the right one with 1")
+    return options
+
+
+TRUTHFULQA = Layout(
+    "truthfulqa", "TruthfulQA", _is_truthfulqa, always(_read_truthfulqa),
+    "`question` with `mc1_targets`, or `Question`, `Best Answer` and `Incorrect Answers`",
+    "scored by choice; the options are in an order that does not tell the right one, and the template shows them",
 )  # fmt: skip

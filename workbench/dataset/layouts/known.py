@@ -1,30 +1,18 @@
-"""All layouts, the most telling first; a new one is a module and a line here."""
+"""All layouts, the most telling first; a new one is a line here."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.dataset.json_rows import PlacedRow
-from workbench.dataset.layouts import (
-    batch,
-    benchmarks,
-    bfcl,
-    chat,
-    gsm8k,
-    hub,
-    inspect_samples,
-    openai_evals,
-    plain,
-    promptfoo,
-    truthfulqa,
-)  # fmt: skip
-from workbench.dataset.layouts.layout import Layout, Reader, Row
+from workbench.dataset.layouts import benchmarks, bfcl, chat, hub, promptfoo
+from workbench.dataset.layouts.layout import PLAIN, Layout, Reader, Row
 from workbench.errors import Fault, InputError, nearest
 
 LAYOUTS = (
-    batch.LAYOUT, bfcl.LAYOUT, openai_evals.LAYOUT, promptfoo.LAYOUT, truthfulqa.LAYOUT, benchmarks.LAYOUT, gsm8k.LAYOUT,
-    chat.LAYOUT, inspect_samples.LAYOUT, hub.LAYOUT, plain.LAYOUT,
+    chat.BATCH, bfcl.LAYOUT, benchmarks.OPENAI_EVALS, promptfoo.LAYOUT, hub.TRUTHFULQA, benchmarks.BENCHMARK, hub.GSM8K,
+    chat.LAYOUT, benchmarks.INSPECT, hub.LAYOUT, PLAIN,
 )  # fmt: skip
-_OWN = (inspect_samples.LAYOUT, plain.LAYOUT)
+_OWN = (benchmarks.INSPECT, PLAIN)
 """Those of rows that have our own columns."""
 _AS_THEY_ARE = 'dataset.layout = "plain" or --layout plain takes the rows as they are'
 _ODD_ROW = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -71,7 +59,7 @@ def in_our_columns(rows: Iterator[PlacedRow], path: Path, layout: Layout | None 
 
 def _careful(layout: Layout, path: Path) -> Reader:
     """A layout's reader whose every error is an InputError that says how to go without the layout."""
-    hint = "" if layout is plain.LAYOUT else _AS_THEY_ARE
+    hint = "" if layout is PLAIN else _AS_THEY_ARE
     started: list[Reader] = []
 
     def read(place: str, row: Row) -> Row:
