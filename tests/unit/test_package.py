@@ -26,8 +26,8 @@ from workbench.job_file import (
     RunTable,
     ScheduleTable,
 )
-from workbench.ledger.database import sql
 from workbench.ledger.entries import journal_columns
+from workbench.ledger.ingest import ingest_text
 from workbench.outcomes import Outcome
 from workbench.scoring.scorers import AnyScorer
 
@@ -217,7 +217,7 @@ def test_what_follows_from_an_outcome_is_said_in_one_place() -> None:
 
 
 def test_the_ingest_reads_every_journal_column() -> None:
-    text = sql("ingest")
+    text = ingest_text()
     unread = [name for name in journal_columns() if not re.search(rf"\b{name}\b", text)]
     assert not unread
 

@@ -11,6 +11,7 @@ import pytest
 from tests.unit.ledger_rows import every_kind, key, started, write_run
 from workbench.ledger.database import migrations, sql
 from workbench.ledger.entries import ReadingTaken, SampleInvalidated, Scored, journal_columns
+from workbench.ledger.ingest import ingest_text
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import QueryRow
@@ -73,10 +74,10 @@ def empty() -> duckdb.DuckDBPyConnection:
 
 
 def inserts() -> dict[str, list[str]]:
-    """The SELECTs of `ingest.sql` by the table that they fill."""
+    """The SELECTs of an ingest by the table that they fill."""
     found: dict[str, list[str]] = {}
-    for statement in re.sub(r"--[^\n]*", "", sql("ingest")).split(";"):
-        if match := re.match(r"\s*INSERT INTO (\w+) BY NAME\s(.*)", statement, re.DOTALL):
+    for statement in re.sub(r"--[^\n]*", "", ingest_text()).split(";"):
+        if match := re.match(r"\s*INSERT INTO (\w+) BY NAME\s+(.*)", statement, re.DOTALL):
             found.setdefault(match[1], []).append(match[2])
     return found
 

@@ -5,10 +5,11 @@ A column that two kinds share has one type; the ingest reads all kinds with one 
 
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -16,11 +17,29 @@ from workbench.records import Attempt, CallRecord, Completion, Model, Score
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
-    """One line of a journal."""
+    """One line of a journal, and a row of a table."""
+
+    table: ClassVar[str] = ""
+    """Which table; empty where `ingest.sql` alone says where it goes."""
+    apart: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are no columns of that table: `ingest.sql` puts them elsewhere."""
+    computed: ClassVar[Mapping[str, str]] = {}
+    """Columns that are not as the field of that name, or of no field, as SQL over the fields."""
 
 
 class RunStarted(Entry, frozen=True, tag="run_started"):
     """A run begins; its provenance."""
+
+    table = "runs"
+    computed = MappingProxyType(
+        {
+            "event": "'started'",
+            "fresh": "coalesce(fresh, false)",
+            # a journal of an earlier version has it in the generation's name only
+            "occasion": "coalesce(occasion, CASE WHEN starts_with(generation, job || '@') "
+            "THEN substr(generation, length(job) + 2) END)",
+        }
+    )
 
     run_id: str
     recorded_at: datetime
@@ -58,6 +77,9 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
 class RunEnded(Entry, frozen=True, tag="run_ended"):
     """A run ends by itself; a killed one has no such line."""
 
+    table = "runs"
+    computed = MappingProxyType({"event": "'ended'"})
+
     run_id: str
     recorded_at: datetime
     status: str
@@ -68,6 +90,11 @@ class RunEnded(Entry, frozen=True, tag="run_ended"):
 
 class ModelSeen(Entry, frozen=True, tag="model"):
     """One entry of the model list at a run's start."""
+
+    table = "models_seen"
+    computed = MappingProxyType(
+        {"base": "CASE WHEN json_valid(raw) THEN json_extract_string(raw, '$.info.base_model_id') END"}
+    )
 
     run_id: str
     recorded_at: datetime
@@ -87,6 +114,9 @@ class SampleSeen(Entry, frozen=True, tag="sample"):
 
 class Intent(Entry, frozen=True, tag="intent"):
     """A request is about to be sent; one without an answer may have drawn."""
+
+    table = "requests"
+    apart = frozenset({"body", "sample_id", "attempt", "variant"})
 
     run_id: str
     call_no: int
@@ -132,6 +162,9 @@ class CallEntry(msgspec.Struct, frozen=True):
 class Answer(Entry, frozen=True, tag="answer"):
     """An attempt ended, with or without an answer."""
 
+    table = "attempts"
+    apart = frozenset({"answer", "reasoning", "tool_calls", "raw"})
+
     run_id: str
     call_no: int
     request_key: str
@@ -168,6 +201,8 @@ class Answer(Entry, frozen=True, tag="answer"):
 class PaceChanged(Entry, frozen=True, tag="pace"):
     """From now on a run may have so many requests in flight."""
 
+    table = "paces"
+
     run_id: str
     recorded_at: datetime
     allowed: int
@@ -180,6 +215,8 @@ class PaceChanged(Entry, frozen=True, tag="pace"):
 
 class Scored(Entry, frozen=True, tag="score"):
     """One scorer's verdict on the answer a run uses for one request."""
+
+    table = "scores"
 
     run_id: str
     request_key: str
@@ -194,6 +231,8 @@ class Scored(Entry, frozen=True, tag="score"):
 class GateDecided(Entry, frozen=True, tag="gate"):
     """What a gate of the job says of a run."""
 
+    table = "gates"
+
     run_id: str
     recorded_at: datetime
     gate: str
@@ -206,6 +245,8 @@ class GateDecided(Entry, frozen=True, tag="gate"):
 class SampleInvalidated(Entry, frozen=True, tag="invalid"):
     """A sample of a run is taken out of its scores, or put back."""
 
+    table = "invalidations"
+
     run_id: str
     recorded_at: datetime
     sample_key: str
@@ -216,6 +257,8 @@ class SampleInvalidated(Entry, frozen=True, tag="invalid"):
 class SampleUnsent(Entry, frozen=True, tag="unsent"):
     """A run ended before it sent any model anything of a sample."""
 
+    table = "unsent_samples"
+
     run_id: str
     sample_id: str
     sample_key: str
@@ -224,6 +267,8 @@ class SampleUnsent(Entry, frozen=True, tag="unsent"):
 
 class ReadingTaken(Entry, frozen=True, tag="reading"):
     """Somebody read elsewhere how much of the allowance was used, or left; or withdraws what they read."""
+
+    table = "readings"
 
     reading_id: str
     recorded_at: datetime
@@ -303,13 +348,28 @@ def newer_than(moments: Iterable[datetime]) -> datetime:
     return max([datetime.now(UTC), *(moment + timedelta(microseconds=1) for moment in moments)])
 
 
+def plain_inserts() -> str:
+    """SQL that puts staged lines into the tables of their kinds; `ingest.sql` does what is not plain."""
+    return "\n".join(_insert(kind) for kind in KINDS if kind.table)
+
+
+def _insert(kind: type[Entry]) -> str:
+    names = dict.fromkeys([*kind.__struct_fields__, *kind.computed])
+    columns = [
+        f"{kind.computed[name]} AS {name}" if name in kind.computed else name
+        for name in names
+        if name not in kind.apart
+    ]
+    tag = kind.__struct_config__.tag
+    return f"INSERT INTO {kind.table} BY NAME SELECT {', '.join(columns)} FROM staged WHERE kind = '{tag}';"  # noqa: S608 - ours
+
+
 def journal_columns() -> dict[str, str]:
     """Column name -> DuckDB type, over all kinds of entries."""
     columns = {"kind": "VARCHAR"}
     for kind in KINDS:
-        for name, hint in typing.get_type_hints(kind).items():
-            if not name.startswith("__"):
-                columns[name] = _duckdb_type(hint)
+        hints = typing.get_type_hints(kind)
+        columns |= {name: _duckdb_type(hints[name]) for name in kind.__struct_fields__}
     return columns
 
 

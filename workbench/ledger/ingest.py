@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.address import TeamAddress
 from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, first_line, literal, pattern_of
-from workbench.ledger.entries import KIND_NAMES, journal_columns
+from workbench.ledger.entries import KIND_NAMES, journal_columns, plain_inserts
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
 from workbench.ledger.team import (
@@ -86,7 +86,7 @@ class _Tables(NamedTuple):
         """Distribute what is staged."""
         if self.team is not None:
             keep_short_rows_in_catalog(self.db, content.longest_line_bytes)
-        self.db.execute(sql("ingest"))
+        self.db.execute(ingest_text())
         if self.team is not None:
             keep_short_rows_in_catalog(self.db)
 
@@ -273,6 +273,11 @@ class _Parts:
         """Write what is left to the last file."""
         if self.files:
             self.files[-1][0].close()
+
+
+def ingest_text() -> str:
+    """SQL that distributes the table `staged` over the ledger's tables."""
+    return f"{plain_inserts()}\n{sql('ingest')}"
 
 
 def memory_mib(content: Unpacked, usual_mib: int) -> int:
