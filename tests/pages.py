@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import escape
 
+from tests.asked_rows import rows_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 
@@ -69,7 +70,7 @@ class Page(HTMLParser):
             for figure in self.figures:
                 asked = figure["query"] + json.dumps(figure["parameters"])
                 if asked not in answers:
-                    answers[asked] = reader.rows(figure["query"], **figure["parameters"])
+                    answers[asked] = rows_of(reader, figure["query"], **figure["parameters"])
                 rows = [row for row in answers[asked] if all(told(row[k]) == v for k, v in figure["row"].items())]
                 assert len(rows) == 1, figure
                 value = rows[0][figure["column"]]

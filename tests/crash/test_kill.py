@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.conftest import COMMAND, Workbench, job, quick, sums
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
@@ -65,7 +66,7 @@ def read(terminal: int) -> bytes:
 
 def accepted(ledger: Ledger) -> dict[tuple[str, str], int]:
     with reading(ledger) as reader:
-        rows = reader.rows("accepted_per_request")
+        rows = rows_of(reader, "accepted_per_request")
     return {(row["request_key"], row["generation"]): row["answers"] for row in rows}
 
 

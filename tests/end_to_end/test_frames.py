@@ -9,6 +9,7 @@ import nbclient
 import nbformat
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, quick, sums
 from tests.waiting import until
 from workbench.errors import InputError
@@ -42,9 +43,9 @@ def test_frames_say_what_the_queries_say(recorded: Workbench) -> None:
     frames = Frames(folder=recorded.folder)
     newest = frames.runs()["run_id"].iloc[0]
     with reading(recorded.ledger) as reader:
-        summary = reader.row("run_summary", run_id=newest)
-        scores = {row["model"]: row for row in reader.rows("run_scores", run_id=newest)}
-        spend = reader.row("spend")
+        summary = rows_of(reader, "run_summary", run_id=newest)[0]
+        scores = {row["model"]: row for row in rows_of(reader, "run_scores", run_id=newest)}
+        spend = rows_of(reader, "spend")[0]
     calls = frames.calls(newest)
     assert len(calls) == summary["calls"]
     assert calls["total_tokens"].sum() == summary["total_tokens"]

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from workbench.evaluation.gates import decide
@@ -181,7 +182,7 @@ def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(ben
     assert failed in ([8], [9])
     assert not any(model == "n" for found in said for _, model, _ in found)
     with reading(bench.ledger) as reader:
-        (gone,) = reader.rows("run_gates", run_id=f"r{failed[0]}")
+        (gone,) = rows_of(reader, "run_gates", run_id=f"r{failed[0]}")
     assert f"less by “exact” since 2026-11-{failed[0]:02}" in gone["reason"] or "since 2026-11-08" in gone["reason"]
 
 

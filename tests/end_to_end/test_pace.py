@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from workbench.ledger.queries import reading
@@ -21,7 +22,7 @@ def run(folder: Path, config: PlatformConfig, *options: str, limit: int = 16) ->
         result = bench.json("run", "job.toml", *options, code=None)
         most = server.platform.statistics.most_in_flight
     with reading(Ledger(result["ledger"])) as reader:
-        rows = reader.rows("run_pace", run_id=result["run_id"])
+        rows = rows_of(reader, "run_pace", run_id=result["run_id"])
     assert result["completed"] == 300
     return rows, most, Path(result["report"]).read_text("utf-8")
 

@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger_rows import every_kind
+from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.database import sql
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
@@ -63,16 +65,21 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
     """A value for each parameter of the query: the newest run that is no probe, and everything."""
     newest, *others = [run.run_id for run in reader.all(RunId)][1:]
-    keys = [row["sample_key"] for row in reader.rows("run_sample_keys", run_id=newest)]
+    keys = [row["sample_key"] for row in rows_of(reader, "run_sample_keys", run_id=newest)]
     long_ago = datetime.now(UTC) - timedelta(days=1)
+    if kind is BodyText:
+        keys = [
+            sent.body_key
+            for sent in reader.each(CallTexts, run_id=newest, first_call_no=1, last_call_no=9, call_nos=[1, 2])
+        ]
     given = {
         "answer_run_id": newest, "cluster": "cluster", "edges": [long_ago], "end_call_no": 10**6, "failed": FAILED,
         "first_call_no": 1, "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "keys": keys,
         "models": list(MODELS), "most": 100, "most_chars": 100, "on_fallback": None,
-        "request_keys": [row["request_key"] for row in reader.rows("answers", run_id=newest)], "run_id": newest,
+        "request_keys": [row["request_key"] for row in rows_of(reader, "answers", run_id=newest)], "run_id": newest,
         "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "since": long_ago, "tries": 3,
         "until_at": None, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "margin_s": 15.0, "least_failures": 5,
-        "times": 3.0,
+        "times": 3.0, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
     }  # fmt: skip
     return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 
@@ -83,7 +90,7 @@ def test_every_row_is_what_its_struct_promises(ledger: Ledger, kind: type[QueryR
     with reading(ledger) as reader:
         parameters = parameters_of(kind, reader)
         assert tuple(reader.arrow(kind.query, **parameters).column_names) == kind.__struct_fields__
-        found = reader.rows(kind.query, **parameters)
+        found = rows_of(reader, kind.query, **parameters)
     assert found or kind.query in SILENT
     for row in found:
         msgspec.convert(row, kind)  # raises where a value is of another type, or missing

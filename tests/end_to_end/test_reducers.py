@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
+from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.evaluation.gates import occasion_scores, worse_now
@@ -96,8 +97,8 @@ def test_a_sample_with_too_few_scored_epochs_has_no_score_in_any_series(bench: W
         write(bench.ledger, started(f"r{number}", 3, **fields), {"whole": values, "cut": (1.0,)})
     with reading(bench.ledger) as reader:
         series = occasion_scores(reader, "j", "exact")
-        (change,) = reader.rows("job_changes", job="j")
-        course = reader.rows("job_course", job="j", most=9)
+        (change,) = rows_of(reader, "job_changes", job="j")
+        course = rows_of(reader, "job_course", job="j", most=9)
     assert [one.values for one in series] == [{"m": {"whole": 1.0}}] * 2
     assert worse_now(series, 0.01) == {}
     assert (change["samples"], change["better"], change["worse"]) == (1, 0, 0)

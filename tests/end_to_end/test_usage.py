@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from tests.unit.ledger_rows import answer, intent, started
@@ -78,7 +79,7 @@ def test_sums_by_day_model_job_and_tag_agree_to_the_token(tmp_path: Path, platfo
         bench.write(f"{name}.toml", job(model, name=name) + f'\n[tags]\nteam = "{team}"\n')
         bench.json("run", f"{name}.toml", "--no-report", "--fresh")
     with reading(bench.ledger) as reader:
-        (whole,) = reader.rows("spend")
+        (whole,) = rows_of(reader, "spend")
     names = ("calls", "prompt_tokens", "completion_tokens", "total_tokens")
     for by in ("day", "week", "month", "model", "job", "tag"):
         rows = bench.json("usage", "--by", by)

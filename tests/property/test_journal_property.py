@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.ledger.entries import SampleSeen
 from workbench.ledger.ingest import ingest
@@ -83,7 +84,7 @@ def test_the_numbers_of_a_run_always_balance(ends: list[str | None], unsent: int
         if ingested:
             ingest(ledger)
         with reading(ledger) as reader:
-            found = reader.row("run_summary", run_id="r")
+            found = rows_of(reader, "run_summary", run_id="r")[0]
     assert found["planned"] == found["reused"] + found["completed"] + found["failed"] + found["pending"]
     assert found["completed"] == sum(end in ("ok", "truncated") for end in ends)
     assert found["failed"] == sum(end in ("route_down", "bad_request") for end in ends)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.errors import InputError
@@ -53,7 +54,7 @@ def recorded(ledger: Ledger, job: str) -> dict[str, Any]:
 
 def read(ledger: Ledger) -> dict[str, Any]:
     with reading(ledger) as reader:
-        found = {query: reader.rows(query, **given) for query, given in QUERIES}
+        found = {query: rows_of(reader, query, **given) for query, given in QUERIES}
     return {query: sorted(repr(row | {"job": "j"}) for row in rows) for query, rows in found.items()} | {
         "jobs": {row["job"] for row in found["calls"]}
     }

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from workbench.ledger.run_rows import LatencySpan, RunLatency, RunTokens
 from workbench.report.charts import cost_chart, latency_chart, token_chart
 from workbench.report.drawing import MOST_CHARS, Colours
 from workbench.report.run_charts import TOKEN_PARTS
@@ -34,14 +35,13 @@ def test_an_interval_that_begins_at_nothing_has_its_place_on_a_logarithmic_scale
 
 @pytest.mark.parametrize(("slowest", "kind", "title"), [(9.0, None, ""), (900.0, "log", ", logarithmic")])
 def test_latencies_far_apart_have_a_logarithmic_scale(slowest: float, kind: str | None, title: str) -> None:
-    names = ("p10_ms", "p25_ms", "p50_ms", "p75_ms", "p90_ms", "p99_ms")
-    rows = [{"model": "a", "answers": 5} | dict.fromkeys(names, 1000.0) | {"p99_ms": 1000 * slowest}]
+    rows = [RunLatency("a", 5, 1000, 1000, 1000, 1000, 1000, 1000 * slowest, 1000 * slowest)]
     axis = latency_chart(rows, Colours(["a"])).to_dict(validate=False)["layer"][0]["encoding"]["x"]
     assert (axis.get("scale", {}).get("type"), axis["title"]) == (kind, f"seconds to the answer{title}")
 
 
 def test_the_parts_of_a_completion_are_named_and_add_up() -> None:
-    used = {"model": "a", "prompt_tokens": 5, "completion_tokens": 30, "reasoning_tokens": 20}
+    used = RunTokens("a", 1, 5, 30, 20, 35, 0, 0)
     spec = token_chart([used], TOKEN_PARTS, "model").to_dict(validate=False)
     drawn = {row["part"]: row["tokens"] for row in spec["data"]["values"]}
     assert drawn == {"prompt": 5, "completion without reasoning": 10, "reasoning": 20}
@@ -60,6 +60,6 @@ def test_a_legend_is_not_as_faint_as_the_intervals() -> None:
 @pytest.mark.parametrize(("models", "title"), [(8, "seconds since the first call"), (9, None)])
 def test_small_charts_have_no_title_of_their_own_below(models: int, title: str | None) -> None:
     names = [f"m{number}" for number in range(models)]
-    rows = [{"model": name, "seconds": 1.0, "p50_ms": 5.0, "answers": 2} for name in names]
+    rows = [LatencySpan(name, 1.0, 2, 5.0, 5.0) for name in names]
     spec = course_chart(rows, 10, Colours(names)).to_dict(validate=False)
     assert spec.get("spec", spec)["encoding"]["x"]["title"] == title

@@ -10,22 +10,17 @@ from tests.unit.ledger_rows import answer, intent, started
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.ledger.usage_rows import DailyUsage
 from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Colours
 
 
-def row(day: int, model: str, tokens: int | None, calls: int = 1, unknown: int = 0) -> dict[str, Any]:
-    return {
-        "day": date(2026, 11, day),
-        "model": model,
-        "calls": calls,
-        "total_tokens": tokens,
-        "calls_without_usage": unknown,
-    }
+def row(day: int, model: str, tokens: int | None, calls: int = 1, unknown: int = 0) -> DailyUsage:
+    return DailyUsage(date(2026, 11, day), model, calls, tokens, unknown)
 
 
-def layers(*rows: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    spec = daily_chart(rows, Colours([one["model"] for one in rows])).to_dict(validate=False)
+def layers(*rows: DailyUsage) -> list[list[dict[str, Any]]]:
+    spec = daily_chart(rows, Colours([one.model for one in rows])).to_dict(validate=False)
     return [(layer.get("data") or spec["data"])["values"] for layer in spec["layer"]]
 
 
@@ -50,9 +45,9 @@ def test_many_models_share_a_colour_but_the_largest(tmp_path: Path) -> None:
         writer.append(answer("r1", number, model=f"m{number}", total_tokens=100 * number))
     writer.close()
     with reading(Ledger(tmp_path / "l.duckdb")) as reader:
-        rows = reader.rows("usage_by_day_and_model", most=8, others=OTHERS)
-        assert len(reader.rows("usage_by_day_and_model", most=12, others=OTHERS)) == 12
-    used = {one["model"]: (one["total_tokens"], one["calls"]) for one in rows}
+        rows = reader.all(DailyUsage, most=8, others=OTHERS)
+        assert len(reader.all(DailyUsage, most=12, others=OTHERS)) == 12
+    used = {one.model: (one.total_tokens, one.calls) for one in rows}
     assert used == {f"m{number}": (100 * number, 1) for number in range(6, 13)} | {OTHERS: (1500, 5)}
     (known,) = layers(*rows)
     assert sum(one["tokens"] for one in known) == 7800

@@ -15,6 +15,7 @@ import duckdb
 import msgspec
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
@@ -37,7 +38,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def summary(ledger: Ledger, run_id: str) -> dict[str, object]:
     with reading(ledger) as reader:
-        return reader.row("run_summary", run_id=run_id)
+        return rows_of(reader, "run_summary", run_id=run_id)[0]
 
 
 def summary_fails(ledger: Ledger) -> bool:
@@ -57,7 +58,7 @@ def test_what_is_only_in_a_journal_reads_as_what_is_ingested(ledger: Ledger) -> 
     assert summary(ledger, "r1") == before
     with reading(ledger) as reader:
         assert list(run_samples(reader, "r1", 9)) == calls_before
-    assert [call["name"] for call in calls_before[0]["tool_calls"]] == ["f", "g"]
+    assert [call["name"] for call in calls_before[0].tool_calls or []] == ["f", "g"]
 
 
 def test_an_ingest_that_is_repeated_adds_nothing(ledger: Ledger) -> None:
@@ -83,7 +84,7 @@ def test_content_is_kept_once(ledger: Ledger) -> None:
     state = check_ledger(ledger)
     assert (state["repeated_samples"], state["repeated_bodies"], state["attempts"]) == (0, 0, 9)
     with reading(ledger) as reader:
-        assert len(reader.rows("run_samples", run_id="r3", most=99)) == 3
+        assert len(rows_of(reader, "run_samples", run_id="r3", most=99)) == 3
 
 
 def test_a_killed_run_has_open_intents_and_no_end(ledger: Ledger) -> None:
@@ -96,7 +97,7 @@ def test_a_killed_run_has_open_intents_and_no_end(ledger: Ledger) -> None:
     found = summary(ledger, "r1")
     assert (found["planned"], found["completed"], found["pending"], found["open_intents"]) == (3, 1, 2, 1)
     with reading(ledger) as reader:
-        (run,) = reader.rows("runs", most=5, run_ids=None)
+        (run,) = rows_of(reader, "runs", most=5, run_ids=None)
     assert run["status"] is None
     assert run["pending"] == 2
 
@@ -304,7 +305,7 @@ def test_of_a_request_that_was_sent_again_the_last_attempt_counts_in_whatever_or
 
     def items() -> list[int]:
         with reading(ledger) as reader:
-            return [row["answer_call_no"] for row in run_samples(reader, "r1", 9)]
+            return [row.answer_call_no for row in run_samples(reader, "r1", 9)]
 
     first = journal(1)
     hidden = first.rename(ledger.path.with_name("hidden"))
@@ -330,7 +331,7 @@ def test_the_journal_folder_lock_is_the_writers(ledger: Ledger) -> None:
 def test_rows_are_plain_values(ledger: Ledger) -> None:
     write_run(ledger.journal_folder, "r1", 1)
     with reading(ledger) as reader:
-        json.dumps(next(run_samples(reader, "r1", 1))["tool_calls"])
+        json.dumps(next(run_samples(reader, "r1", 1)).tool_calls)
 
 
 def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: Ledger) -> None:
@@ -341,9 +342,9 @@ def test_a_frugal_reader_takes_more_memory_only_where_a_query_needs_it(ledger: L
         db.execute("UPDATE responses SET answer = repeat(md5(call_no::VARCHAR), 8192)")
     window = {"run_id": "r1", "answer_run_id": "r1", "first_call_no": 1, "end_call_no": calls + 1}
     with reading(ledger, frugal=True, memory_mib=FRUGAL_MEMORY_MIB) as reader, pytest.raises(LedgerMemoryError):
-        reader.rows("scorable_answers", **window)
+        rows_of(reader, "scorable_answers", **window)
     with reading(ledger, frugal=True) as reader:
-        rows = reader.rows("scorable_answers", **window)
+        rows = rows_of(reader, "scorable_answers", **window)
     assert [len(row["answer"]) for row in rows] == [8192 * 32] * calls
 
 
@@ -358,8 +359,8 @@ def test_texts_too_long_to_be_read_at_once_are_read_by_halves(ledger: Ledger) ->
         )
     with reading(ledger, frugal=True, memory_mib=224) as reader:
         whole = list(run_samples(reader, "r1", calls))
-    assert [len(row["answer"]) for row in whole] == [8192 * 32] * calls
-    assert len({row["answer"] for row in whole}) == calls
+    assert [len(row.answer or "") for row in whole] == [8192 * 32] * calls
+    assert len({row.answer for row in whole}) == calls
 
 
 def test_tables_of_ones_own_disturb_nothing(tmp_path: Path) -> None:
@@ -370,7 +371,7 @@ def test_tables_of_ones_own_disturb_nothing(tmp_path: Path) -> None:
         db.execute('CREATE TABLE "my ""notes"" of order"(a INT)')
     for _ in range(2):  # without journals, and with one
         with reading(ledger) as reader:
-            assert reader.row("run_summary", run_id="r")["completed"] == 2
+            assert rows_of(reader, "run_summary", run_id="r")[0]["completed"] == 2
         write_run(ledger.journal_folder, "r2", 1)
 
 

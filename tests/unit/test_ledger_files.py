@@ -11,6 +11,7 @@ import duckdb
 import msgspec
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
@@ -48,7 +49,7 @@ def test_a_log_that_needs_more_memory_than_an_ingest_may_take_is_taken_in(ledger
     size = leave_a_log(ledger, 600)
     assert size > 600 * TEXT_BYTES
     with reading(ledger, frugal=True) as reader:
-        assert len(reader.rows("accepted_per_request")) == 3
+        assert len(rows_of(reader, "accepted_per_request")) == 3
     write_run(ledger.journal_folder, "r2", 3)
     done = ingest(ledger, engine=Engine(memory_mib=24))
     assert (done.journals, done.deferred) == (1, "")
@@ -154,9 +155,9 @@ def test_a_strangers_ledger_reads_no_file_of_ours(ledger: Ledger, table: str, tm
 
 def read_everything(ledger: Ledger) -> None:
     with reading(ledger) as reader:
-        reader.rows("runs", most=5, run_ids=None)
-        reader.rows("calls", run_id=None)
-        reader.rows("sample_texts", keys=["sample1"])
+        rows_of(reader, "runs", most=5, run_ids=None)
+        rows_of(reader, "calls", run_id=None)
+        rows_of(reader, "sample_texts", keys=["sample1"])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import answer, intent, key, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
@@ -120,7 +121,7 @@ def test_a_journal_of_long_texts_is_ingested(ledger: Ledger) -> None:
     writer.close()
     assert ingest(ledger).journals == 1
     with reading(ledger) as reader:
-        assert reader.row("run_summary", run_id="r")["completed"] == 60
+        assert rows_of(reader, "run_summary", run_id="r")[0]["completed"] == 60
 
 
 @pytest.mark.parametrize("where", ["first", "middle", "magic", "length"])
@@ -138,7 +139,7 @@ def test_what_lies_behind_a_damaged_stretch_is_kept(ledger: Ledger, where: str) 
     done = ingest(ledger)
     with reading(ledger) as reader:
         assert (
-            len(list(reader.rows("accepted_answers", request_keys=[key(n) for n in range(1, 10)], generation=None)))
+            len(list(rows_of(reader, "accepted_answers", request_keys=[key(n) for n in range(1, 10)], generation=None)))
             == 8
         )
     assert [Path(path).suffix for path in done.damaged] == [".damaged"]

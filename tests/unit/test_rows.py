@@ -2,12 +2,15 @@
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import msgspec
 import pytest
 
+import workbench
+from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import every_kind, key, started, write_run
 from workbench.ledger.database import migrations, sql
 from workbench.ledger.entries import ReadingTaken, SampleInvalidated, Scored, journal_columns
@@ -24,7 +27,7 @@ GIVEN: dict[str, Any] = {
     "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "most": 10,
     "request_keys": [key(1)], "run_id": "r1", "run_ids": ["r1"], "sample_keys": ["sample1"],
     "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "margin_s": 15.0, "least_failures": 5,
-    "times": 3.0,
+    "times": 3.0, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
 }  # fmt: skip
 """A value for each parameter that a query may have."""
 
@@ -57,10 +60,16 @@ def test_a_struct_is_its_query(ledger: Ledger, kind: type[QueryRow]) -> None:
     parameters = parameters_of(kind)
     with reading(ledger) as reader:
         table = reader.arrow(kind.query, **parameters)
-        found = reader.rows(kind.query, **parameters)
+        found = rows_of(reader, kind.query, **parameters)
     assert tuple(table.column_names) == kind.__struct_fields__
     for row in found:
         msgspec.convert(row, kind)  # raises where a value is not of the type that the struct promises
+
+
+def test_every_query_has_a_struct_but_those_that_are_read_in_columns() -> None:
+    queries = {path.stem for path in (Path(workbench.__file__).parent / "ledger" / "sql" / "queries").iterdir()}
+    in_columns = {"calls", "scores", "tags", "tool_calls", "usage"}
+    assert queries - {kind.query for kind in KINDS} == in_columns | {"accepted_per_request"}  # which tests ask
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
@@ -15,6 +16,7 @@ from workbench.ledger.entries import RunEnded, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
+from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.records import Score
 from workbench.report.allowance_page import verdict as spent
 from workbench.scoring.exact import Exact
@@ -27,7 +29,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def asked(ledger: Ledger, query: str, **parameters: Any) -> list[Row]:
     with reading(ledger) as reader:
-        return reader.rows(query, **parameters)
+        return rows_of(reader, query, **parameters)
 
 
 def said(ledger: Ledger, run_id: str) -> str:
@@ -59,8 +61,8 @@ def test_calls_that_were_sent_and_never_ended_are_said(ledger: Ledger) -> None:
     writer.close()
     assert said(ledger, "r1") == "3 of 3 requests have no answer yet: never sent, or interrupted."
     with reading(ledger) as reader:
-        total, unknown = reader.row("spend"), reader.rows("unknown_draw")
-        summary, (run,) = reader.row("run_summary", run_id="r1"), reader.rows("runs", most=1, run_ids=None)
+        total, unknown = reader.only(Spend), reader.all(UnknownDraw)
+        summary, (run,) = rows_of(reader, "run_summary", run_id="r1")[0], rows_of(reader, "runs", most=1, run_ids=None)
     assert summary["total_tokens"] is run["total_tokens"] is None, "what was sent may have drawn"
     assert spent(total, unknown) == "No tokens were reported in 3 calls on 1 day. The usage of 3 of them is not known."
 
@@ -84,17 +86,15 @@ def test_a_model_without_an_estimate_does_not_delete_the_range_of_the_others(led
         writer.append(answer("r1", number, **fields))
     writer.close()
     with reading(ledger) as reader:
-        total = reader.row("spend")
-    known = {"low_tokens": 10, "high_tokens": 10}
+        total = reader.only(Spend)
+    known = UnknownDraw("m", 1, 0, 0, 1, 10.0, 10.0, 10.0, 10, 10)
+    silent = msgspec.structs.replace(known, low_tokens=None, high_tokens=None)
     assert spent(total, [known]).endswith(
         "usage of 2 of them is not known: between 10 and 10 tokens, estimated from similar calls."
     )
-    counts = {"calls_without_usage": 1, "maybe_drawn": 0, "open_intents": 0}
-    told = spent(total, [known | counts, {"low_tokens": None, "high_tokens": None} | counts])
+    told = spent(total, [known, silent])
     assert told.endswith("between 10 and 10 tokens, estimated from similar calls, and 1 of them without an estimate.")
-    assert spent(total, [{"low_tokens": None, "high_tokens": None} | counts]).endswith(
-        "usage of 2 of them is not known."
-    )
+    assert spent(total, [silent]).endswith("usage of 2 of them is not known.")
 
 
 def test_a_sample_counts_once_however_many_of_its_epochs_are_scored(ledger: Ledger) -> None:
@@ -244,6 +244,6 @@ def test_a_score_made_after_the_clock_was_put_back_counts(ledger: Ledger) -> Non
     writer.close()
     rescore(ledger, "r1", [Exact(ignore_case=False)])
     with reading(ledger) as reader:
-        (row,) = reader.rows("scores_of_run", run_id="r1")
+        (row,) = rows_of(reader, "scores_of_run", run_id="r1")
     assert row["reason"] != "of a clock that was ahead"
     assert rescore(ledger, "r1", [Exact(ignore_case=False)])[0] == 0

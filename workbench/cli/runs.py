@@ -21,8 +21,9 @@ from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now, team_claims
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
+from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import RunLine, RunMean
-from workbench.ledger.queries import Row, reading
+from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.session import ledger_to_read, pages_folder
 
@@ -65,7 +66,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         say(f"`{command}` shows what is missing; rerun its job to send only that")
 
 
-def _in_short(row: RunLine, mean: float | None) -> Row:
+def _in_short(row: RunLine, mean: float | None) -> dict[str, Any]:
     """A run as a line of a table."""
     taken_s = row.duration_s
     if row.status == RUNNING:
@@ -133,9 +134,9 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     say(f"its page: {shlex.join(['workbench', 'report', run, *options.words(where)])}")
 
 
-def _print_calls(rows: Iterable[Row], as_json: bool) -> None:
+def _print_calls(rows: Iterable[WholeSample], as_json: bool) -> None:
     if as_json:
-        print_json_lines({name: _call_value(name, row[name]) for name in _CALL_FIELDS} for row in rows)
+        print_json_lines({name: _call_value(name, getattr(row, name)) for name in _CALL_FIELDS} for row in rows)
     else:
         columns = (
             "sample_id",

@@ -1,13 +1,16 @@
 """`workbench usage`: what our calls used, as far as it is known."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import click
+import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.ledger.queries import reading
+from workbench.ledger.usage_rows import UsageBy, UsageByTag, UsageTotals
 from workbench.session import ledger_to_read
 
 _DAYS = ("day", "week", "month")
@@ -42,13 +45,14 @@ def usage(by: str, since: date | None, until: date | None, as_json: bool, **give
         raise click.UsageError("--since is after --until")
     ledger = ledger_to_read(options.where(given))
     with reading(ledger) as reader:
-        rows = (
-            reader.rows("usage_by_tag", since=since, until=until)
+        rows: Sequence[UsageTotals] = (
+            reader.all(UsageByTag, since=since, until=until)
             if by == "tag"
-            else reader.rows("usage_by", by=by, since=since, until=until)
+            else reader.all(UsageBy, by=by, since=since, until=until)
         )
     if as_json:
-        print_json([{by: row.pop("name"), **row} for row in rows])
+        found = [msgspec.structs.asdict(row) for row in rows]
+        print_json([{by: row.pop("name"), **row} for row in found])
         return
     columns = {
         "name": f"{by} ({ledger.zone})" if by in _DAYS else by, "calls": "calls", "prompt_tokens": "prompt",
@@ -56,7 +60,7 @@ def usage(by: str, since: date | None, until: date | None, as_json: bool, **give
         "calls_without_usage": "no usage", "maybe_drawn": "maybe", "open_intents": "open",
     }  # fmt: skip
     print_table(rows, columns, whole="name", spare=("reasoning_tokens", "prompt_tokens", "completion_tokens"))
-    if any(row["calls_without_usage"] or row["maybe_drawn"] or row["open_intents"] for row in rows):
+    if any(row.calls_without_usage or row.maybe_drawn or row.open_intents for row in rows):
         say(
             "no usage: answered, usage not reported; maybe: failed, may have used tokens; open: sent, no outcome recorded"
         )

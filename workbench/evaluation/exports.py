@@ -9,7 +9,7 @@ import msgspec
 
 from workbench.display import significant, visible
 from workbench.ledger.answer_rows import RecordedAnswer, RunReply
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance, RunShape, ScoreThatCounts
 from workbench.ledger.score_rows import RunScorer
 from workbench.scoring.scorers import FAILED
@@ -19,7 +19,7 @@ _BEFORE_FORMULA = "\t\r"  # with which a cell is one, whatever follows
 _MOST_SAID_CHARS = 2_000
 
 
-def rows(reader: Reader, run_id: str) -> Iterator[Row]:
+def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
     """One flat row a request: the columns of `answers`, and a column `score.NAME` for each scorer.
 
     Args:

@@ -1,6 +1,7 @@
 """The figures of one run, each the result of a named query; intervals are computed from those."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -8,7 +9,7 @@ from workbench.display import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.standing import Standing, standing
-from workbench.ledger.queries import Reader, Row
+from workbench.ledger.queries import Reader
 from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers, SampleMean
 from workbench.ledger.run_rows import (
     RunHasScores,
@@ -166,7 +167,7 @@ def broken_text(one: BrokenScorer) -> str:
     return f"{one.scorer} failed on {one.failed} of {plural(one.answers, 'answer')}: {one.reason.removeprefix(FAILED)}"
 
 
-def score_objects(figures: RunFigures) -> list[Row]:
+def score_objects(figures: RunFigures) -> list[dict[str, Any]]:
     """The scores of a run with their intervals, as plain values."""
     return [
         msgspec.structs.asdict(row) | {"interval": None if interval is None else msgspec.to_builtins(interval)}

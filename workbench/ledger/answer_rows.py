@@ -1,5 +1,8 @@
 """The results of queries about answers and their texts: one struct per query, with its columns in order."""
 
+from datetime import datetime
+from typing import TypedDict
+
 from workbench.ledger.rows import QueryRow
 
 
@@ -68,3 +71,115 @@ class UnsentSample(QueryRow, frozen=True):
     sample_key: str
     epoch: int
     sample: str | None
+
+
+class SaidScore(TypedDict):
+    """A score within a row of an answer."""
+
+    scorer: str
+    value: float | None
+    reason: str
+    extracted: str | None
+
+
+class SampleLine(QueryRow, frozen=True):
+    """A request of a run with the answer that the run uses, but for its texts; None where nothing ended."""
+
+    run_id: str
+    request_key: str
+    sample_id: str
+    sample_key: str
+    epoch: int
+    requested_model: str
+    variant: str | None
+    side: str
+    served_model: str | None
+    identity: str | None
+    identity_evidence: str | None
+    counts: bool | None
+    reused: bool
+    answer_run_id: str
+    answer_call_no: int
+    outcome: str | None
+    accepted: bool | None
+    http_status: int | None
+    attempts: int
+    """The run's own calls for it."""
+    latency_ms: float | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    finish_reason: str | None
+    evidence: str | None
+    scores: list[SaidScore] | None
+    disagree: bool
+    """Whether models differ on its sample and epoch."""
+
+
+class RunSample(SampleLine, frozen=True):
+    """Such a request, as a query has it."""
+
+    query = "run_samples"
+
+
+class RunAttempt(QueryRow, frozen=True):
+    """One attempt of a request that was sent more than once."""
+
+    query = "run_attempts"
+
+    request_key: str
+    call_no: int
+    outcome: str
+    scorable: bool
+    http_status: int | None
+    latency_ms: float
+    sent_at: datetime
+    evidence: str
+    error_text: str | None
+
+
+class WholeSample(SampleLine, frozen=True, kw_only=True):
+    """Such a request with its texts."""
+
+    answer: str | None
+    reasoning: str | None
+    raw: str | None
+    error_text: str | None
+    tool_calls: list[dict[str, str | None]] | None
+    body: str | None
+    sample: str | None
+    attempted: list[RunAttempt]
+    """Of one that was sent more than once."""
+
+
+class CallTexts(QueryRow, frozen=True):
+    """The texts of a call, and the key of the body that was sent."""
+
+    query = "call_texts"
+
+    call_no: int
+    answer: str | None
+    reasoning: str | None
+    raw: str | None
+    error_text: str | None
+    body_key: str | None
+    tool_calls: list[dict[str, str | None]] | None
+
+
+class BodyText(QueryRow, frozen=True):
+    """A request body as it was sent."""
+
+    query = "body_texts"
+
+    body_key: str
+    body: str
+
+
+class SampleContent(QueryRow, frozen=True):
+    """The content of a sample, as JSON."""
+
+    query = "sample_texts"
+
+    sample_key: str
+    sample: str

@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.entries import KIND_NAMES
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.recovery import unpack
-from workbench.ledger.rows import JournalCount, RequestIdentity
+from workbench.ledger.rows import JournalCount, LedgerState, RequestIdentity, TableDigest
 from workbench.ledger.store import Ledger, is_being_written
 from workbench.prompt import body_key, canonical, request_key
 
@@ -37,9 +37,10 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     precedes the tear. Damage before a journal's end does.
     """
     with reading(ledger) as reader:
-        state = reader.row("ledger_state")
-        problems = [f"{state[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if state[name]]
-        if state["kinds"] > 1:
+        state = reader.only(LedgerState)
+        counts = msgspec.structs.asdict(state)
+        problems = [f"{counts[name]} {name.replace('_', ' ')}" for name in _MUST_BE_ZERO if counts[name]]
+        if state.kinds > 1:
             problems.append("it mixes simulated data and an account's")
         problems += _missing_entries(reader) + _wrong_requests(reader) + _unreadable(reader)
     torn, damaged, newer, live = [], [], [], 0
@@ -57,7 +58,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
     problems += [f"{journal} is of a newer version of workbench, which can ingest it" for journal in newer]
     return {
         "ledger": ledger.name,
-        **state,
+        **counts,
         "journals": len(ledger.journals()) - live,
         "live_journals": live,
         "torn_journals": torn,
@@ -70,7 +71,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
 def _unreadable(reader: Reader) -> list[str]:
     """What of the tables cannot be read: the other questions leave most columns on the disk."""
     try:
-        reader.rows("every_value")
+        reader.all(TableDigest)
     except WorkbenchError as error:
         return [f"a part of the file is damaged: {error}"]
     return []

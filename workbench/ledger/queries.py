@@ -43,20 +43,16 @@ class Reader:
         self._engine = engine
         self._most_memory_mib = most_memory_mib
 
-    def rows(self, query: str, **parameters: Any) -> list[Row]:
+    def _rows(self, query: str, **parameters: Any) -> list[Row]:
         """All rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
         while True:
             try:
-                return list(self.stream(query, **parameters))
+                return list(self._stream(query, **parameters))
             except LedgerMemoryError:
                 if not self._engine.grow(self._most_memory_mib):
                     raise
 
-    def row(self, query: str, **parameters: Any) -> Row:
-        """The only row of a query that always has one."""
-        return self.rows(query, **parameters)[0]
-
-    def stream(self, query: str, **parameters: Any) -> Iterator[Row]:
+    def _stream(self, query: str, **parameters: Any) -> Iterator[Row]:
         """The rows of a query, a batch in memory at a time; their times are aware."""
         with _explained(query, self._ledger):
             cursor = self._executed(query, parameters)
@@ -71,7 +67,7 @@ class Reader:
 
     def all(self, kind: type[T], **parameters: Any) -> list[T]:
         """All rows of a query, as the struct that names it."""
-        return [kind(**row) for row in self.rows(kind.query, **parameters)]
+        return [kind(**row) for row in self._rows(kind.query, **parameters)]
 
     def only(self, kind: type[T], **parameters: Any) -> T:
         """The only row of a query that always has one, as the struct that names it."""
@@ -79,7 +75,7 @@ class Reader:
 
     def each(self, kind: type[T], **parameters: Any) -> Iterator[T]:
         """The rows of a query as the struct that names it, a batch in memory at a time."""
-        return (kind(**row) for row in self.stream(kind.query, **parameters))
+        return (kind(**row) for row in self._stream(kind.query, **parameters))
 
     def arrow(self, query: str, **parameters: Any) -> "pyarrow.Table":
         """A query's answer as an Arrow table; its times say that they are UTC."""

@@ -144,3 +144,15 @@ class RouteProfile(QueryRow, frozen=True):
     answers: int
     calls_without_usage: int
     reasoning_tokens: int
+
+
+class RouteOutcome(QueryRow, frozen=True):
+    """How often the calls of a model ended in one way, over everything recorded."""
+
+    query = "route_outcomes"
+
+    model: str
+    outcome: str
+    accepted: bool
+    calls: int
+    last_at: datetime

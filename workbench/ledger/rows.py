@@ -1,6 +1,6 @@
 """The query results that the program itself uses: one struct per query, with its columns in order.
 
-Tables that are only shown stay dictionaries (`Reader.rows`). A test compares every struct with its query.
+What `Frames` gives as tables is read in columns (`Reader.arrow`). A test compares every struct with its query.
 """
 
 from datetime import datetime
@@ -310,3 +310,36 @@ class ProbeAnswer(QueryRow, frozen=True):
     answer: str | None
     reasoned: bool
     tool_calls: int
+
+
+class LedgerState(QueryRow, frozen=True):
+    """How much a ledger holds of each kind, and how much of it contradicts the rest; only `runs` to `simulated` may be more
+    than 0 where all is well, and `reinterpreted_attempts`.
+    """
+
+    query = "ledger_state"
+
+    runs: int
+    attempts: int
+    requests: int
+    scores: int
+    kinds: int
+    simulated: bool | None
+    repeated_attempts: int
+    repeated_requests: int
+    repeated_items: int
+    repeated_samples: int
+    repeated_bodies: int
+    attempts_without_request: int
+    contradicting_attempts: int
+    reinterpreted_attempts: int
+    """Other things follow from their outcomes today than when they were recorded."""
+
+
+class TableDigest(QueryRow, frozen=True):
+    """A digest over every value of a table, which are all read for it."""
+
+    query = "every_value"
+
+    name: str
+    digest: int | None

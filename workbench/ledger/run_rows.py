@@ -146,3 +146,39 @@ class TakenOut(QueryRow, frozen=True):
     sample_id: str
     reason: str
     recorded_at: datetime
+
+
+class InFlight(QueryRow, frozen=True):
+    """The most calls of a run in flight at once in a span of its time."""
+
+    query = "run_in_flight"
+
+    seconds: float
+    """To the middle of the span."""
+    most_in_flight: int
+
+
+class LatencySpan(QueryRow, frozen=True):
+    """The latency of a model's complete answers in a span of a run's time."""
+
+    query = "run_latency_course"
+
+    model: str
+    seconds: float
+    """To the middle of the span."""
+    answers: int
+    p50_ms: float
+    p90_ms: float
+
+
+class PaceStep(QueryRow, frozen=True):
+    """How many calls a run allowed in flight from a moment on."""
+
+    query = "run_pace"
+
+    seconds: float
+    """After its first call was sent."""
+    allowed: int
+    reason: str
+    model: str | None
+    limit_allowed: int | None

@@ -114,3 +114,115 @@ class LedgerPeriod(QueryRow, frozen=True):
     key_fingerprint: str | None
     keys: int
     simulated: bool
+
+
+class UsageTotals(QueryRow, frozen=True):
+    """What calls used, as reported; `calls_without_usage`, `maybe_drawn` and perhaps `open_intents` used an unknown amount."""
+
+    name: str | None
+    """What they have in common."""
+    calls: int
+    accepted: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    calls_without_usage: int
+    maybe_drawn: int
+    open_intents: int
+
+
+class UsageBy(UsageTotals, frozen=True):
+    """What calls of a day, week, month, model or job used."""
+
+    query = "usage_by"
+
+
+class UsageByTag(UsageTotals, frozen=True):
+    """What calls of runs with a tag used."""
+
+    query = "usage_by_tag"
+
+
+class DailyUsage(QueryRow, frozen=True):
+    """What a model's calls of one day used; of many models, those that used least are one."""
+
+    query = "usage_by_day_and_model"
+
+    day: date
+    model: str
+    calls: int
+    total_tokens: int | None
+    calls_without_usage: int
+
+
+class Spend(QueryRow, frozen=True):
+    """What all calls used in total, as reported."""
+
+    query = "spend"
+
+    calls: int
+    accepted: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+    total_tokens: int | None
+    calls_without_usage: int
+    maybe_drawn: int
+    open_intents: int
+    days: int
+
+    @property
+    def uncertain_calls(self) -> int:
+        """Those that used an unknown amount."""
+        return self.calls_without_usage + self.maybe_drawn + self.open_intents
+
+
+class UnknownDraw(QueryRow, frozen=True):
+    """A model's calls whose usage is unknown, and what they may have used; None: none of its calls ever reported any."""
+
+    query = "unknown_draw"
+
+    model: str
+    calls_without_usage: int
+    maybe_drawn: int
+    open_intents: int
+    known_calls: int
+    p10_tokens: float | None
+    p50_tokens: float | None
+    p90_tokens: float | None
+    low_tokens: int | None
+    high_tokens: int | None
+
+    @property
+    def uncertain_calls(self) -> int:
+        """Those that used an unknown amount."""
+        return self.calls_without_usage + self.maybe_drawn + self.open_intents
+
+
+class DearestRun(QueryRow, frozen=True):
+    """One of the runs that used most."""
+
+    query = "dearest_runs"
+
+    run_id: str
+    job: str | None
+    started_at: datetime | None
+    calls: int
+    total_tokens: int | None
+    calls_without_usage: int
+
+
+class DearestSample(QueryRow, frozen=True):
+    """One of the samples that used most, over all runs, models and epochs."""
+
+    query = "dearest_samples"
+
+    sample_key: str
+    calls: int
+    total_tokens: int
+    most_tokens: int
+    dearest_model: str
+    run_id: str
+    sample_id: str
+    job: str | None

@@ -4,18 +4,29 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 import workbench.display as people
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
 from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
-from workbench.ledger.queries import Row
+from workbench.ledger.usage_rows import (
+    DailyUsage,
+    DearestRun,
+    DearestSample,
+    Spend,
+    UnknownDraw,
+    UsageBy,
+    UsageByTag,
+    UsageTotals,
+)  # fmt: skip
 from workbench.report import charts
 from workbench.report.allowance_charts import window_chart
 from workbench.report.build import Asked, result
 from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Column, Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
 from workbench.settings import AllowanceSettings
 
@@ -35,13 +46,13 @@ _UNKNOWN = ("calls_without_usage", "maybe_drawn", "open_intents")
 def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader = asked.reader
-    spend, unknown = result(reader, "spend"), result(reader, "unknown_draw")
+    spend, unknown = result(reader, Spend), result(reader, UnknownDraw)
     always = {"since": None, "until": None}
-    by = {name: result(reader, "usage_by", by=name, **always) for name in ("model", "job", "day")}
-    by["tag"] = result(reader, "usage_by_tag", **always)
-    daily = result(reader, "usage_by_day_and_model", most=MOST_TOGETHER, others=OTHERS)
-    dearest_runs = result(reader, "dearest_runs", most=MOST_DEAREST)
-    dearest_samples = result(reader, "dearest_samples", most=MOST_DEAREST)
+    by: dict[str, Result[Any]] = {name: result(reader, UsageBy, by=name, **always) for name in ("model", "job", "day")}
+    by["tag"] = result(reader, UsageByTag, **always)
+    daily = result(reader, DailyUsage, most=MOST_TOGETHER, others=OTHERS)
+    dearest_runs = result(reader, DearestRun, most=MOST_DEAREST)
+    dearest_samples = result(reader, DearestSample, most=MOST_DEAREST)
     now = datetime.now(UTC)
     found = account_state(reader, asked.allowance, asked.zone, now)
     end = found.window.end_at if found.window is not None and not found.window.rolls else None
@@ -65,9 +76,9 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "by": {name: _by_table(name, found, asked.zone) for name, found in by.items() if len(found.rows) > 1},
             "charts": [*_window_chart(found), *_charts(daily, by["job"], asked)],
             "unknown": _unknown_table(unknown),
-            "low": sum(row["low_tokens"] or 0 for row in unknown.rows),
-            "high": sum(row["high_tokens"] or 0 for row in unknown.rows),
-            "unpriced": [row["model"] for row in unknown.rows if row["high_tokens"] is None],
+            "low": sum(row.low_tokens or 0 for row in unknown.rows),
+            "high": sum(row.high_tokens or 0 for row in unknown.rows),
+            "unpriced": [row.model for row in unknown.rows if row.high_tokens is None],
             "dearest_runs": _dearest_runs(dearest_runs, there),
             "dearest_samples": _dearest_samples(dearest_samples, there),
             "simulated": asked.period.simulated,
@@ -76,25 +87,22 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     return content
 
 
-def verdict(total: Row, unknown: Sequence[Row]) -> str:
+def verdict(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
     """What was spent, and how much of it is not seen."""
-    if not total["calls"]:
+    if not total.calls:
         return "No calls are recorded yet."
-    days = people.plural(total["days"], "day")
-    tokens = (
-        "No tokens were reported" if total["total_tokens"] is None else f"{people.amount(total['total_tokens'])} tokens"
-    )
-    said = f"{tokens} in {people.plural(total['calls'], 'call')} on {days}. "
-    uncertain = total["calls_without_usage"] + total["maybe_drawn"] + total["open_intents"]
+    days = people.plural(total.days, "day")
+    tokens = "No tokens were reported" if total.total_tokens is None else f"{people.amount(total.total_tokens)} tokens"
+    said = f"{tokens} in {people.plural(total.calls, 'call')} on {days}. "
+    uncertain = total.uncertain_calls
     if not uncertain:
         return said + "Every call that may have used tokens reported its usage."
-    high = sum(row["high_tokens"] or 0 for row in unknown)
-    low = sum(row["low_tokens"] or 0 for row in unknown)
+    high = sum(row.high_tokens or 0 for row in unknown)
+    low = sum(row.low_tokens or 0 for row in unknown)
     said += f"The usage of {people.count(uncertain)} of them is not known"
     if not high:
         return said + "."
-    kinds = ("calls_without_usage", "maybe_drawn", "open_intents")
-    unpriced = sum(row[kind] for row in unknown if row["high_tokens"] is None for kind in kinds)
+    unpriced = sum(row.uncertain_calls for row in unknown if row.high_tokens is None)
     rest = f", and {people.count(unpriced)} of them without an estimate" if unpriced else ""
     return (
         said + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls{rest}."
@@ -116,9 +124,9 @@ def _window_chart(found: AccountState) -> list[Chart]:
     return [drawn("window", "What was used in this window, and what lies ahead?", drawing, None, note)]
 
 
-def _charts(daily: Result, jobs: Result, asked: Asked) -> list[Chart]:
+def _charts(daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: Asked) -> list[Chart]:
     found = []
-    if len({row["day"] for row in daily.rows}) > 1:
+    if len({row.day for row in daily.rows}) > 1:
         shown = Table(
             "usage_by_day_and_model", daily, ("day", "model"),
             (Column("day", f"day ({asked.zone})", "moment"), Column("model", "model", "text"), Column("calls", "calls"),
@@ -130,28 +138,29 @@ def _charts(daily: Result, jobs: Result, asked: Asked) -> list[Chart]:
                 "When did we spend, and on which model?",
                 daily_chart(daily.rows, asked.colours),
                 shown,
-                _HATCHED if any(row["calls_without_usage"] for row in daily.rows) else "",
+                _HATCHED if any(row.calls_without_usage for row in daily.rows) else "",
             )
         )
     if len(jobs.rows) > 1:
-        rows = sorted(
-            ({**row, "reasoning_tokens": None} for row in jobs.rows), key=lambda row: -(row["total_tokens"] or 0)
-        )
+        whole = (msgspec.structs.replace(row, reasoning_tokens=None) for row in jobs.rows)
+        rows = sorted(whole, key=lambda row: -(row.total_tokens or 0))
         parts = {"prompt": "var(--m8)", "completion, reasoning included": "var(--m0)"}
         drawing = charts.token_chart(rows, parts, "name")
         found.append(drawn("jobs", "Which job spent most?", drawing, _by_table("job", jobs, asked.zone)))
     return found
 
 
-def _by_table(name: str, found: Result, zone: str) -> Table:
-    rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row["total_tokens"] or 0))
+def _by_table(name: str, found: Result[UsageTotals], zone: str) -> Table:
+    rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row.total_tokens or 0))
     found = Result(found.query, found.parameters, rows)
     heading = {"day": f"day ({zone})", "tag": "tag (a run with several counts under each)"}.get(name, name)
-    told = [column for column in _COSTS if column.name not in _UNKNOWN or any(row[column.name] for row in rows)]
+    told = [
+        column for column in _COSTS if column.name not in _UNKNOWN or any(value_of(row, column.name) for row in rows)
+    ]
     return Table(f"by_{name}", found, ("name",), (Column("name", heading, "text"), *told))
 
 
-def _unknown_table(unknown: Result) -> Table:
+def _unknown_table(unknown: Result[UnknownDraw]) -> Table:
     return Table(
         "unknown_draw", unknown, ("model",),
         (Column("model", "model", "text"),
@@ -164,7 +173,7 @@ def _unknown_table(unknown: Result) -> Table:
     )  # fmt: skip
 
 
-def _dearest_runs(found: Result, there: frozenset[str]) -> Table:
+def _dearest_runs(found: Result[DearestRun], there: frozenset[str]) -> Table:
     return Table(
         "dearest_runs", found, ("run_id",),
         (Column("run_id", "run", "run"), Column("job", "job", "text"), Column("started_at", "started", "moment"),
@@ -173,7 +182,7 @@ def _dearest_runs(found: Result, there: frozenset[str]) -> Table:
     )  # fmt: skip
 
 
-def _dearest_samples(found: Result, there: frozenset[str]) -> Table:
+def _dearest_samples(found: Result[DearestSample], there: frozenset[str]) -> Table:
     return Table(
         "dearest_samples", found, ("sample_key",),
         (Column("sample_id", "sample", "sample"), Column("job", "job of the most expensive call", "text"),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -18,6 +18,7 @@ from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
 from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
+from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
@@ -25,6 +26,7 @@ from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.settings import AllowanceSettings
 
+T = TypeVar("T", bound=QueryRow)
 _TEMPLATES = resources.files(__package__).joinpath("templates")
 _SHOWN_CHARS = 2_000
 _SCRIPTS = ("page.js", "tables.js", "charts.js")
@@ -122,9 +124,9 @@ def ledger_page(asked: Asked, page: Page, pages: Sequence[Page]) -> Draft:
     return lambda: write_page(asked.folder, f"{page.name}.html", render(frame, pages, content()))
 
 
-def result(reader: Reader, query: str, **parameters: Any) -> tables.Result:
-    """Ask a named query and keep its name beside its rows."""
-    return tables.Result(query, parameters, reader.rows(query, **parameters))
+def result(reader: Reader, kind: type[T], **parameters: Any) -> tables.Result[T]:
+    """Ask a query and keep its name and parameters beside its rows."""
+    return tables.Result(kind.query, parameters, reader.all(kind, **parameters))
 
 
 def colours_of(reader: Reader) -> Colours:

@@ -7,23 +7,26 @@ from typing import Any
 import altair as alt
 
 import workbench.display as people
-from workbench.ledger.queries import Row
+from workbench.ledger.route_rows import RouteServed
+from workbench.ledger.run_rows import RunLatency, RunScore, RunTokens
+from workbench.ledger.usage_rows import UsageTotals
 from workbench.report.chart_parts import ROW, WIDTH, amounts, model_axis, over, sized, tip
 from workbench.report.drawing import AnyChart, Colours
+from workbench.stats.intervals import Interval
 
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 
-def score_chart(rows: Sequence[tuple[Row, Any]], colours: Colours) -> AnyChart:
+def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colours) -> AnyChart:
     """Means with their intervals, a line a model.
 
     Args:
         rows: `run_scores` rows with their intervals.
         colours: Of the ledger.
     """
-    data = [
+    data: list[dict[str, Any]] = [
         {
-            "model": row["model"],
+            "model": row.model,
             "mean": interval.mean,
             "low": interval.low,
             "high": interval.high,
@@ -168,14 +171,14 @@ def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyC
     return sized(chart, len(models))
 
 
-def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
-    """The distribution of latency a model: `run_latency` rows, or any with p10_ms to p99_ms."""
+def latency_chart(rows: Sequence[RunLatency], colours: Colours) -> AnyChart:
+    """The distribution of latency a model."""
     data = [
         {
-            "model": row["model"],
-            "answers": people.count(row["answers"]),
-            **{name[:-3]: row[name] / 1000 for name in _QUANTILES},
-            **{told: people.milliseconds(row[name]) for name, told in _QUANTILES.items()},
+            "model": row.model,
+            "answers": people.count(row.answers),
+            **{name[:-3]: getattr(row, name) / 1000 for name in _QUANTILES},
+            **{told: people.milliseconds(getattr(row, name)) for name, told in _QUANTILES.items()},
         }
         for row in rows
     ]
@@ -194,20 +197,20 @@ def latency_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     return sized(alt.layer(whole, half, middle, far), len(models))
 
 
-def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart:
+def token_chart(rows: Sequence[RunTokens | UsageTotals], names: dict[str, str], by: str) -> AnyChart:
     """Tokens of each row, stacked by part.
 
     Args:
-        rows: With `by`, prompt_tokens, completion_tokens and reasoning_tokens.
+        rows: With `by` and their tokens.
         names: Title of each part of the stack -> its colour.
         by: The column that names a row.
     """
     data = []
     for row in rows:
-        thinking = min(row["reasoning_tokens"] or 0, row["completion_tokens"] or 0)
-        parts = (row["prompt_tokens"] or 0, (row["completion_tokens"] or 0) - thinking, thinking)
+        thinking = min(row.reasoning_tokens or 0, row.completion_tokens or 0)
+        parts = (row.prompt_tokens or 0, (row.completion_tokens or 0) - thinking, thinking)
         data += [
-            {"by": row[by], "part": part, "tokens": tokens, "order": place}
+            {"by": getattr(row, by), "part": part, "tokens": tokens, "order": place}
             for place, (part, tokens) in enumerate(zip(names, parts, strict=False))
         ]
     order = list(dict.fromkeys(row["by"] for row in data))
@@ -221,20 +224,20 @@ def token_chart(rows: Sequence[Row], names: dict[str, str], by: str) -> AnyChart
     return sized(chart, len(order))
 
 
-def matrix_chart(rows: Sequence[Row], whole: Sequence[Row]) -> AnyChart:
+def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> AnyChart:
     """Requested by served model as a matrix of shares.
 
     Args:
-        rows: `route_matrix` rows: the cells.
+        rows: The cells.
         whole: All rows of the models that they name as requested: what the shares are of.
     """
     asked: dict[str, int] = {}
     for row in whole:
-        asked[row["requested_model"]] = asked.get(row["requested_model"], 0) + row["answers"]
+        asked[row.requested_model] = asked.get(row.requested_model, 0) + row.answers
     answers: dict[tuple[str, str], int] = {}
     for row in rows:
-        cell = row["requested_model"], row["served_model"] or "(not named)"  # of one name, there may be two identities
-        answers[cell] = answers.get(cell, 0) + row["answers"]
+        cell = row.requested_model, row.served_model or "(not named)"  # of one name, there may be two identities
+        answers[cell] = answers.get(cell, 0) + row.answers
     data = [
         {"requested": model, "served": name, "answers": number, "share": number / asked[model]}
         for (model, name), number in answers.items()

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 import workbench.display as people
-from workbench.ledger.queries import Row
+from workbench.ledger.usage_rows import DailyUsage
 from workbench.report.chart_parts import WIDTH, amounts, hatching, over, tip
 from workbench.report.drawing import AnyChart, Colours
 
@@ -14,14 +14,14 @@ OTHERS = "all others"
 """The name of the models that have no colour of their own."""
 
 
-def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
+def daily_chart(rows: Sequence[DailyUsage], colours: Colours) -> AnyChart:
     """Tokens by day, stacked by model; hatched upon them, what calls without usage may have used.
 
     Args:
-        rows: Of `usage_by_day_and_model`.
+        rows: By day and model.
         colours: Of the ledger.
     """
-    shown = list(dict.fromkeys(row["model"] for row in rows if row["model"] != OTHERS))
+    shown = list(dict.fromkeys(row.model for row in rows if row.model != OTHERS))
     known, unknown = _known(rows), _unknown(rows)
     others = any(row["model"] == OTHERS for row in known)
     scale = alt.Scale(
@@ -41,17 +41,16 @@ def daily_chart(rows: Sequence[Row], colours: Colours) -> AnyChart:
     return chart
 
 
-def _known(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _known(rows: Sequence[DailyUsage]) -> list[dict[str, Any]]:
     """What was reported; a day of a model that reported nothing has no bar."""
     return [
-        _told(row, row["calls"], people.count(row["total_tokens"]))
-        | {"model": row["model"], "tokens": row["total_tokens"]}
+        _told(row, row.calls, people.count(row.total_tokens)) | {"model": row.model, "tokens": row.total_tokens}
         for row in rows
-        if row["total_tokens"] is not None
+        if row.total_tokens is not None
     ]
 
 
-def _unknown(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _unknown(rows: Sequence[DailyUsage]) -> list[dict[str, Any]]:
     """By day, calls without usage, each taken to have used as much as its model's others on average, upon what is known of it.
 
     One bar a day: each hatched one carries all of its stripes into the page.
@@ -59,16 +58,16 @@ def _unknown(rows: Sequence[Row]) -> list[dict[str, Any]]:
     tokens: dict[str, int] = {}
     calls: dict[str, int] = {}
     for row in rows:
-        tokens[row["model"]] = tokens.get(row["model"], 0) + (row["total_tokens"] or 0)
-        calls[row["model"]] = calls.get(row["model"], 0) + row["calls"] - row["calls_without_usage"]
+        tokens[row.model] = tokens.get(row.model, 0) + (row.total_tokens or 0)
+        calls[row.model] = calls.get(row.model, 0) + row.calls - row.calls_without_usage
     days: dict[Any, dict[str, Any]] = {}
     for row in rows:
         told = _told(row, 0, "not reported; drawn as the model's other calls")
-        day = days.setdefault(row["day"], told | {"model": "all models", "low": 0, "high": 0.0, "unknown": 0})
-        day["low"] += row["total_tokens"] or 0
-        if calls[row["model"]] and tokens[row["model"]]:
-            day["high"] += row["calls_without_usage"] * tokens[row["model"]] / calls[row["model"]]
-            day["unknown"] += row["calls_without_usage"]
+        day = days.setdefault(row.day, told | {"model": "all models", "low": 0, "high": 0.0, "unknown": 0})
+        day["low"] += row.total_tokens or 0
+        if calls[row.model] and tokens[row.model]:
+            day["high"] += row.calls_without_usage * tokens[row.model] / calls[row.model]
+            day["unknown"] += row.calls_without_usage
     return [
         day | {"high": day["low"] + day["high"], "calls": people.count(day["unknown"])}
         for day in days.values()
@@ -76,5 +75,5 @@ def _unknown(rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _told(row: Row, calls: int, used: str) -> dict[str, Any]:
-    return {"day": row["day"].isoformat(), "on": f"{row['day']:%d %b %Y}", "calls": people.count(calls), "used": used}
+def _told(row: DailyUsage, calls: int, used: str) -> dict[str, Any]:
+    return {"day": row.day.isoformat(), "on": f"{row.day:%d %b %Y}", "calls": people.count(calls), "used": used}

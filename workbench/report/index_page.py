@@ -16,7 +16,7 @@ from workbench.report import time_charts
 from workbench.report.build import Asked
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
-from workbench.report.tables import Column, Result, Table, plain_rows
+from workbench.report.tables import Column, Result, Table
 
 MOST_RUNS = 200
 
@@ -106,7 +106,7 @@ def _charts(means: Sequence[RunMean]) -> list[Chart]:
     if len(points) <= len(jobs):
         return []
     shown = Table(
-        "newest_run_means", Result("newest_run_means", {"most": MOST_RUNS}, plain_rows(means)), ("run_id",),
+        "newest_run_means", Result("newest_run_means", {"most": MOST_RUNS}, means), ("run_id",),
         (Column("started_at", "started", "moment"), Column("job", "job", "text"), Column("mean", "mean", "number"),
          Column("scored", "scored")),
     )  # fmt: skip

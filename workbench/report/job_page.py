@@ -14,7 +14,7 @@ from workbench.report import time_charts
 from workbench.report.build import Asked, Draft, Page, PageHead, render, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
-from workbench.report.tables import Column, Result, Table, plain_rows
+from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import interval_of_moments
 
 MOST_RUNS = 60
@@ -145,7 +145,7 @@ def _bounds(row: JobCourse) -> dict[str, float]:
 
 def _course_table(job: str, course: Sequence[JobCourse]) -> Table:
     return Table(
-        "job_course", Result("job_course", {"job": job, "most": MOST_RUNS}, plain_rows(course)), ("run_id", "model"),
+        "job_course", Result("job_course", {"job": job, "most": MOST_RUNS}, course), ("run_id", "model"),
         (Column("started_at", "started", "moment"), Column("model", "model", "text"), Column("requests", "requests"),
          Column("mean", "mean score", "number"), Column("scored", "scored"),
          Column("completion_tokens", "tokens an answer", "number"), Column("p50_ms", "median", "ms"),

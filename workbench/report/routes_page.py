@@ -9,12 +9,12 @@ import msgspec
 
 import workbench.display as people
 from workbench.evaluation.attention import KINDS
-from workbench.ledger.queries import Row
+from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.records import LOCAL
 from workbench.report import charts, time_charts
 from workbench.report.build import Asked, result
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.tables import Column, Result, Table, plain_rows
+from workbench.report.tables import Column, Result, Table
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.overview import AccountRoutes, overview
 from workbench.routes.words import told, verdict, worst_text
@@ -28,10 +28,10 @@ _MOST_POINTS = 24
 class Card(msgspec.Struct, frozen=True):
     """One route."""
 
-    row: Row
+    row: dict[str, Any]
     colour: str
-    outcomes: list[Row]
-    served: list[Row]
+    outcomes: list[RouteOutcome]
+    served: list[RouteServed]
     probed_at: datetime | None
     probed: str
     """What its probes found, in words."""
@@ -45,11 +45,11 @@ def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period
     found = overview(reader, asked.zone, period)
-    outcomes = result(reader, "route_outcomes")
+    outcomes = result(reader, RouteOutcome)
     return lambda: _content(found, outcomes, asked) | {"simulated": period.simulated}
 
 
-def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, Any]:
+def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: Asked) -> dict[str, Any]:
     there = frozenset(path.stem for path in asked.folder.glob("*.html"))
     cards = _cards(found, outcomes, asked.colours)
     return {
@@ -63,7 +63,7 @@ def _content(found: AccountRoutes, outcomes: Result, asked: Asked) -> dict[str, 
         "cards": cards,
         "routes": Result("routes", {}, [one.as_row() for one in found.routes]),
         "outcomes": outcomes,
-        "matrix": _matrix_table(Result("route_matrix", {}, plain_rows(found.matrix))),
+        "matrix": _matrix_table(Result("route_matrix", {}, found.matrix)),
         "episodes": found.episodes,
         "there": there,
         "changes": _timeline(found),
@@ -115,7 +115,7 @@ def _bars(medians_ms: list[tuple[datetime, float]], colour: str, span: str) -> l
     ]
 
 
-def _cards(found: AccountRoutes, outcomes: Result, colours: Colours) -> list[Card]:
+def _cards(found: AccountRoutes, outcomes: Result[RouteOutcome], colours: Colours) -> list[Card]:
     """A card a route, in the order of the table."""
     cards = []
     for number, one in enumerate(found.routes):
@@ -126,8 +126,8 @@ def _cards(found: AccountRoutes, outcomes: Result, colours: Colours) -> list[Car
             Card(
                 one.as_row(),
                 colours.of(model),
-                [line for line in outcomes.rows if line["model"] == model],
-                plain_rows([line for line in found.matrix if line.requested_model == model]),
+                [line for line in outcomes.rows if line.model == model],
+                [line for line in found.matrix if line.requested_model == model],
                 None if known is None else known.probed_at,
                 "" if known is None else _probed(known.facts),
                 course,
@@ -181,7 +181,7 @@ def _card_chart(course: Table, span: str, colour: str) -> Chart | None:
     return drawn(course.name, f"Latency by {span}", drawing, course)
 
 
-def _matrix_table(matrix: Result) -> Table:
+def _matrix_table(matrix: Result[RouteServed]) -> Table:
     return Table(
         "route_matrix", matrix, ("requested_model", "served_model", "identity"),
         (Column("requested_model", "requested model", "text"), Column("served_model", "served model", "served"),
@@ -218,6 +218,4 @@ def _charts(found: AccountRoutes) -> list[Chart]:
         return []
     whole = [row for row in found.matrix if row.requested_model in asked]
     note = "Rows: requested model; columns: which model answered in its place; the shade is their share of its answers."
-    return [
-        drawn("matrix", "Who answers for whom?", charts.matrix_chart(plain_rows(off), plain_rows(whole)), None, note)
-    ]
+    return [drawn("matrix", "Who answers for whom?", charts.matrix_chart(off, whole), None, note)]

@@ -1,25 +1,31 @@
 """The charts and the tables under them of the page of one run."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
 import workbench.display as people
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.trouble import planned_by_model, troubles_by_model
-from workbench.ledger.queries import Row
 from workbench.ledger.rows import QueryRow
+from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunLatency, RunScore, RunTokens
 from workbench.report import charts, time_charts
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.tables import Column, Result, Table, plain_rows
+from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import Interval
 
+T = TypeVar("T")
 _UNCHANGED_PACE = 2  # its rows: the start and the end
 TOKEN_PARTS = {"prompt": "var(--m8)", "completion without reasoning": "var(--m0)", "reasoning": "var(--m4)"}
 """The parts of what a model cost, with their colours."""
 
 
-def of_run(figures: RunFigures, query: str, rows: list[Row]) -> Result:
+Flights = tuple[Result[InFlight], Result[PaceStep]]
+"""The calls in flight in the course of a run, and how many were allowed."""
+
+
+def of_run(figures: RunFigures, query: str, rows: Sequence[T]) -> Result[T]:
     """Rows of a query that takes the run alone."""
     return Result(query, {"run_id": figures.provenance.run_id}, rows)
 
@@ -36,7 +42,7 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
     """The tables of the page, by name."""
 
     def table(rows: Sequence[QueryRow], query: str, keys: tuple[str, ...], *columns: Column) -> Table:
-        return Table(query, of_run(figures, query, plain_rows(rows)), keys, columns)
+        return Table(query, of_run(figures, query, rows), keys, columns)
 
     model = Column("model", "model", "text")
     scores = [msgspec.structs.asdict(row) | {"interval": _bounds(interval)} for row, interval in figures.scores]
@@ -89,13 +95,13 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
     tables = run_tables(figures)
     order = {side.model: number for number, side in enumerate(figures.standing.sides)}
 
-    def place(row: Row) -> int:
-        return order.get(row["model"], len(order))
+    def place(row: RunScore | RunTokens | RunLatency) -> int:
+        return order.get(row.model, len(order))
 
     found: list[Chart] = []
-    scored = [(msgspec.structs.asdict(row), interval) for row, interval in figures.scores if interval is not None]
-    for number, scorer in enumerate(dict.fromkeys(row["scorer"] for row, _ in scored)):
-        rows = [(row, interval) for row, interval in scored if row["scorer"] == scorer]
+    scored = [(row, interval) for row, interval in figures.scores if interval is not None]
+    for number, scorer in enumerate(dict.fromkeys(row.scorer for row, _ in scored)):
+        rows = [(row, interval) for row, interval in scored if row.scorer == scorer]
         if len(rows) > 1:
             rows.sort(key=lambda pair: place(pair[0]))
             note = "Means over n samples, 95 % interval. Answers that were cut off or failed are unscored, not zero."
@@ -113,11 +119,11 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         found.append(
             drawn("trouble", "What is unanswered or cut off, and whose fault is it?", drawing, tables["item_outcomes"])
         )
-    tokens = sorted(plain_rows(figures.tokens), key=place)
-    if len(tokens) > 1 and any(row["prompt_tokens"] or row["completion_tokens"] for row in tokens):
+    tokens = sorted(figures.tokens, key=place)
+    if len(tokens) > 1 and any(row.prompt_tokens or row.completion_tokens for row in tokens):
         drawing = charts.token_chart(tokens, TOKEN_PARTS, "model")
         found.append(drawn("tokens", "What did each model cost?", drawing, tables["tokens"]))
-    latency = sorted(plain_rows(figures.latency), key=place)
+    latency = sorted(figures.latency, key=place)
     if len(latency) > 1:
         note = "The bar holds the middle half of the answers, the line 80 %; the tick is the median, ◆ 99 %."
         drawing = charts.latency_chart(latency, colours)
@@ -125,11 +131,16 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
     return found
 
 
-def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Result], colours: Colours) -> list[Chart]:
+def course_charts(
+    figures: RunFigures,
+    course: Result[LatencySpan],
+    flights: tuple[Result[InFlight], Result[PaceStep]],
+    colours: Colours,
+) -> list[Chart]:
     """Latency and calls in flight in the course of the run, where it has a course."""
     in_flight, pace = flights
     has_course = len(course.rows) > len(figures.latency)
-    far = max((row["seconds"] for row in (*course.rows, *in_flight.rows, *pace.rows)), default=1)
+    far = max((row.seconds for found in (course, in_flight, pace) for row in found.rows), default=1)
     seconds = Column("seconds", "seconds into the run", "seconds")
     found = []
     if has_course:
@@ -139,7 +150,7 @@ def course_charts(figures: RunFigures, course: Result, flights: tuple[Result, Re
              Column("p90_ms", "90 % within", "ms")),
         )  # fmt: skip
         drawing = time_charts.course_chart(course.rows, far, colours)
-        many = len({row["model"] for row in course.rows}) > time_charts.MOST_TOGETHER
+        many = len({row.model for row in course.rows}) > time_charts.MOST_TOGETHER
         note = "Each chart: median seconds to the answer, over the seconds since the first call." if many else ""
         found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown, note))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:

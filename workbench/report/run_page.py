@@ -19,9 +19,10 @@ from workbench.evaluation.trouble import CUT_OFF, PENDING, planned_by_model, tro
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
-from workbench.ledger.run_rows import RunGate, SuspectSample, TakenOut
+from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
+from workbench.ledger.score_rows import SideFigures
 from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
-from workbench.report.run_charts import course_charts, of_run, run_charts, run_tables
+from workbench.report.run_charts import Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
 
@@ -57,7 +58,7 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "")
     told = {"invalid": reader.all(TakenOut, run_id=run_id), "gates": reader.all(RunGate, run_id=run_id)}
-    sides = result(reader, "side_figures", run_ids=[run_id], on_fallback=None)
+    sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
 
     def write() -> Path:
         content = _content(figures, asked) | {
@@ -66,7 +67,7 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
             "sides": sides,
             **told,
             "suspects": suspects,
-            "by_model": {row["model"]: row for row in sides.rows},
+            "by_model": {row.model: row for row in sides.rows},
             "samples": samples,
         }
         path = write_page(folder, f"{run_id}.html", render(_frame(figures.provenance, asked), pages, content))
@@ -90,7 +91,7 @@ def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
     plain = msgspec.structs.asdict(run)
     return {
         "run": plain,
-        "summary": of_run(figures, "run_summary", [msgspec.structs.asdict(figures.numbers)]),
+        "summary": of_run(figures, "run_summary", [figures.numbers]),
         "provenance": of_run(figures, "run_provenance", [plain]),
         "tables": run_tables(figures),
         "fallbacks": sum(row.fallbacks for row in by_model),
@@ -107,14 +108,14 @@ def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _course(reader: Reader, figures: RunFigures) -> tuple[Result, tuple[Result, Result]]:
+def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], Flights]:
     """Latency over the run, in as many spans as its answers fill; and its calls in flight, with how many were allowed."""
     run_id = figures.provenance.run_id
     fewest = min((row.answers for row in figures.latency), default=0)
     spans = min(_MOST_SPANS, max(1, fewest // _CALLS_A_SPAN))
-    in_flight = result(reader, "run_in_flight", run_id=run_id, spans=2 * _MOST_SPANS)
-    course = result(reader, "run_latency_course", run_id=run_id, spans=spans)
-    return course, (in_flight, result(reader, "run_pace", run_id=run_id))
+    in_flight = result(reader, InFlight, run_id=run_id, spans=2 * _MOST_SPANS)
+    course = result(reader, LatencySpan, run_id=run_id, spans=spans)
+    return course, (in_flight, result(reader, PaceStep, run_id=run_id))
 
 
 def model_rows(figures: RunFigures) -> list[dict[str, Any]]:

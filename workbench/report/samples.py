@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.ledger.answer_rows import UnsentSample
-from workbench.ledger.queries import Row
+from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
 from workbench.report.build import packed_json, write_page
 from workbench.report.tables import outcome_kind
 
@@ -48,30 +47,30 @@ class _Index:
         self.rows: list[list[Any]] = []
         self.lines: list[list[Any]] = []
 
-    def add(self, row: Row, texts: dict[str, Any], part: int, place: int) -> None:
+    def add(self, row: WholeSample, texts: dict[str, Any], part: int, place: int) -> None:
         """Take a request, whose texts are at a place of a part."""
-        sample = row["sample_key"], row["epoch"]
+        sample = row.sample_key, row.epoch
         number = self._places.setdefault(sample, len(self._places))
         if number == len(self.rows):
-            self.rows.append([_shown(row["sample_id"]), row["epoch"], _short(texts["target"]), False])
-        self.rows[number][-1] = self.rows[number][-1] or row["disagree"]
-        judged = next((score for score in row["scores"] or [] if score["scorer"] == self._scorer), None)
-        said = row["answer"] or row["error_text"] or ""
+            self.rows.append([_shown(row.sample_id), row.epoch, _short(texts["target"]), False])
+        self.rows[number][-1] = self.rows[number][-1] or row.disagree
+        judged = next((score for score in row.scores or [] if score["scorer"] == self._scorer), None)
+        said = row.answer or row.error_text or ""
         self.lines.append(
             [
                 number,
-                self._models.setdefault(row["side"], len(self._models)),
+                self._models.setdefault(row.side, len(self._models)),
                 mark(row, judged),
                 None if judged is None else judged["value"],
                 _short(None if judged is None else judged["extracted"]),
-                (row["outcome"] or "no answer yet").replace("_", " "),
-                row["identity"] == "fallback",
-                _shown(row["served_model"]),
-                row["reused"],
-                None if row["latency_ms"] is None else round(row["latency_ms"]),
-                row["total_tokens"],
+                (row.outcome or "no answer yet").replace("_", " "),
+                row.identity == "fallback",
+                _shown(row.served_model),
+                row.reused,
+                None if row.latency_ms is None else round(row.latency_ms),
+                row.total_tokens,
                 _short(said[: 2 * _SNIPPET_CHARS]) or "",
-                len(row["tool_calls"] or []),
+                len(row.tool_calls or []),
                 part,
                 place,
             ]
@@ -108,20 +107,20 @@ _LINE = (
 )  # fmt: skip
 
 
-def mark(row: Row, judged: dict[str, Any] | None) -> str:
+def mark(row: WholeSample, judged: SaidScore | None) -> str:
     """How a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off, failed.
 
     Args:
-        row: Of `run_samples`.
+        row: Of the run.
         judged: Its score by the first scorer of the run.
     """
-    if row["outcome"] is None:
+    if row.outcome is None:
         return "no end"
-    if not row["accepted"]:
+    if not row.accepted:
         return "failed"
-    if outcome_kind(row["outcome"], accepted=True) == "wasted":
+    if outcome_kind(row.outcome, accepted=True) == "wasted":
         return "cut off"
-    if not row["counts"]:
+    if not row.counts:
         return "left out"
     if judged is None:
         return "answered"
@@ -131,7 +130,7 @@ def mark(row: Row, judged: dict[str, Any] | None) -> str:
 
 
 def sample_browser(
-    rows: Iterable[Row],
+    rows: Iterable[WholeSample],
     total: int,
     beside: Path,
     *,
@@ -171,17 +170,17 @@ def sample_browser(
 
 
 def _groups(
-    rows: Iterable[Row], index: _Index, first: list[dict[str, Any]]
+    rows: Iterable[WholeSample], index: _Index, first: list[dict[str, Any]]
 ) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
     """The texts of samples that follow each other, as many as make a part; tells `index` and `first` of each."""
     group: list[tuple[dict[str, Any], dict[str, Any]]] = []
     part = chars = 0
     for row in rows:
         texts = _texts(row)
-        exchange = {"request": _shown(row["body"]), "response": _shown(row["raw"])}
+        exchange = {"request": _shown(row.body), "response": _shown(row.raw)}
         index.add(row, texts, part, len(group))
         if len(first) < FIRST_SAMPLES:
-            first.append(row | texts)
+            first.append(msgspec.structs.asdict(row) | texts)
         group.append((texts, exchange))
         chars += sum(len(text) for text in (*texts.values(), *exchange.values()) if isinstance(text, str))
         if chars > _PART_CHARS:
@@ -196,33 +195,33 @@ def _short(text: str | None) -> str | None:
     return None if text is None else people.visible(" ".join(text.split())[:_SNIPPET_CHARS])
 
 
-def _texts(row: Row) -> dict[str, Any]:
-    content = msgspec.json.decode(row["sample"]) if row["sample"] else {}
+def _texts(row: WholeSample) -> dict[str, Any]:
+    content = msgspec.json.decode(row.sample) if row.sample else {}
     given = content.get("input")
     target = content.get("target")
     return {
         "input": _shown(given if isinstance(given, str) else msgspec.json.format(msgspec.json.encode(given)).decode()),
         "target": _shown(target if isinstance(target, str | None) else msgspec.json.encode(target).decode()),
         "choices": [_shown(str(choice)) for choice in content.get("choices") or []],
-        "answer": _shown(row["answer"]),
-        "reasoning": _shown(row["reasoning"]),
-        "tool_calls": [{name: _shown(text) for name, text in call.items()} for call in row["tool_calls"] or []],
+        "answer": _shown(row.answer),
+        "reasoning": _shown(row.reasoning),
+        "tool_calls": [{name: _shown(text) for name, text in call.items()} for call in row.tool_calls or []],
         "scores": [
             {"scorer": score["scorer"], "value": score["value"], "reason": _shown(score["reason"]),
              "extracted": _shown(score["extracted"])}
-            for score in row["scores"] or []
+            for score in row.scores or []
         ],
-        "error_text": _shown(row["error_text"]),
-        "evidence": _shown(row["evidence"]),
-        "identity": _shown(row["identity_evidence"]),
+        "error_text": _shown(row.error_text),
+        "evidence": _shown(row.evidence),
+        "identity": _shown(row.identity_evidence),
         "attempts": [
-            [(one["outcome"] or "").replace("_", " "), one["http_status"], round(one["latency_ms"]),
-             None if one["scorable"] else _shown(one["error_text"] or one["evidence"])]
-            for one in row["attempted"]
+            [(one.outcome or "").replace("_", " "), one.http_status, round(one.latency_ms),
+             None if one.scorable else _shown(one.error_text or one.evidence)]
+            for one in row.attempted
         ],
-        "usage": [row["prompt_tokens"], row["completion_tokens"], row["reasoning_tokens"]],
-        "finish_reason": _shown(row["finish_reason"]),
-        "http_status": row["http_status"],
+        "usage": [row.prompt_tokens, row.completion_tokens, row.reasoning_tokens],
+        "finish_reason": _shown(row.finish_reason),
+        "http_status": row.http_status,
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -11,8 +11,6 @@ from markupsafe import Markup, escape
 
 import workbench.display as people
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
-from workbench.ledger.queries import Row
-from workbench.ledger.rows import QueryRow
 from workbench.outcomes import EFFECTS
 
 _SHOW = {
@@ -25,17 +23,20 @@ _SHOW = {
 }
 
 
-class Result(msgspec.Struct, frozen=True):
-    """A named query's answer."""
+T = TypeVar("T")
+
+
+class Result(msgspec.Struct, Generic[T], frozen=True):
+    """A named query's answer: its rows, or dictionaries where a table shows more than the query says."""
 
     query: str
     parameters: dict[str, Any]
-    rows: list[Row]
+    rows: Sequence[T]
 
 
-def plain_rows(rows: Sequence[QueryRow]) -> list[Row]:
-    """Rows of a query as tables and charts take them."""
-    return [msgspec.structs.asdict(row) for row in rows]
+def value_of(row: Any, column: str, default: Any = None) -> Any:
+    """What a row has in a column; the default where it has no such column."""
+    return row.get(column, default) if isinstance(row, dict) else getattr(row, column, default)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -65,7 +66,7 @@ class Table(msgspec.Struct, frozen=True):
 
     name: str
     """Unique on its page: the page's URL keeps its sort order under this name."""
-    result: Result
+    result: Result[Any]
     keys: tuple[str, ...]
     """Columns that identify a row of the query."""
     columns: tuple[Column, ...]
@@ -77,13 +78,13 @@ class Table(msgspec.Struct, frozen=True):
         """The query's parameters as JSON."""
         return msgspec.json.encode(self.result.parameters, enc_hook=str).decode()
 
-    def key(self, row: Row) -> str:
+    def key(self, row: Any) -> str:
         """The columns that identify a row, as JSON."""
-        return msgspec.json.encode({key: row[key] for key in self.keys}, enc_hook=str).decode()
+        return msgspec.json.encode({key: value_of(row, key) for key in self.keys}, enc_hook=str).decode()
 
-    def cell(self, row: Row, column: Column) -> Markup:
+    def cell(self, row: Any, column: Column) -> Markup:
         """One cell's content."""
-        value = row[column.name]
+        value = value_of(row, column.name)
         if column.is_figure:
             return _number(value, column.name, _SHOW[column.kind](value))
         if column.kind in _OF_VALUE:
@@ -92,9 +93,10 @@ class Table(msgspec.Struct, frozen=True):
             return _OF_ROW[column.kind](row)
         match column.kind:
             case "outcome":
-                return outcome(value, accepted=row.get("accepted", False))
+                return outcome(value, accepted=value_of(row, "accepted", False))
             case "status":
-                return status(value, row.get("reason"), failed=row.get("failed", 0), answered=row.get("answered", 0))
+                ended = {name: value_of(row, name, 0) for name in ("failed", "answered")}
+                return status(value, value_of(row, "reason"), **ended)
             case "run":
                 return self._to_run(row, value, "")
             case "sample":
@@ -102,15 +104,16 @@ class Table(msgspec.Struct, frozen=True):
             case _:
                 return Markup("<bdi>{}</bdi>").format(people.visible("" if value is None else str(value)))
 
-    def _to_run(self, row: Row, text: str, fragment: str) -> Markup:
-        whole = Markup(' class="whole"') if text == row["run_id"] else ""
+    def _to_run(self, row: Any, text: str, fragment: str) -> Markup:
+        run_id = value_of(row, "run_id")
+        whole = Markup(' class="whole"') if text == run_id else ""
         shown = Markup("<bdi{}>{}</bdi>").format(whole, people.visible(text))
-        if row["run_id"] not in self.linked:
+        if run_id not in self.linked:
             return shown
-        return Markup('<a href="{}.html{}">{}</a>').format(row["run_id"], fragment and f"#{fragment}", shown)
+        return Markup('<a href="{}.html{}">{}</a>').format(run_id, fragment and f"#{fragment}", shown)
 
 
-def figure(result: Result, row: Row, column: str, kind: str, *keys: str) -> Markup:
+def figure(result: Result[Any], row: Any, column: str, kind: str, *keys: str) -> Markup:
     """A figure with the exact value on hover.
 
     Args:
@@ -120,8 +123,9 @@ def figure(result: Result, row: Row, column: str, kind: str, *keys: str) -> Mark
         kind: How it is shown; see `Column.kind`.
         *keys: Columns that identify the row in the query.
     """
-    source = {"query": result.query, "parameters": result.parameters, "row": {key: row[key] for key in keys}}
-    return _number(row[column], column, _SHOW[kind](row[column]), msgspec.json.encode(source, enc_hook=str).decode())
+    source = {"query": result.query, "parameters": result.parameters, "row": {key: value_of(row, key) for key in keys}}
+    value = value_of(row, column)
+    return _number(value, column, _SHOW[kind](value), msgspec.json.encode(source, enc_hook=str).decode())
 
 
 def _number(value: Any, column: str, shown: str, source: str | None = None) -> Markup:
@@ -185,16 +189,16 @@ def status(name: str | None, reason: str | None = None, *, failed: int = 0, answ
     return Markup('<span class="{}">{}</span>{}').format(kind, people.visible(name or NOT_ENDED), why)
 
 
-def served(row: Row) -> Markup:
+def served(row: Any) -> Markup:
     """Who answered, beside who was asked, with the evidence of who that is."""
-    name = row["served_model"]
+    name = value_of(row, "served_model")
     if name is None:
         return Markup("<i>not named</i>")
-    if row["identity"] == "as_requested":
+    if value_of(row, "identity") == "as_requested":
         return Markup('<span class="ok">the same</span>')
     shown = Markup("<bdi>{}</bdi>").format(people.visible(name))
-    evidence = Markup(' <small class="soft">{}</small>').format(row["evidence"])
-    if row["identity"] == "fallback":
+    evidence = Markup(' <small class="soft">{}</small>').format(value_of(row, "evidence"))
+    if value_of(row, "identity") == "fallback":
         return Markup('<span class="wasted">{}</span>').format(shown) + evidence
     return shown + evidence
 
@@ -209,14 +213,18 @@ def card_id(model: str) -> str:
     return "route-" + sha256(model.encode()).hexdigest()[:12]
 
 
-def own_name(row: Row) -> Markup:
+def own_name(row: Any) -> Markup:
     """The name under which a route itself answers; whether anybody has confirmed it."""
-    if row["usual_name"] is None:
-        return Markup("<i>{}</i>").format("not named" if row["answers"] else "never answered")
-    if row["usual_identity"] == "as_requested":
+    if value_of(row, "usual_name") is None:
+        return Markup("<i>{}</i>").format("not named" if value_of(row, "answers") else "never answered")
+    if value_of(row, "usual_identity") == "as_requested":
         return Markup('<span class="ok">itself</span>')
-    shown = Markup("<bdi>{}</bdi>").format(people.visible(row["usual_name"]))
-    return shown + Markup(' <small class="soft">not confirmed</small>') if row["usual_identity"] == "unknown" else shown
+    shown = Markup("<bdi>{}</bdi>").format(people.visible(value_of(row, "usual_name")))
+    return (
+        shown + Markup(' <small class="soft">not confirmed</small>')
+        if value_of(row, "usual_identity") == "unknown"
+        else shown
+    )
 
 
 def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
@@ -230,4 +238,4 @@ def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
 
 
 _OF_VALUE: dict[str, Callable[[Any], Markup]] = {"moment": moment, "period": period, "bars": bars, "card": card_link}
-_OF_ROW: dict[str, Callable[[Row], Markup]] = {"served": served, "name": own_name}
+_OF_ROW: dict[str, Callable[[Any], Markup]] = {"served": served, "name": own_name}

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 import workbench.display as people
-from workbench.ledger.queries import Row
+from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep
 from workbench.report.chart_parts import WIDTH, over, tip
 from workbench.report.drawing import AnyChart, Colours
 
@@ -15,22 +15,22 @@ MOST_TOGETHER = 8
 _PANELS, _PANEL = 4, (130, 80)  # in a row; px
 
 
-def course_chart(latency: Sequence[Row], far: float, colours: Colours) -> AnyChart:
+def course_chart(latency: Sequence[LatencySpan], far: float, colours: Colours) -> AnyChart:
     """Latency by model in the course of a run.
 
     Args:
-        latency: `run_latency_course` rows.
+        latency: By model and span.
         far: The run's length in s.
         colours: Of the ledger.
     """
-    data = [
+    data: list[dict[str, Any]] = [
         {
-            "model": row["model"],
-            "s": row["seconds"],
-            "latency": row["p50_ms"] / 1000,
-            "answers": people.count(row["answers"]),
-            "into the run": people.duration(row["seconds"]),
-            "median": people.milliseconds(row["p50_ms"]),
+            "model": row.model,
+            "s": row.seconds,
+            "latency": row.p50_ms / 1000,
+            "answers": people.count(row.answers),
+            "into the run": people.duration(row.seconds),
+            "median": people.milliseconds(row.p50_ms),
         }
         for row in latency
     ]
@@ -66,20 +66,20 @@ def _apart(chart: alt.Chart, by: str, names: Sequence[str]) -> AnyChart:
     return found
 
 
-def pace_chart(in_flight: Sequence[Row], pace: Sequence[Row], limit: int, far: float) -> AnyChart:
+def pace_chart(in_flight: Sequence[InFlight], pace: Sequence[PaceStep], limit: int, far: float) -> AnyChart:
     """The calls in flight in the course of a run, and how many were allowed.
 
     Args:
-        in_flight: `run_in_flight` rows.
-        pace: `run_pace` rows.
+        in_flight: By span.
+        pace: From the first call on.
         limit: The run's `max_in_flight`.
         far: The run's length in s.
     """
-    most = max((limit, *(row["most_in_flight"] for row in in_flight)))
+    most = max((limit, *(row.most_in_flight for row in in_flight)))
     across = alt.Scale(domain=[0, far], nice=False)
     into = tip("into the run", "N")
     flights = [
-        {"s": row["seconds"], "in flight": row["most_in_flight"], "into the run": people.duration(row["seconds"])}
+        {"s": row.seconds, "in flight": row.most_in_flight, "into the run": people.duration(row.seconds)}
         for row in in_flight
     ]
     levels = alt.Y(
@@ -97,10 +97,10 @@ def pace_chart(in_flight: Sequence[Row], pace: Sequence[Row], limit: int, far: f
     rule = over([{"limit": limit}]).mark_rule(color="var(--soft)", strokeDash=[4, 4]).encode(y="limit:Q")
     steps = [
         {
-            "s": row["seconds"],
-            "allowed": row["allowed"],
-            "why": row["reason"],
-            "into the run": people.duration(row["seconds"]),
+            "s": row.seconds,
+            "allowed": row.allowed,
+            "why": row.reason,
+            "into the run": people.duration(row.seconds),
         }
         for row in pace
     ]
