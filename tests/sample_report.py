@@ -3,6 +3,7 @@
 python -m tests.sample_report
 """
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -24,20 +25,25 @@ WHERE event = 'started'
 """
 
 
+def _at(minute: int) -> dict[str, str]:
+    """The environment of a command, some minutes into a morning."""
+    return dict(os.environ) | {"WORKBENCH_NOW": f"2026-11-24T08:{minute:02}Z"}
+
+
 def main() -> None:
     """Run the jobs, take this machine's names out of the ledger, render, and draw the picture of the last run's page."""
     work = Path(tempfile.gettempdir()) / "workbench-sample"
     shutil.rmtree(work, ignore_errors=True)
     shutil.rmtree(SAMPLE, ignore_errors=True)
     work.mkdir()
-    for name in JOBS:
+    for number, name in enumerate(JOBS):
         command = [str(COMMAND), "run", str(ROOT / "jobs" / f"{name}.toml"), "--local", "--no-report", "--no-progress"]
-        subprocess.run(command, cwd=work, check=True)
+        subprocess.run(command, cwd=work, check=True, env=_at(number))
     with duckdb.connect(str(work / "local.duckdb")) as db:
         db.execute(_SAID_GENERALLY)
-    subprocess.run([COMMAND, "report", "--all", "--reports", SAMPLE], cwd=work, check=True)
+    subprocess.run([COMMAND, "report", "--all", "--reports", SAMPLE], cwd=work, check=True, env=_at(len(JOBS)))
     page = max(SAMPLE.glob("2*-*.html"))  # the newest run's: their names begin with their times
-    subprocess.run([COMMAND, "compare", "last", "--reports", SAMPLE], cwd=work, check=True)
+    subprocess.run([COMMAND, "compare", "last", "--reports", SAMPLE], cwd=work, check=True, env=_at(len(JOBS)))
     next(SAMPLE.glob("*.compare.html")).rename(SAMPLE / "compare.html")
     draw(page, SAMPLE / "run.png")
     shutil.rmtree(work)

@@ -4,12 +4,12 @@ import contextlib
 import json
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.evaluation.comparison import CLUSTER, Wanted, compared, gathered
@@ -164,7 +164,7 @@ class Frames:
         import pandas
 
         with reading(self._ledger) as reader:
-            state = account_state(reader, self._ledger.allowance, self._ledger.zone, datetime.now(UTC))
+            state = account_state(reader, self._ledger.allowance, self._ledger.zone, clock.now())
         rows = [(one.at, one.seen, one.low, one.high) for one in state.course]
         figures = ("seen_units", "used_low_units", "used_high_units")
         found = pandas.DataFrame(rows, columns=["at", *figures])

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 from oncalendar import OnCalendar, OnCalendarError, TzIterator, parse_tz
 
+import workbench.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.job_file import ScheduleTable
 
@@ -28,7 +29,7 @@ def _here() -> tzinfo:
         with Path("/etc/localtime").open("rb") as file:
             return ZoneInfo.from_file(file)
     except (OSError, ValueError, ZoneInfoNotFoundError):
-        return datetime.now().astimezone().tzinfo or UTC  # a rule in place of a name, or no zone at all: as it is now
+        return clock.now().astimezone().tzinfo or UTC  # a rule in place of a name, or no zone at all: as it is now
 
 
 def occasion_name(moment: datetime) -> str:
@@ -47,7 +48,7 @@ def named_occasion(given: str) -> str:
         InputError: It is none of these.
     """
     if given == "today":
-        return f"{datetime.now().astimezone():%Y-%m-%d}"
+        return f"{clock.now().astimezone():%Y-%m-%d}"
     try:
         moment = datetime.fromisoformat(given)
         if not _YEARS[0] <= moment.year < _YEARS[1]:
@@ -137,7 +138,7 @@ def _cron_fault(cron: str) -> str:
             if step and values != "*" and first in (last, values):  # cronsim reads 5-5/1 as 5 to the end
                 return f"{part!r} has a step but no range"
     try:
-        next(CronSim(cron, datetime.now(UTC)))
+        next(CronSim(cron, clock.now()))
     except (CronSimError, StopIteration, OverflowError) as error:
         return str(error) or "it never occurs"
     return ""

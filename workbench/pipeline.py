@@ -3,12 +3,12 @@
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from signal import Signals
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
 from workbench.dataset.spool import Spool
@@ -151,7 +151,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             for finding in _judge_findings(where, session, job):
                 warn(f"{finding.where}: {finding.text}")
             _check_baseline(ledger, job)
-            now = datetime.now(UTC)
+            now = clock.now()
             run_id = new_run_id(now)
             if presence is not None:
                 presence.claim(job.name, run_id, options)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.display import visible
 from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, slots_name
 from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
@@ -98,7 +99,8 @@ async def connected(where: Where, ids: Sequence[str] = (), occasion: str | None 
         if where.local:
             answers = stack.enter_context(ScratchFolder()).path / "answers.sqlite"
             configured = rehearsal(where) if where.rehearses else None
-            arguments = [f"--answers={answers}", f"--scheduled={occasion or ''}", "--", *ids]
+            told = [f"--now={clock.now().isoformat()}"] if clock.is_set() else []
+            arguments = [f"--answers={answers}", f"--scheduled={occasion or ''}", *told, "--", *ids]
             process = stack.enter_context(_embedded_platform(settings, configured, arguments))
         from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
         from workbench.client.transport import Http

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.allowance.windows import WindowRule, window_rule
@@ -48,7 +49,7 @@ def caps_kept(
     Raises:
         InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
     """
-    price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
+    price = price_of(ledger, [model.id for model in models], clock.now())
     caps, own = caps_of(ledger, job, given), Spender(job.name, job.tags)
     check_caps(job, caps, price, models)
     if all(cap.alone for cap in caps):
@@ -99,7 +100,7 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
     Raises:
         InputError: A cap is in units or shares of what is not known.
     """
-    now = datetime.now(UTC)
+    now = clock.now()
     return [
         *(_shared(ledger, number, cap, now) for number, cap in enumerate(given) if _holds(cap, job)),
         *_own(ledger, job, now),
@@ -237,7 +238,7 @@ def _amount(row: RunSpent, weights: Weights) -> Spending:
 
 
 def _most_units(weights: Weights, model: str, body_bytes: int, cap: int) -> float:
-    return weights.most_units(model, datetime.now(UTC), body_bytes, cap) or 0.0
+    return weights.most_units(model, clock.now(), body_bytes, cap) or 0.0
 
 
 def _units(weights: Weights, model: str, usage: Usage) -> float | None:
@@ -251,4 +252,4 @@ def _units(weights: Weights, model: str, usage: Usage) -> float | None:
     tokens = ReportedTokens(
         prompt, completion - min(thought, completion) if inside else completion, thought, usage.total_tokens
     )
-    return weights.units(model, datetime.now(UTC), tokens)
+    return weights.units(model, clock.now(), tokens)

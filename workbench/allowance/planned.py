@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+import workbench.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.caps import caps_now, caps_of, check_caps, price_of
 from workbench.allowance.scheduled import RUNS_LOOKED_AT
@@ -35,7 +36,7 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
     Raises:
         InputError: A cap is in units or shares of what is not known.
     """
-    weights, now = weights_of(ledger.allowance, ledger.zone), datetime.now(UTC)
+    weights, now = weights_of(ledger.allowance, ledger.zone), clock.now()
     left, ends_at = None, None
     parts = {}
     if ledger.exists:
@@ -60,7 +61,7 @@ def cap_findings(
     ledger: Ledger, job: Job, caps: list[CapSettings], models: Sequence[PlannedModel]
 ) -> Iterator[Finding]:
     """Why a run would refuse to begin: a cap that it cannot keep."""
-    price = price_of(ledger, [model.id for model in models], datetime.now(UTC))
+    price = price_of(ledger, [model.id for model in models], clock.now())
     try:
         check_caps(job, caps_of(ledger, job, caps), price, models)
     except InputError as error:
@@ -70,7 +71,7 @@ def cap_findings(
 
 def window_findings(plan: WindowPlan, job: Job, estimate: RunEstimate) -> Iterator[Finding]:
     """What is likely to go wrong for want of time or allowance."""
-    now = datetime.now(UTC)
+    now = clock.now()
     if job.run.deadline_s is not None and estimate.low_s is not None and estimate.low_s > job.run.deadline_s:
         text = f"takes at least {duration(estimate.low_s)} by earlier answers: the run stops after {duration(job.run.deadline_s)}"
         yield Finding(job.where("run", "deadline_s"), text)

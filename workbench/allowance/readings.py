@@ -3,11 +3,12 @@
 import contextlib
 import re
 import secrets
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.ledger.entries import ReadingTaken, newer_than
 from workbench.ledger.ingest import Ingested, ingest
@@ -119,7 +120,7 @@ def take_reading(
         read = amount(said)
     except ValueError as error:
         raise InputError(Fault(option, str(error))) from error
-    now = datetime.now(UTC)
+    now = clock.now()
     if at > now:
         raise InputError(Fault("--at", f"{at:%Y-%m-%d %H:%M} UTC is in the future"))
     if total is not None and not 0 < total <= MOST_UNITS:

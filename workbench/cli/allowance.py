@@ -3,12 +3,13 @@
 import math
 import shlex
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 import click
 import msgspec
 
+import workbench.clock as clock
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
@@ -125,7 +126,7 @@ def forecast_(as_json: bool, **given: Any) -> None:
 
 
 def _state(ledger: Ledger) -> tuple[AccountState, list[Demand]]:
-    now = datetime.now(UTC)
+    now = clock.now()
     with reading_ledger(ledger) as reader:
         found = account_state(reader, ledger.allowance, ledger.zone, now)
         end = found.window.end_at if found.window is not None and not found.window.rolls else None
@@ -234,4 +235,4 @@ def _withdraw(ledger: Ledger, name: str) -> None:
 
 
 def _read_at(text: str | None, zone: str) -> datetime:
-    return datetime.now(UTC) if text is None else options.moment("--at", text, zone)
+    return clock.now() if text is None else options.moment("--at", text, zone)

@@ -3,7 +3,6 @@
 import os
 import shlex
 import sys
-from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -13,6 +12,7 @@ import anyio
 import click
 import msgspec
 
+import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.expected import is_agreed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
@@ -160,7 +160,7 @@ def _run_due(where: Where, path: Path, chosen: RunOptions, given: dict[str, Any]
         restore(before)
         job = load_job(path)  # read again: it may have changed while the last occasion ran
         ledger = ledger_to_write(where)
-        found = due(ledger, job, datetime.now(UTC))
+        found = due(ledger, job, clock.now())
         if found.occasion is None or found.occasion in begun:
             if not begun and given["as_json"]:
                 print_json({"job": job.name, "status": "not_due", "reason": found.reason})

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+import workbench.clock as clock
 from workbench.errors import ExitCode, WorkbenchError, nearest
 
 _COMMANDS = {
@@ -94,6 +95,8 @@ def main() -> int:
     """Run the command that `sys.argv` holds and return a documented exit code, whatever happens."""
     _harden_streams()
     try:
+        if clock.is_set():
+            print(f"note: {clock.SET_BY} sets the clock: it is {clock.now():%Y-%m-%d %H:%M} UTC", file=sys.stderr)
         code = workbench.main(prog_name="workbench", standalone_mode=False)
     except BaseException as error:
         code = _explain(error)

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import click
 
+import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import CONFIG, explained, given_files, known_account, load, open_state, with_files
@@ -83,7 +84,7 @@ def _rehearsal(ledger_path: str | None) -> str:
         found = rehearsal_of(reader)
     if not found["routes"]:
         raise InputError(Fault("--from-history", f"no call is recorded at {ledger.name}"))
-    about = f"# Simulated routes like those of {ledger.label}, {datetime.now(UTC):%Y-%m-%d}: their latencies, answer lengths,"
+    about = f"# Simulated routes like those of {ledger.label}, {clock.now():%Y-%m-%d}: their latencies, answer lengths,"
     means = "# failures and fallbacks. What they answer is made from the targets of the job, and says nothing of the real models."
     return f"{about}\n{means}\n\n{tomli_w.dumps(found)}"
 

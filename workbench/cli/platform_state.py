@@ -6,6 +6,7 @@ from typing import Any
 import click
 import msgspec
 
+import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
@@ -183,7 +184,7 @@ def _show_key(ctx: click.Context, key: str) -> None:
 
 def _past(option: str, text: str) -> float:
     moment = options.moment(option, text, "UTC")
-    if moment > datetime.now(UTC):
+    if moment > clock.now():
         raise InputError(Fault(option, f"{text!r} is still to come; expected a time up to now"))
     return moment.timestamp()
 

@@ -4,7 +4,6 @@ import shlex
 import sys
 import webbrowser
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 import msgspec
 from tqdm import tqdm
 
+import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
@@ -70,7 +70,7 @@ def _in_short(row: RunLine, mean: float | None) -> dict[str, Any]:
     """A run as a line of a table."""
     taken_s = row.duration_s
     if row.status == RUNNING:
-        taken_s = (datetime.now(UTC) - row.started_at).total_seconds()
+        taken_s = (clock.now() - row.started_at).total_seconds()
     return msgspec.structs.asdict(row) | {
         "status": row.status or NOT_ENDED,
         "time": "–" if taken_s is None else duration(taken_s),

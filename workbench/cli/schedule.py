@@ -5,13 +5,14 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 
+import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.endpoint import find_endpoint
@@ -86,7 +87,7 @@ def _files(job: Job, command: Command, kind: str) -> dict[str, str]:
     """What a timer consists of, by file name."""
     checked(job, command)
     if kind == "cron" or not calendar_events(job.timetable):
-        coming = list(islice(following(job.timetable, datetime.now(UTC)), _NEXT))
+        coming = list(islice(following(job.timetable, clock.now()), _NEXT))
         if any(after - before < EVERY for before, after in pairwise(coming)):
             say(f"note: {kind} asks every five minutes whether something is due; the times of {job.name} lie closer")
     if kind == "cron":
@@ -148,7 +149,7 @@ def _gateway_limit_s(where: Where) -> float | None:
 
 
 def _print_list(where: Where, *, as_json: bool) -> None:
-    now, rows = datetime.now(UTC), []
+    now, rows = clock.now(), []
     for path in sorted((*where.folder.glob("[!.]*.toml"), *where.folder.glob("jobs/[!.]*.toml"))):
         try:
             job = load_job(path)
@@ -194,7 +195,7 @@ def _timer(job: Job) -> str:
 
 
 def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
-    now = datetime.now(UTC)
+    now = clock.now()
     came = occasions_of(ledger_to_write(where), job, now)
     state = _state(where, job, came, now)
     rows: list[dict[str, Any]] = [

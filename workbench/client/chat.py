@@ -9,6 +9,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+import workbench.clock as clock
 from workbench.client import outcome, wire
 from workbench.client.body import LARGE_BYTES
 from workbench.client.redaction import Redactor
@@ -222,7 +223,7 @@ def retry_after_s(headers: dict[str, str]) -> float | None:
         moment = _http_date(value)
         if moment is None:
             return None
-        answered_at = _http_date(headers.get("date", "")) or datetime.now(UTC)  # on the clock that set the date
+        answered_at = _http_date(headers.get("date", "")) or clock.machine_now()  # on the clock that set the date
         seconds = (moment - answered_at).total_seconds()
     return min(seconds, _LONGEST_RETRY_AFTER_S) if 0 <= seconds < float("inf") else None
 
@@ -237,7 +238,7 @@ def _http_date(value: str) -> datetime | None:
 
 def _clock_ahead_s(reply: Reply) -> float | None:
     moment = _http_date(reply.headers.get("date", ""))
-    return None if moment is None else (datetime.now(UTC) - moment).total_seconds()
+    return None if moment is None else (clock.machine_now() - moment).total_seconds()
 
 
 def text_of(body: bytes) -> str:

@@ -16,7 +16,6 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -26,6 +25,7 @@ import anyio
 import httpx
 import msgspec
 
+import workbench.clock as clock
 from workbench.client.body import MOST_LARGE, BrokenBodyError, UnreadableError, read_body
 from workbench.records import Sent
 
@@ -94,7 +94,7 @@ class Sending:
 
     def __init__(self) -> None:
         self.sent: Sent = "never"
-        self.sent_at = datetime.now(UTC)
+        self.sent_at = clock.now()
         self.started = time.perf_counter()
         self.ended: float | None = None
         self.reused = True

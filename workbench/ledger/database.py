@@ -5,13 +5,13 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import duckdb
 
+import workbench.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.engine import (
     FRUGAL_MEMORY_MIB,
@@ -247,7 +247,7 @@ def migrate(db: duckdb.DuckDBPyConnection, *, begun: Callable[[], None] = lambda
         db.execute("BEGIN")
         begun()
         db.execute(text)
-        insert_row(db, "schema_versions", version, name, digest, datetime.now(UTC))
+        insert_row(db, "schema_versions", version, name, digest, clock.now())
         db.execute("COMMIT")
     if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:
         raise made_by_newer(max(unknown))
@@ -257,7 +257,7 @@ def migrate(db: duckdb.DuckDBPyConnection, *, begun: Callable[[], None] = lambda
         begun()
         create_views(db)
         db.execute(f"DELETE FROM schema_versions WHERE version = {_VIEWS}")  # noqa: S608 - a number of ours
-        insert_row(db, "schema_versions", _VIEWS, "views", digest, datetime.now(UTC))
+        insert_row(db, "schema_versions", _VIEWS, "views", digest, clock.now())
         db.execute("COMMIT")
 
 

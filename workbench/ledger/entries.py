@@ -6,13 +6,14 @@ A column that two kinds share has one type; the ingest reads all kinds with one 
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.records import Attempt, CallRecord, Completion, Model, Score
 
 
@@ -345,7 +346,7 @@ def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: date
 
 def newer_than(moments: Iterable[datetime]) -> datetime:
     """Now, or just after the latest of these moments of the ledger if the clock was set back: the newest entry counts."""
-    return max([datetime.now(UTC), *(moment + timedelta(microseconds=1) for moment in moments)])
+    return max([clock.now(), *(moment + timedelta(microseconds=1) for moment in moments)])
 
 
 def plain_inserts() -> str:

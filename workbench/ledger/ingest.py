@@ -3,7 +3,6 @@
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, NamedTuple, TypeVar
@@ -11,6 +10,7 @@ from typing import IO, NamedTuple, TypeVar
 import duckdb
 import msgspec
 
+import workbench.clock as clock
 from workbench.errors import WorkbenchError
 from workbench.ledger.address import TeamAddress
 from workbench.ledger.database import insert_row, opened_for_writing, sql
@@ -228,7 +228,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
             in_all = msgspec.structs.replace(held, size_bytes=begun_bytes)
             stage(db, lines, held, memory_mib(in_all, INGEST_MEMORY_MIB) * factor)
             tables.take(held)
-        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
+        insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
         db.execute("DROP TABLE IF EXISTS staged")
         db.execute("COMMIT")
     return content

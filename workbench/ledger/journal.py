@@ -18,11 +18,11 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
 from workbench.ledger.packing import Frame, compressor, frame_of
@@ -243,7 +243,7 @@ class JournalWriter:
 
     def _open(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+        stamp = clock.machine_now().strftime("%Y%m%dT%H%M%S.%f")
         path = self.folder / f"{stamp}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
         unlocked = path.with_name(f"{path.name}.new")  # an ingest takes whatever bears the suffix and is not locked
         try:

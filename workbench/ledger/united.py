@@ -8,11 +8,11 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
+import workbench.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, table_names, view_text
 from workbench.ledger.engine import READING_MEMORY_MIB, first_line
@@ -163,7 +163,7 @@ def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, conte
     try:
         stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
         db.execute(ingest_text())
-        insert_row(db, "ingested_journals", journal.name, content.records, datetime.now(UTC), content.kinds)
+        insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
     except duckdb.OutOfMemoryException as error:
         raise WorkbenchError(f"the journal {journal} cannot be read: {first_line(error)}") from error
     except (duckdb.Error, WorkbenchError) as error:

@@ -9,11 +9,13 @@ import asyncio
 import difflib
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from workbench.local_platform.app import Platform, Surroundings
+from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route, load_config
 from workbench.local_platform.server import Server, announce_json, serve
 from workbench.local_platform.state import new_key
@@ -24,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", type=Path, help="in place of the built-in catalogue")
     parser.add_argument("--answers", type=Path, help="the file of an answer key")
+    parser.add_argument("--now", type=datetime.fromisoformat, help="the time that its clock tells when it starts")
     parser.add_argument("--scheduled", default="", help="the time for which the requests are scheduled")
     parser.add_argument("ids", nargs="*")
     given = parser.parse_args()
@@ -33,7 +36,9 @@ def main() -> None:
     config = with_stand_ins(config, given.ids, model)
     key = new_key()
     keys = {key: config.accounts[0].name}
-    served = Platform(config, keys=keys, around=Surroundings(answers=given.answers, scheduled=given.scheduled))
+    clock = Clock(config.clock_speed, given.now)
+    around = Surroundings(clock=clock, answers=given.answers, scheduled=given.scheduled)
+    served = Platform(config, keys=keys, around=around)
     asyncio.run(serve(Server(served), key, announce_json, with_parent=True))
 
 

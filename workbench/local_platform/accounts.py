@@ -56,7 +56,7 @@ class Accounts:
 
     def _note_use(self, key: bytes) -> None:
         """Write down that a stored key was used, at most once a minute: not every request is to cost a write."""
-        now = time.time()
+        now = self._state.now_s()
         if key not in self._own_keys and now - self._used_at.get(key, 0.0) >= _USED_EVERY_S:
             self._used_at[key] = now
             self.write(lambda state: state.note_use(key, now))
@@ -136,7 +136,7 @@ class Accounts:
 
     def window(self) -> int:
         """The number of the current window; counting restarts with each."""
-        window = int(time.time() // self._window_s)
+        window = int(self._state.now_s() // self._window_s)
         if window != self._window:
             self._window, self._drawn = window, {}
         return window

@@ -70,11 +70,12 @@ class Platform:
         self.config = config
         self.stopping = False
         """Whether requests in flight are cut off now."""
-        self.state = state or State(busy_s=0.0)
+        self._clock = around.clock or Clock(config.clock_speed)
+        self.state = state or State(busy_s=0.0, clock=self._clock)
         self._log = log
         self._catalogue = Catalogue(config)
         self._accounts = Accounts(config, self.state, keys or {})
-        self._clock, self._chance = around.clock or Clock(config.clock_speed), Chance(config.seed)
+        self._chance = Chance(config.seed)
         draws_again = any(route.faults or route.wrong_verdicts for route in config.routes) or around.answers is not None
         self._repeats = Repeats() if draws_again else None
         silent_streams = config.silent.garbled_stream == "empty"
@@ -173,7 +174,7 @@ class Platform:
             async with self._clock.limit(max(stream.end_s - self._clock.now_s(), 0.0)):
                 async for event in streaming.events(stream.chunks(), name, silent, wants_usage=call.wants_usage):
                     if event is streaming.DONE and not writer.events:  # a model server that said nothing
-                        await writer.write(streaming.empty_end(name))
+                        await writer.write(streaming.empty_end(name, self._clock.unix_s()))
                     await writer.write(event)
             return
         except TimeoutError:

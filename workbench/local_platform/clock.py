@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import datetime
 
 
 class Clock:
@@ -9,11 +10,17 @@ class Clock:
 
     Args:
         speed: How many of its seconds pass in one.
+        begins_at: The time that it tells when it starts; by default the machine's.
     """
 
-    def __init__(self, speed: float = 1.0) -> None:
+    def __init__(self, speed: float = 1.0, begins_at: datetime | None = None) -> None:
         self._speed = speed
         self._start = time.monotonic()
+        self._ahead_s = 0.0 if begins_at is None else begins_at.timestamp() - time.time()
+
+    def unix_s(self) -> float:
+        """The time that it tells, in Unix seconds, however fast it runs."""
+        return time.time() + self._ahead_s
 
     def now_s(self) -> float:
         """The platform's seconds since it started."""

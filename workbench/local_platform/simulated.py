@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import itertools
 import re
-import time
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from typing import Any
@@ -63,7 +62,7 @@ class Simulated:
             message["reasoning_content"] = said.reasoning
         if said.tool_calls:
             message["tool_calls"] = said.tool_calls
-        completion = _head("chat.completion", route, call.raw, next(self._count)) | {
+        completion = _head("chat.completion", route, call.raw, next(self._count), self._clock.unix_s()) | {
             "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}]
         }
         return completion | ({"usage": _usage(said)} if route.reports_usage else {})
@@ -77,7 +76,7 @@ class Simulated:
                 return
             raise _page()
         said = self._said(route, call)
-        head = _head("chat.completion.chunk", route, call.raw, next(self._count))
+        head = _head("chat.completion.chunk", route, call.raw, next(self._count), self._clock.unix_s())
         deltas = _deltas(said)
         for number, delta in enumerate(deltas):
             if fault is not None and number >= max(1, len(deltas) // 2):
@@ -108,7 +107,7 @@ class Simulated:
 
     def _answers_to(self, route: Route, body: dict[str, Any]) -> Answers:
         """How well a route answers a request: the last that suits it of what is set."""
-        today = self._scheduled[:10] or datetime.now(UTC).date().isoformat()
+        today = self._scheduled[:10] or datetime.fromtimestamp(self._clock.unix_s(), UTC).date().isoformat()
         for answers in reversed(route.answers):
             begins = answers.from_date is None or answers.from_date.isoformat() <= today
             if begins and (not answers.contains or answers.contains in text_of(body["messages"])):
@@ -150,11 +149,11 @@ def _page() -> Failure:
     return Failure(500, "the model server answered with a page in place of JSON", drew=None)
 
 
-def _head(kind: str, route: Route, raw: bytes, number: int) -> dict[str, Any]:
+def _head(kind: str, route: Route, raw: bytes, number: int, created: float) -> dict[str, Any]:
     return {
         "id": "chatcmpl-" + hashlib.blake2b(b"%d %b" % (number, raw), digest_size=12).hexdigest(),
         "object": kind,
-        "created": int(time.time()),
+        "created": int(created),
         "model": route.upstream,
     }
 

@@ -4,11 +4,12 @@ import contextlib
 import hashlib
 import secrets
 import sqlite3
-import time
 import weakref
 from pathlib import Path
 
 import msgspec
+
+from workbench.local_platform.clock import Clock
 
 _DRAWS = """
 CREATE TABLE IF NOT EXISTS draws (
@@ -102,13 +103,14 @@ class State:
     Args:
         path: Of the SQLite file; None keeps everything in memory.
         busy_s: How long a change waits, with all of its thread, for another process that writes.
+        clock: What time it is; by default the machine's.
 
     Raises:
         StateError: The file is of another kind, or of a newer version.
     """
 
-    def __init__(self, path: Path | None = None, *, busy_s: float = 5.0) -> None:
-        self.path = path
+    def __init__(self, path: Path | None = None, *, busy_s: float = 5.0, clock: Clock | None = None) -> None:
+        self.path, self._clock = path, clock or Clock()
         self._changes = 0
         try:
             if path is not None and not path.exists():
@@ -158,6 +160,10 @@ class State:
         """Make what was gathered durable."""
         self._execute("COMMIT")
 
+    def now_s(self) -> float:
+        """The time of what is recorded now, in Unix seconds."""
+        return self._clock.unix_s()
+
     def undo(self) -> None:
         """Drop what was gathered."""
         with contextlib.suppress(sqlite3.Error):
@@ -171,7 +177,8 @@ class State:
         """A new key for an account; it cannot be read again."""
         key = new_key()
         self._execute(
-            "INSERT INTO keys (hash, account, created_at) VALUES (?, ?, ?)", (hashed(key), account, time.time())
+            "INSERT INTO keys (hash, account, created_at) VALUES (?, ?, ?)",
+            (hashed(key), account, self.now_s()),
         )
         self._changes += 1
         return key
@@ -202,7 +209,7 @@ class State:
         if len(found) > 1:
             raise StateError(f"several active keys begin with {key_id!r}")
         change = "UPDATE keys SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
-        if not found or not self._execute(change, (time.time(), found[0])).rowcount:  # another process may be first
+        if not found or not self._execute(change, (self.now_s(), found[0])).rowcount:  # another process may be first
             raise StateError(f"no active key has the id {key_id!r}; `workbench platform keys` lists them")
         self._changes += 1
         return living[found[0]]
@@ -224,7 +231,7 @@ class State:
 
     def open_draw(self, account: str, requested: str, route: str, weight: float, estimated_tokens: int) -> int:
         """Record, before a request is sent, that it may use tokens; unsettled until its usage is known."""
-        row = (time.time(), account, requested, route, weight, estimated_tokens)
+        row = (self.now_s(), account, requested, route, weight, estimated_tokens)
         cursor = self._execute(
             "INSERT INTO draws (at, account, source, requested, route, weight, settled, estimated_tokens) "
             "VALUES (?, ?, 'api', ?, ?, ?, 0, ?)",
@@ -259,7 +266,7 @@ class State:
         cursor = self._execute(
             "INSERT INTO draws (at, account, source, weight, settled, total_tokens, note) "
             "VALUES (?, ?, 'added', 1, 1, ?, ?)",
-            (time.time() if at is None else at, account, tokens, note),
+            (self.now_s() if at is None else at, account, tokens, note),
         )
         self._changes += 1
         return cursor.lastrowid or 0

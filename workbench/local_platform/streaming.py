@@ -1,7 +1,6 @@
 """A streamed answer on its way to the caller: server-sent events in OpenAI's shape."""
 
 import secrets
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -78,10 +77,10 @@ def broken(failure: Failure, status: int, silent: Silent) -> bytes:
     return error + DONE if silent.broken_stream == "error_done" else error
 
 
-def empty_end(name: str) -> bytes:
+def empty_end(name: str, created: float) -> bytes:
     """A stream that says nothing and ends well, as was seen where a model server answers with a page."""
     choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
-    head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion.chunk", "created": int(time.time())}
+    head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion.chunk", "created": int(created)}
     return event(head | {"model": name, "choices": [choice]})
 
 

@@ -1,11 +1,11 @@
 """The page of what we used, for what, and what is unknown."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+import workbench.clock as clock
 import workbench.display as people
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
@@ -53,7 +53,7 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     daily = result(reader, DailyUsage, most=MOST_TOGETHER, others=OTHERS)
     dearest_runs = result(reader, DearestRun, most=MOST_DEAREST)
     dearest_samples = result(reader, DearestSample, most=MOST_DEAREST)
-    now = datetime.now(UTC)
+    now = clock.now()
     found = account_state(reader, asked.allowance, asked.zone, now)
     end = found.window.end_at if found.window is not None and not found.window.rolls else None
     needs = demands(reader, weights_of(asked.allowance, asked.zone), now, end, found.left)

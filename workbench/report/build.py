@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,6 +13,7 @@ import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+import workbench.clock as clock
 import workbench.display as people
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
@@ -93,7 +94,7 @@ def asked_of(ledger: Ledger, folder: Path) -> Iterator[Asked]:
     """
     claims = team_claims(ledger)
     with reading(ledger) as reader:
-        as_of = AsOf(datetime.now(UTC), ongoing(reader, ledger, claims))
+        as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
         period, colours = reader.only(LedgerPeriod), colours_of(reader)
         yield Asked(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of)
 

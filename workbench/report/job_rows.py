@@ -5,11 +5,12 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 from markupsafe import Markup
 
+import workbench.clock as clock
 import workbench.display as people
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
@@ -147,7 +148,7 @@ def _next(job_toml: str | None) -> datetime | None:
     """When a job runs next by its schedule; None where it has none."""
     with contextlib.suppress(ValueError, KeyError, msgspec.ValidationError, StopIteration):
         schedule = msgspec.convert(tomllib.loads(job_toml or "")["schedule"], ScheduleTable)
-        return next(following(schedule, datetime.now(UTC)))
+        return next(following(schedule, clock.now()))
     return None
 
 

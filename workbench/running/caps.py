@@ -1,13 +1,13 @@
 """What several runs may use together: reserved before a request is sent, whoever sends it."""
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.display import count, significant
 from workbench.errors import UnreachableError
 from workbench.records import Usage
@@ -156,7 +156,7 @@ class Caps:
             units = None if self._price is None else self._price.of(model, usage)
             spent = Spending(1.0, usage.total_tokens, reserved.units if units is None else units)
         self._own.reserved = self._own.reserved.minus(reserved)
-        self._own.draw(spent, time.time())
+        self._own.draw(spent, clock.machine_s())
         if self._shared is not None:
             self._shared.write()
 
@@ -176,7 +176,7 @@ class Caps:
         return max(shares, default=None)
 
     def _reserved_of(self, amount: Spending) -> Refusal | None:
-        now = datetime.now(UTC)
+        now = clock.now()
         for number, cap in enumerate(self._caps):
             if cap.ends_at is not None and now >= cap.ends_at and cap.next_end is not None:
                 following = msgspec.structs.replace(cap, used=0.0, starts_at=cap.ends_at, ends_at=cap.next_end(now))

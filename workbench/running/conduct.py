@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import time
-from datetime import UTC, datetime
 from itertools import islice
 
 import anyio
 import anyio.to_thread
 
+import workbench.clock as clock
 from workbench.client.chat import ChatClient
 from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, IncompleteError, WorkbenchError
@@ -92,7 +92,7 @@ class Conductor:
                 status, code, reason = _ending(work, tally)
                 duration_s = time.perf_counter() - began
                 self._journal.append(
-                    RunEnded(self._started.run_id, datetime.now(UTC), status, code, duration_s, reason or None)
+                    RunEnded(self._started.run_id, clock.now(), status, code, duration_s, reason or None)
                 )
             finally:
                 error = self._close()

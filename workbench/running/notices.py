@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import workbench.clock as clock
 from workbench.display import plural
 from workbench.endings import FailedRoute
 from workbench.planning.expand import Plan
@@ -65,7 +66,7 @@ class Notices:
 
     def held_too_long(self, model: int, breaker: Breaker, asked_s: float) -> None:
         """A route asked to be left alone for longer than a run waits."""
-        when = datetime.now(UTC) + timedelta(seconds=asked_s)
+        when = clock.now() + timedelta(seconds=asked_s)
         text = f"{self._name(model)} asks for a pause until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)"
         self._give_up(model, breaker, "left alone", text)
 
@@ -123,4 +124,4 @@ def _words(breaker: Breaker) -> str:
 def _utc(moment: float | None) -> str:
     """A time of the steady clock as people read it; None is now."""
     ago_s = 0.0 if moment is None else time.monotonic() - moment
-    return f"{datetime.now(UTC) - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{clock.now() - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,8 +1,8 @@
 """What follows from how a call ended: for its request, its route, the run's limits and its guards."""
 
 import time
-from datetime import UTC, datetime
 
+import workbench.clock as clock
 from workbench.endings import EXIT_CODES, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.job_file import RunTable
@@ -177,6 +177,6 @@ class Settling:
     def _record_pace(self, change: Change) -> None:
         """Journal a limit that changed, and report cuts."""
         model = None if change.route is None else self._plan.models[change.route].id
-        now = datetime.now(UTC)
+        now = clock.now()
         self._journal.append(PaceChanged(self._run_id, now, self.pace.allowed, change.reason, model, change.allowed))
         self.notices.cut(model, change)

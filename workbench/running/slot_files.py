@@ -11,6 +11,8 @@ from typing import Self
 
 import msgspec
 
+import workbench.clock as clock
+
 _RECORD_BYTES = 1024
 _NAME_CHARS = 256
 _CLOCK_STEP_S = 5.0
@@ -61,7 +63,7 @@ def release_ghosts(folder: Path) -> int:
     for path in sorted(folder.glob("*.slot")):
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            if locked(fd) and read(fd).seen_at(time.time()).busy_until > time.time():
+            if locked(fd) and read(fd).seen_at(clock.machine_s()).busy_until > clock.machine_s():
                 write(fd, Holding())
                 released += 1
         finally:
@@ -72,7 +74,7 @@ def release_ghosts(folder: Path) -> int:
 def slots_in(folder: Path) -> list[dict[str, object]]:
     """The state of every slot of an endpoint: `in flight`, a `ghost`, or `free`."""
     found: list[dict[str, object]] = []
-    now = time.time()
+    now = clock.machine_s()
     for path in sorted(folder.glob("*.slot")):
         with looked_into(path) as fd:
             if fd is None:

@@ -25,6 +25,7 @@ from typing import NamedTuple, Self
 
 import anyio
 
+import workbench.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.running.slot_files import Holding, boot, locked, looked_into, opened, read, steady, write
 
@@ -70,7 +71,7 @@ class Slot:
             self._say_busy(hold_s)
 
     def _say_busy(self, hold_s: float) -> None:
-        now, this_boot = time.time(), boot()
+        now, this_boot = clock.machine_s(), boot()
         steady_until = steady() + hold_s if this_boot else 0.0
         write(self._fd, Holding(now + hold_s, now, os.getpid(), self._job, self._model, this_boot, steady_until))
 
@@ -151,7 +152,7 @@ class Slots:
             return self._kept.pop()
         if time.monotonic() < self._none_until:
             return None
-        now = time.time()
+        now = clock.machine_s()
         for place in range(len(self._free) - 1, -1, -1):
             number = self._free[place]
             if self._leaves(number):
@@ -213,7 +214,7 @@ class Slots:
     def ghosts(self) -> list[float]:
         """The Unix times until which calls that were given up keep slots of this run."""
         self.rest()
-        found, now = [], time.time()
+        found, now = [], clock.machine_s()
         for number in self._free:
             if locked(self._files[number]):
                 found.append(read(self._files[number]).seen_at(now).busy_until)

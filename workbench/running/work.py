@@ -2,11 +2,11 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 
 import anyio
 import anyio.to_thread
 
+import workbench.clock as clock
 from workbench.client.body import LARGE_BYTES
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.transport import Sending
@@ -186,7 +186,7 @@ class Work:
                 sample_key=request.sample_key,
                 epoch=request.epoch,
                 occurrence=request.occurrence,
-                sent_at=datetime.now(UTC),
+                sent_at=clock.now(),
                 tools=item.tools,
                 attempt=turn.attempt,
                 variant=request.variant,

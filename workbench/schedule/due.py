@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.job import Job
@@ -88,7 +89,7 @@ def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
     Raises:
         NotDueError: The occasion was run meanwhile, or a newer one has come.
     """
-    found = due(ledger, job, datetime.now(UTC))
+    found = due(ledger, job, clock.now())
     if found.occasion != occasion:
         raise NotDueError(found.reason)
 
