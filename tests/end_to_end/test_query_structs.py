@@ -59,7 +59,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
             bench("run", "nightly.toml", "--occasion", day, "--no-report", code=None)
         bench("invalidate", "last", "--sample", "1", "--reason", "wrong")
         bench("probe", "good", code=None)
-        yield Ledger(bench.folder / "ledger.duckdb")
+        yield bench.ledger
 
 
 def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
@@ -84,7 +84,6 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
     return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 
 
-@pytest.mark.file_ledger
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_row_is_what_its_struct_promises(ledger: Ledger, kind: type[QueryRow]) -> None:
     with reading(ledger) as reader:
