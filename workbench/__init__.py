@@ -9,7 +9,7 @@ The modules, in the order in which a prompt passes through them:
 - `dataset`, `template`, `prompt`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;
-- `client`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
+- `client`, `completion`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
 - `running`: the fan-out with its slots, limits, passes, breakers and guards; `team`: the same limit and jobs over machines;
 - `ledger`: the journal, the DuckDB file or a team's DuckLake, and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;

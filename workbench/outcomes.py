@@ -15,6 +15,9 @@ class Outcome(StrEnum):
     EMPTY = "empty"
     TRUNCATED = "truncated"
     REASONING_EXHAUSTED = "reasoning_exhausted"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    BROKEN_OFF = "broken_off"
     NULL_BODY = "null_body"
     MALFORMED_BODY = "malformed_body"
     HTML_BODY = "html_body"
@@ -64,18 +67,26 @@ class Effects(NamedTuple):
     """What it says of the account, so that a run sends nothing more."""
     waited_out: bool = False
     """Whether we gave up after our own time limit."""
+    ends: Literal["", "cut", "refusal"] = ""
+    """Why there is nothing to score in an answer that was accepted: it was cut off, or refused or filtered."""
+    missing: Literal["", "not right", "unknown"] = "unknown"
+    """What an answer without a score is to a comparison: the model's own doing, or unknown; empty: there is an answer."""
     concluded: bool = True
     """False where we cancelled it ourselves: it says nothing of the model or its route."""
 
 
+_OWN: Literal["not right"] = "not right"
 EFFECTS: dict[Outcome, Effects] = {
     #                                    accepted scorable wait_s rerun drew route  resembles fault
-    Outcome.OK:                  Effects(True,  True,  None, False, "yes",   "well", "",        ""),
-    Outcome.TRUNCATED:           Effects(True,  False, None, False, "yes",   "well", "",        ""),
-    Outcome.REASONING_EXHAUSTED: Effects(True,  False, None, False, "yes",   "well", "",        ""),
-    Outcome.EMPTY:               Effects(False, False, 1.0,  True,  "yes",   "well", "error",   "the model"),
+    Outcome.OK:                  Effects(True,  True,  None, False, "yes",   "well", "",        "", missing=""),
+    Outcome.TRUNCATED:           Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut", missing=_OWN),
+    Outcome.REASONING_EXHAUSTED: Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut", missing=_OWN),
+    Outcome.REFUSED:             Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refusal", missing=_OWN),
+    Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refusal", missing=_OWN),
+    Outcome.EMPTY:               Effects(False, False, 1.0,  True,  "yes",   "well", "error",   "the model", missing=_OWN),
+    Outcome.BROKEN_OFF:          Effects(False, False, 1.0,  True,  "yes",   "sick", "error",   "the route"),
     Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", refused=True),
-    Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job"),
+    Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job", missing=_OWN),
     Outcome.NULL_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.MALFORMED_BODY:      Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.HTML_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the platform"),

@@ -154,7 +154,7 @@ def test_filters_work_and_survive_a_reload(reader: Reader, pages: dict[str, Path
     expect(page.locator(".exchange h4", has_text="user")).to_have_count(1)
     page.get_by_role("button", name="Clear").click()
     expect(rows.first.locator(".cell")).to_have_count(len(MODELS))
-    page.get_by_text("unanswered or cut off 20", exact=True).click()  # a route of them refuses every request
+    page.get_by_text("unanswered, cut off or refused 20", exact=True).click()  # a route of them refuses every request
     expect(page).to_have_url(re.compile("show=failed"))
     expect(status).to_contain_text("1 to 20 of 20")
     page.reload()

@@ -45,9 +45,10 @@ def standings(caller: Caller, model: str = "m", text: str = "Question {}?", time
     found = []
     for n in range(times):
         choice = caller.ask(model, text.format(n)).json()["choices"][0]
-        said = choice["message"]["content"]
-        words = {"right": "right", "wrong": "wrong", "cannot": "refused", "views": "prose"}
+        said = choice["message"]["content"] or ""
+        words = {"right": "right", "wrong": "wrong", "views": "prose"}
         kind = next((kind for word, kind in words.items() if word in said.split()), "empty")
+        kind = "refused" if choice["message"].get("refusal") else kind
         found.append("cut" if choice["finish_reason"] == "length" else kind)
     return found
 

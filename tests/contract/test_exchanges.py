@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import one_route
 from workbench.client import outcome, wire
 from workbench.client.transport import Reply
+from workbench.completion import Verdict
 from workbench.local_platform.config import PlatformConfig, Preset, RouteFault
 from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import Outcome
@@ -35,7 +36,7 @@ def fits(value: Any, shape: Any) -> bool:
     return shape is None or isinstance(value, KINDS[shape])
 
 
-def judged(response: httpx.Response) -> outcome.Verdict:
+def judged(response: httpx.Response) -> Verdict:
     headers = {name.lower(): value for name, value in response.headers.items()}
     return outcome.of_reply(Reply(response.status_code, headers, response.content), SIGNATURE)
 

@@ -14,6 +14,13 @@ from tests.conftest import Workbench, job
 WAITS_S = {"hang": 600, "slow": 1.2, "expired": 0.5}
 USED = {"greedy": (10, 4990, 5000), "bigtokens": (2**63 + 1,) * 3}
 BUSY_S = {"later": 1.5, "minute": 60, "tomorrow": 86400, "epoch": 1_763_755_200_000, "forever": 1e300}
+SAID: dict[str, tuple[dict[str, Any], str]] = {
+    "empty": ({"content": ""}, "stop"),
+    "refused": ({"content": None, "refusal": "I can't help with that."}, "stop"),
+    "filtered": ({"content": "The answ"}, "content_filter"),
+    "nul": ({"content": "4 \x00 and \x1b[31m"}, "stop"),
+    "long": ({"content": "x" * 60_000_000}, "stop"),
+}
 REFUSED = {"bad": 400, "doubtful": 401, "away": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 
@@ -54,7 +61,7 @@ class OddServer:
         self.requests.append(prompt)
         self.arrived_at.append(time.monotonic())
         word = prompt.split()[0]
-        message: dict[str, Any] = {"content": f"The answer is 4. {KEY}"}
+        message, finish = SAID.get(word, ({"content": f"The answer is 4. {KEY}"}, "stop"))
         prompt_tokens, completion_tokens, total_tokens = USED.get(word, (1, 1, 2))
         usage: dict[str, Any] = {
             "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total_tokens,
@@ -71,19 +78,15 @@ class OddServer:
             case "retry":
                 headers["Retry-After"] = "Mon, 01 Jan 2024 00:00:00 +9999999999999999"
                 return web.Response(status=429, headers=headers, text=json.dumps({"error": {"message": "slow"}}))
-            case "empty":
-                message = {"content": ""}
-            case "nul":
-                message = {"content": "4 \x00 and \x1b[31m"}
-            case "long":
-                message = {"content": "x" * 60_000_000}
+            case "broken" if self.requests.count(prompt) == 1:
+                message, finish = {"content": "The answ"}, "error"
             case "expired":
                 self.key_is_good = False
                 return web.json_response({"detail": "\x1b[31mThe key is gone\x07"}, status=401)
             case "strange":
                 usage = {"total_tokens": [1], "completion_tokens_details": "no"}
                 message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}
-        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        choice = {"index": 0, "finish_reason": finish, "message": message}
         answer = {"model": "m", "choices": [choice], "usage": usage}
         text = json.dumps(answer)
         if word == "escaped":

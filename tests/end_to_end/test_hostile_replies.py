@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import Workbench, job
 from tests.end_to_end.hostile_server import KEY, REPLIES, hostile
 from tests.waiting import until, until_said
-from workbench.client import wire
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Http, Sending
+from workbench.completion import decode
 from workbench.endpoint import Endpoint
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
@@ -101,7 +101,7 @@ def decoding_s(word: str) -> float:
     body = REPLIES[word]()[2] if word in REPLIES else b"null"
     before = time.process_time()
     with contextlib.suppress(ValueError):
-        wire.decode(body)
+        decode(body)
     return time.process_time() - before
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.client import wire
+from workbench.completion import completion_from, decode
 from workbench.dataset.samples import selected_samples
 from workbench.display import visible
 from workbench.job import parse_job
@@ -104,6 +104,6 @@ def test_any_text_is_safe_to_show(text: str) -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_from_the_wire_are_json_or_a_value_error(body: bytes) -> None:
     try:
-        wire.completion_from(wire.decode(body))
+        completion_from(decode(body))
     except ValueError:
         pass

@@ -8,12 +8,13 @@ import pytest
 from workbench.client import outcome
 from workbench.client.chat import retry_after_s
 from workbench.client.transport import Failure, Reply
+from workbench.completion import Verdict
 from workbench.outcomes import EFFECTS, Outcome
 
 SIGNATURE = outcome.AllowanceSignature()
 
 
-def judged(status: int, body: Any, content_type: str = "application/json") -> outcome.Verdict:
+def judged(status: int, body: Any, content_type: str = "application/json") -> Verdict:
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return outcome.of_reply(Reply(status, {"content-type": content_type}, raw), SIGNATURE)
 
@@ -36,6 +37,25 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
     ("cut", 200, answer(content="The answ", finish="length"), Outcome.TRUNCATED),
     ("cut before the first word", 200, answer(content="", finish="length"), Outcome.TRUNCATED),
     ("thought only", 200, answer(content="", reasoning_content="Hm", finish="length"), Outcome.REASONING_EXHAUSTED),
+    ("refusal", 200, answer(content=None, refusal="I can't help with that."), Outcome.REFUSED),
+    ("refusal beside an empty text", 200, answer(content="", refusal="I can't help with that."), Outcome.REFUSED),
+    ("refusal beside a text", 200, answer(content="Well.", refusal="I can't."), Outcome.REFUSED),
+    ("refusal that says nothing", 200, answer(content="4", refusal=""), Outcome.OK),
+    ("refusal that is null", 200, answer(content="4", refusal=None), Outcome.OK),
+    ("words of a refusal", 200, answer(content="I am sorry, but I cannot help with that."), Outcome.OK),
+    ("the reason refusal", 200, answer(content="I won't.", finish="refusal"), Outcome.REFUSED),
+    ("filtered", 200, answer(content="", finish="content_filter"), Outcome.REFUSED),
+    ("filtered in its middle", 200, answer(content="The answ", finish="content_filter"), Outcome.FILTERED),
+    ("an error beside a text", 200, answer(content="The answ") | {"error": {"message": "upstream died"}}, Outcome.BROKEN_OFF),
+    ("a null error beside a text", 200, answer(content="4") | {"error": None}, Outcome.OK),
+    ("an error and no choices", 200, {"error": {"message": "litellm.RateLimitError: slow"}, "choices": None}, Outcome.RATE_LIMITED),
+    *((f"broken off: {finish}", 200, answer(content="The answ", finish=finish), Outcome.BROKEN_OFF)
+      for finish in ("error", "failed", "network_error", "insufficient_system_resource", "abort", "timeout", "cancelled")),
+    ("broken off before the first word", 200, answer(content="", finish="error"), Outcome.BROKEN_OFF),
+    *((f"cut: {finish}", 200, answer(content="The answ", finish=finish), Outcome.TRUNCATED)
+      for finish in ("max_tokens", "MAX_TOKENS", "Length", "length ", "model_length", "model_context_window_exceeded")),
+    *((f"whole: {finish}", 200, answer(content="4", finish=finish), Outcome.OK)
+      for finish in (None, "", "end_turn", "eos", "tool_use", "function_call", "stop_sequence", "repetition")),
     ("null", 200, None, Outcome.NULL_BODY),
     ("task ids", 200, {"status": True, "task_ids": ["x"]}, Outcome.MALFORMED_BODY),
     ("no choice", 200, {"choices": []}, Outcome.MALFORMED_BODY),

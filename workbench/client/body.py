@@ -7,8 +7,8 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
 
-LARGE_BYTES = 2**20
-"""A longer body is read only while few others are, and judged in a thread."""
+from workbench.completion import LARGE_BYTES
+
 MOST_LARGE = 2
 """How many long bodies may be in memory at a time."""
 _PIECE_BYTES = 2**18

@@ -11,9 +11,9 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.client import outcome, wire
-from workbench.client.body import LARGE_BYTES
 from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
+from workbench.completion import LARGE_BYTES, Verdict, decode
 from workbench.endpoint import Endpoint
 from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.outcomes import Outcome
@@ -81,7 +81,7 @@ class ChatClient:
 
     def _listed(self, reply: Reply) -> list[Model]:
         try:
-            models = wire.models_from(wire.decode(reply.body), self._redact) if reply.status == 200 else None
+            models = wire.models_from(decode(reply.body), self._redact) if reply.status == 200 else None
         except ValueError:
             models = None
         if models is None:
@@ -117,7 +117,7 @@ class ChatClient:
             verdict = verdict._replace(outcome=Outcome.ROUTE_UNAUTHORISED, evidence=evidence)
         return _record(request, progress, verdict, reply.status, retry_after_s(reply.headers), raw)
 
-    def _judged(self, reply: Reply) -> tuple[outcome.Verdict, str]:
+    def _judged(self, reply: Reply) -> tuple[Verdict, str]:
         """What a reply means, and its body as text; the key is in neither."""
         text = text_of(reply.body)
         raw = self._redact(text)
@@ -126,13 +126,13 @@ class ChatClient:
         try:
             verdict = outcome.of_reply(reply, self._signature)
         except Exception as error:  # what arrived was paid for: keep it, even in an unforeseen shape
-            verdict = outcome.Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
+            verdict = Verdict(Outcome.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
         redacted = self._redacted(verdict)
         if redacted != verdict:  # the key only appeared after decoding
             raw = _LEFT_OUT
         return redacted, raw
 
-    def _redacted(self, verdict: outcome.Verdict) -> outcome.Verdict:
+    def _redacted(self, verdict: Verdict) -> Verdict:
         """The same without the key, which decoding may have put together from parts or another encoding."""
         evidence, error_text = self._redact(verdict.evidence), self._redact.optional(verdict.error_text)
         if evidence != verdict.evidence or error_text != verdict.error_text:
@@ -183,14 +183,14 @@ def _texts(said: Completion) -> list[str | None]:
 def cancelled(request: ChatRequest, progress: Sending) -> CallRecord:
     """The record of a call that we cancelled; the platform may still be processing it."""
     goes_on = progress.sent != "never"
-    verdict = outcome.Verdict(Outcome.CANCELLED, "cancelled by the caller", goes_on=goes_on)
+    verdict = Verdict(Outcome.CANCELLED, "cancelled by the caller", goes_on=goes_on)
     return _record(request, progress, verdict, None)
 
 
 def _record(
     request: ChatRequest,
     progress: Sending,
-    verdict: outcome.Verdict,
+    verdict: Verdict,
     status: int | None,
     asked_s: float | None = None,
     raw: str | None = None,

@@ -15,12 +15,10 @@ fallback is down too (`route_down`); a backend that answers the gateway with a p
 """
 
 import re
-from typing import Any, NamedTuple
 
-from workbench.client import wire
 from workbench.client.transport import Failure, Reply
+from workbench.completion import Verdict, decode, error_text_from, is_error, judged
 from workbench.outcomes import Outcome
-from workbench.records import Completion
 
 _ALLOWANCE = r"allowance|quota|budget|credits?|balance|usage limit|spending limit"
 DEFAULT_ALLOWANCE_SIGNATURE = (
@@ -102,17 +100,6 @@ _PAGES = {
 }
 
 
-class Verdict(NamedTuple):
-    """An outcome with the observation that decided it."""
-
-    outcome: Outcome
-    evidence: str
-    completion: Completion | None = None
-    error_text: str | None = None
-    goes_on: bool = False
-    """Whether the platform may still be processing the call."""
-
-
 def of_failure(failure: Failure) -> Verdict:
     """Judge a request that brought no complete response."""
     outcome = {
@@ -136,34 +123,15 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
         signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
     try:
-        value = wire.decode(reply.body)
+        value = decode(reply.body)
     except ValueError:
         return _not_json(reply)
-    if reply.status == 200 and not (isinstance(value, dict) and "error" in value and "choices" not in value):
-        return _success(value)
-    style, text = wire.error_text_from(value)
+    if reply.status == 200 and not is_error(value):
+        return judged(value)
+    style, text = error_text_from(value)
     outcome, because = _of_error(reply.status, style, text[:_LOOKED_AT_CHARS], signature)
     in_front = reply.status >= 500 and style == "other"  # neither the gateway's words nor the platform's
     return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None, goes_on=in_front)
-
-
-def _success(value: Any) -> Verdict:
-    if value is None:
-        return Verdict(Outcome.NULL_BODY, "HTTP 200 with the body null")
-    completion = wire.completion_from(value)
-    if isinstance(completion, str):
-        return Verdict(Outcome.MALFORMED_BODY, f"HTTP 200 with {completion}")
-    finish = completion.finish_reason
-    spoken = bool((completion.answer or "").strip()) or bool(completion.tool_calls)
-    if spoken and finish != "length":
-        return Verdict(Outcome.OK, f"an answer, finish_reason {finish}", completion)
-    if spoken:
-        return Verdict(Outcome.TRUNCATED, "an answer, finish_reason length", completion)
-    if completion.reasoning or completion.usage.reasoning_tokens:
-        return Verdict(Outcome.REASONING_EXHAUSTED, f"reasoning but no answer, finish_reason {finish}", completion)
-    if finish == "length":
-        return Verdict(Outcome.TRUNCATED, "no text, finish_reason length", completion)
-    return Verdict(Outcome.EMPTY, f"neither text nor tool call, finish_reason {finish}", completion)
 
 
 def _not_json(reply: Reply) -> Verdict:

@@ -168,6 +168,8 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
             yield Trouble(
                 row.cut_off, f"{_part(row.cut_off, items)} answers of {model} were cut off by their token limit."
             )
+        if row.refused > _NOTED * items:
+            yield Trouble(row.refused, f"{_part(row.refused, items)} answers of {model} were refused or filtered.")
     for one in figures.broken:
         yield Trouble(one.failed, f"{broken_text(one)}.")
     for side in figures.standing.sides:

@@ -23,6 +23,7 @@ class Side(msgspec.Struct, frozen=True):
     """Requests: samples times epochs."""
     answered: int
     cut_off: int
+    refused: int
     """Answers of no use to a scorer: their token limit ended them."""
     samples: int
     scored: int
@@ -140,6 +141,7 @@ def _side(figures: SideFigures, samples: Sequence[SideSample], are_shares: bool)
         asked=figures.asked,
         answered=figures.answered,
         cut_off=figures.cut_off,
+        refused=figures.refused,
         samples=len(samples),
         scored=len(values),
         left_out=sum(row.value is None and row.left_out > 0 for row in samples),

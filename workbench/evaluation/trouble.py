@@ -17,7 +17,7 @@ GROUPS = {
     "unknown": "unknown",
 }
 """The fault of an outcome -> the group in which it is counted."""
-CUT_OFF = "cut off by its limit"
+CUT_OFF, REFUSED = "cut off by its limit", "refused or filtered"
 PENDING = GROUPS["cancelled"]
 """Never sent, or sent and no end is known."""
 
@@ -68,5 +68,5 @@ def _group(outcome: str | None) -> str:
         return PENDING
     follows = EFFECTS[Outcome(outcome)]
     if follows.accepted:
-        return "" if follows.scorable else CUT_OFF
+        return {"": "", "cut": CUT_OFF, "refusal": REFUSED}[follows.ends]
     return GROUPS[follows.fault]

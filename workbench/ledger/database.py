@@ -13,6 +13,7 @@ import duckdb
 
 import workbench.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.ledger.correcting import CORRECTING_SCHEMAS, correct_stored
 from workbench.ledger.engine import (
     FRUGAL_MEMORY_MIB,
     READING_MEMORY_MIB,
@@ -247,6 +248,8 @@ def migrate(db: duckdb.DuckDBPyConnection, *, begun: Callable[[], None] = lambda
         db.execute("BEGIN")
         begun()
         db.execute(text)
+        if version in CORRECTING_SCHEMAS:
+            correct_stored(db)
         insert_row(db, "schema_versions", version, name, digest, clock.now())
         db.execute("COMMIT")
     if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:

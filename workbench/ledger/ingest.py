@@ -13,6 +13,7 @@ import msgspec
 import workbench.clock as clock
 from workbench.errors import WorkbenchError
 from workbench.ledger.address import TeamAddress
+from workbench.ledger.correcting import correct_staged
 from workbench.ledger.database import insert_row, opened_for_writing, sql
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, first_line, literal, pattern_of
 from workbench.ledger.entries import KIND_NAMES, journal_columns, plain_inserts
@@ -86,7 +87,7 @@ class _Tables(NamedTuple):
         """Distribute what is staged."""
         if self.team is not None:
             keep_short_rows_in_catalog(self.db, content.longest_line_bytes)
-        self.db.execute(ingest_text())
+        distribute(self.db)
         if self.team is not None:
             keep_short_rows_in_catalog(self.db)
 
@@ -273,6 +274,12 @@ class _Parts:
         """Write what is left to the last file."""
         if self.files:
             self.files[-1][0].close()
+
+
+def distribute(db: duckdb.DuckDBPyConnection) -> None:
+    """Put what is staged into the tables of the current schema, and judge once more what an earlier version may have judged."""
+    db.execute(ingest_text())
+    correct_staged(db)
 
 
 def ingest_text() -> str:

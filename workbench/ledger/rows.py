@@ -24,8 +24,8 @@ class AcceptedAnswer(QueryRow, frozen=True):
     run_id: str
     call_no: int
     generation: str
-    scorable: bool
-    """False where it was cut off by its limit."""
+    is_cut: bool
+    """Whether its limit cut it off."""
 
 
 class KnownSample(QueryRow, frozen=True):
@@ -314,7 +314,7 @@ class ProbeAnswer(QueryRow, frozen=True):
 
 class LedgerState(QueryRow, frozen=True):
     """How much a ledger holds of each kind, and how much of it contradicts the rest; only `runs` to `simulated` may be more
-    than 0 where all is well, and `reinterpreted_attempts`.
+    than 0 where all is well, and the last two.
     """
 
     query = "ledger_state"
@@ -334,6 +334,8 @@ class LedgerState(QueryRow, frozen=True):
     contradicting_attempts: int
     reinterpreted_attempts: int
     """Other things follow from their outcomes today than when they were recorded."""
+    corrected_attempts: int
+    """Their bodies are judged to be other outcomes today."""
 
 
 class TableDigest(QueryRow, frozen=True):

@@ -65,6 +65,7 @@ class RunItems(QueryRow, frozen=True):
     reused: int
     unanswered: int
     cut_off: int
+    refused: int
     fallbacks: int
     unknown: int
 
@@ -78,6 +79,7 @@ class RunItemOutcome(QueryRow, frozen=True):
     outcome: str | None
     accepted: bool | None
     scorable: bool | None
+    ends: str | None
     concluded: bool | None
     items: int
 

@@ -36,6 +36,7 @@ class SideFigures(QueryRow, frozen=True):
     asked: int
     answered: int
     cut_off: int
+    refused: int
     completion_tokens: float | None
     """Their mean, over the answers whose usage is known."""
     tokens_deviation: float | None

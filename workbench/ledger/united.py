@@ -16,7 +16,7 @@ import workbench.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, table_names, view_text
 from workbench.ledger.engine import READING_MEMORY_MIB, first_line
-from workbench.ledger.ingest import ingest_text, memory_mib, stage
+from workbench.ledger.ingest import distribute, memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.store import Ledger
 from workbench.ledger.team import filled_tables, losses_explained
@@ -162,7 +162,7 @@ def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path], scratch: Pat
 def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:
     try:
         stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
-        db.execute(ingest_text())
+        distribute(db)
         insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
     except duckdb.OutOfMemoryException as error:
         raise WorkbenchError(f"the journal {journal} cannot be read: {first_line(error)}") from error

@@ -73,6 +73,8 @@ class Answer:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
+    refusal: str | None = None
+    """In place of a text."""
 
 
 def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) -> Answer:
@@ -87,6 +89,8 @@ def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) 
     prompt_tokens = count_tokens(text_of(body["messages"])) + 3 * len(body["messages"])
     prompt = _last_user_text(body) or next(filter(None, map(_text_of, reversed(body["messages"]))), "")
     if entry is not None and route.simulated == "answers":
+        if draw.standing == "refused":
+            return Answer(None, prompt_tokens=prompt_tokens, completion_tokens=count_tokens(_REFUSAL), refusal=_REFUSAL)
         said = _keyed(entry, draw.standing)
         if said.calls and route.calls_tools:
             return _call(said.calls, prompt_tokens, cut=draw.standing == "cut")
@@ -124,8 +128,6 @@ def _keyed(entry: Entry, standing: Standing) -> Said:
             return entry.wrong
         case "empty":
             return Said("")
-        case "refused":
-            return Said(_REFUSAL)
         case _:
             return Said(_PROSE)
 

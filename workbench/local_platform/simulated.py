@@ -62,6 +62,8 @@ class Simulated:
             message["reasoning_content"] = said.reasoning
         if said.tool_calls:
             message["tool_calls"] = said.tool_calls
+        if said.refusal is not None:
+            message["refusal"] = said.refusal
         completion = _head("chat.completion", route, call.raw, next(self._count), self._clock.unix_s()) | {
             "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}]
         }
@@ -173,6 +175,7 @@ def _deltas(said: Answer) -> list[dict[str, Any]]:
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"reasoning_content": piece} for piece in _PIECE.findall(said.reasoning or "")]
     deltas += [{"content": piece} for piece in _PIECE.findall(said.text or "")]
+    deltas += [{"refusal": piece} for piece in _PIECE.findall(said.refusal or "")]
     for index, call in enumerate(said.tool_calls):
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         opened = {"index": index, "id": call["id"], "type": "function", "function": {"name": name, "arguments": ""}}

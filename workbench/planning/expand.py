@@ -344,7 +344,7 @@ class Plan:
                 continue
             self._answer_of[item] = len(self._answers)
             self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))
-            if not answer.scorable:
+            if answer.is_cut:
                 cut_off.append(item)
         return cut_off
 

@@ -59,6 +59,7 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
             figures.items, "run_items_by_model",
             ("model",), model, Column("items", "asked"), Column("answered", "answered"),
             Column("reused", "of which reused"), Column("unanswered", "unanswered"), Column("cut_off", "cut off"),
+            Column("refused", "refused"),
             Column("fallbacks", "by a fallback"), Column("unknown", "name not known"),
         ),
         "item_outcomes": table(

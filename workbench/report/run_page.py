@@ -15,7 +15,7 @@ from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
 from workbench.evaluation.sides import Side
-from workbench.evaluation.trouble import CUT_OFF, PENDING, planned_by_model, troubles_by_model
+from workbench.evaluation.trouble import CUT_OFF, PENDING, REFUSED, planned_by_model, troubles_by_model
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -126,7 +126,11 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
     planned = planned_by_model(figures)
     rows = []
     for model in [*sides, *(model for model in planned if model not in sides)]:
-        failed = {group: number for group, number in troubles.get(model, {}).items() if number and group != CUT_OFF}
+        failed = {
+            group: number
+            for group, number in troubles.get(model, {}).items()
+            if number and group not in (CUT_OFF, REFUSED)
+        }
         row = asked.get(model)
         rows.append(
             {

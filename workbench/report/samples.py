@@ -9,8 +9,8 @@ import msgspec
 
 import workbench.display as people
 from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.report.build import packed_json, write_page
-from workbench.report.tables import outcome_kind
 
 MOST_SAMPLES = 20_000
 FIRST_SAMPLES = 30
@@ -108,7 +108,8 @@ _LINE = (
 
 
 def mark(row: WholeSample, judged: SaidScore | None) -> str:
-    """How a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off, failed.
+    """How a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off,
+    refused, failed.
 
     Args:
         row: Of the run.
@@ -118,8 +119,8 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
         return "no end"
     if not row.accepted:
         return "failed"
-    if outcome_kind(row.outcome, accepted=True) == "wasted":
-        return "cut off"
+    if ends := EFFECTS[Outcome(row.outcome)].ends:
+        return {"cut": "cut off", "refusal": "refused"}[ends]
     if not row.counts:
         return "left out"
     if judged is None:

@@ -14,12 +14,13 @@
   const MARKS = {
     right: ["✓", "ok", "right"], wrong: ["✗", "failed", "wrong"], partly: ["◐", "wasted", "partly"], answered: ["", "", ""],
     unread: ["?", "unknown", "unread"], "left out": ["▲", "wasted", "fallback"], "cut off": ["✂", "wasted", "cut off"],
+    refused: ["⊘", "wasted", "refused"],
     failed: ["!", "failed", ""], "no end": ["○", "unknown", "no end known"], unsent: ["○", "unknown", "not sent"],
   };
   const KINDS = {
     disagree: (row) => row.cells.length > 1 && row.disagree,
     wrong: (row) => row.cells.some((line) => line && line.mark === "wrong"),
-    failed: (row) => row.cells.some((line) => !line || ["failed", "cut off", "no end"].includes(line.mark)),
+    failed: (row) => row.cells.some((line) => !line || ["failed", "cut off", "refused", "no end"].includes(line.mark)),
     unread: (row) => row.cells.some((line) => line && line.mark === "unread"),
     fallback: (row) => row.cells.some((line) => line && line.fallback),
   };

@@ -15,4 +15,5 @@ UNION ALL SELECT 'gates' AS name, bit_xor(hash(held)) AS digest FROM gates AS he
 UNION ALL SELECT 'invalidations' AS name, bit_xor(hash(held)) AS digest FROM invalidations AS held
 UNION ALL SELECT 'unsent_samples' AS name, bit_xor(hash(held)) AS digest FROM unsent_samples AS held
 UNION ALL SELECT 'served_names' AS name, bit_xor(hash(held)) AS digest FROM served_names AS held
+UNION ALL SELECT 'corrected_outcomes' AS name, bit_xor(hash(held)) AS digest FROM corrected_outcomes AS held
 UNION ALL SELECT 'readings' AS name, bit_xor(hash(held)) AS digest FROM readings AS held;

@@ -1,6 +1,6 @@
 -- What kinds of data a ledger holds, and whether anything that must be unique is not, or contradicts what it belongs to.
 -- contradicting_attempts: an attempt differs from its request. reinterpreted_attempts: other things follow from its outcome today
--- than when it was recorded.
+-- than when it was recorded. corrected_attempts: its body is judged to be another outcome today.
 -- Parameters: none
 SELECT
     (SELECT count(*) FROM runs WHERE event = 'started') AS runs,
@@ -24,4 +24,5 @@ SELECT
         SELECT count(*) FROM attempts AS stored JOIN judged_attempts AS judged USING (run_id, call_no)
         WHERE (stored.accepted, stored.rerun, stored.scorable, stored.drew)
             <> (judged.accepted, judged.rerun, judged.scorable, judged.drew)
-    ) AS reinterpreted_attempts;
+    ) AS reinterpreted_attempts,
+    (SELECT count(*) FROM corrected_outcomes) AS corrected_attempts;

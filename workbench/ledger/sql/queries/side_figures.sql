@@ -2,7 +2,8 @@
 -- completion_tokens is the mean of the answers that count and whose usage is known (NULL: of none), p50_ms and p90_ms are
 -- over answers that count. tokens_deviation and tokens_known are what the mean's interval needs; p50_low_ms and p50_high_ms
 -- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
--- cut_off: answers of no use to a scorer (truncated, or all tokens went into reasoning). fallbacks counts answers of another
+-- cut_off and refused: answers of no use to a scorer (truncated, or all tokens went into reasoning; refused or filtered).
+-- fallbacks counts answers of another
 -- model, and unknown those whose model cannot be told.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
@@ -19,7 +20,7 @@ WITH item AS (
 ),
 side AS (
     SELECT run_id, side AS model, min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
-        count(*) FILTER (accepted AND NOT scorable) AS cut_off,
+        count(*) FILTER (ends = 'cut') AS cut_off, count(*) FILTER (ends = 'refusal') AS refused,
         avg(completion_tokens) FILTER (counts) AS completion_tokens,
         stddev_samp(completion_tokens) FILTER (counts) AS tokens_deviation,
         count(completion_tokens) FILTER (counts) AS tokens_known,
@@ -39,7 +40,7 @@ ranked AS (
         CAST(ceil((len(latencies) + 1.96 * sqrt(len(latencies))) / 2) AS BIGINT) AS above
     FROM side
 )
-SELECT run_id, model, asked, answered, cut_off, completion_tokens, tokens_deviation, tokens_known, answers_without_usage,
+SELECT run_id, model, asked, answered, cut_off, refused, completion_tokens, tokens_deviation, tokens_known, answers_without_usage,
     p50_ms, p90_ms,
     CASE WHEN n > 5 THEN latencies[greatest(below, 1)] END AS p50_low_ms,
     CASE WHEN n > 5 THEN latencies[least(above + 1, n)] END AS p50_high_ms,

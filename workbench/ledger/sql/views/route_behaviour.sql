@@ -9,5 +9,5 @@ SELECT
     quantile_cont(latency_ms, 0.9) FILTER (sent = 'answered') AS p90_latency_ms,
     min(sent_at) AS first_at,
     max(sent_at) AS last_at
-FROM attempts
+FROM judged_attempts
 GROUP BY model, served_model, outcome;

@@ -1,0 +1,106 @@
+"""Refusals, filtered texts and texts that broke off: a model's last word is paid for once, what broke off is sent again."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.conftest import Workbench
+from tests.end_to_end.odd_server import OddServer, prompts, run
+from tests.unit.ledger_rows import answer, intent, started
+from workbench.frames import Frames
+from workbench.ledger.database import migrations
+from workbench.ledger.entries import SampleSeen
+from workbench.ledger.ingest import ingest
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import reading
+from workbench.ledger.rows import LedgerState
+from workbench.ledger.run_rows import RunItems
+from workbench.ledger.store import Ledger
+
+GATES = "\n[gates]\nmin_mean = { numeric = 0.2 }\n"
+REFUSAL = '{"choices": [{"finish_reason": "stop", "message": {"content": null, "refusal": "No."}}], "model": "m"}'
+CUT = '{"choices": [{"finish_reason": "max_tokens", "message": {"content": "The answ"}}], "model": "m"}'
+WHOLE = '{"choices": [{"finish_reason": "eos", "message": {"content": "4"}}], "model": "m"}'
+
+
+def test_a_refusal_is_asked_once_and_its_run_is_complete(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "refused", "filtered", "plain", more=GATES)
+    results = [oddly.json("run", "job.toml") for _ in range(3)]
+    assert results[0]["outcomes"] == {"refused": 1, "filtered": 1, "ok": 1}
+    assert [(result["status"], result["completed"], result["reused"]) for result in results] == [
+        ("complete", 3, 0), ("complete", 0, 3), ("complete", 0, 3),
+    ]  # fmt: skip
+    assert len(odd.requests) == 3
+    calls = {call["outcome"]: call for call in oddly.lines("show", results[0]["run_id"], "--calls")}
+    assert (calls["refused"]["answer"], calls["filtered"]["answer"]) == ("I can't help with that.", "The answ")
+    assert calls["refused"]["scores"] == {"numeric": None}
+    page = Path(results[0]["report"]).read_text("utf-8")
+    assert "refused or filtered" in page
+
+
+def test_a_text_that_broke_off_is_sent_again(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "broken", "plain")
+    first = run(oddly, code=3)
+    assert first["outcomes"] == {"broken_off": 1, "ok": 1}
+    again = run(oddly)
+    assert (again["completed"], again["reused"], again["outcomes"]) == (1, 1, {"ok": 1})
+    assert len(odd.requests) == 3
+
+
+def journalled(folder: Path) -> Ledger:
+    """A run as an earlier version judged it: a refusal that was empty, a cut text and a whole one that were ok."""
+    ledger = Ledger(folder / "ledger.duckdb")
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 3))
+    ended = [
+        ("empty", False, REFUSAL, "stop", None),
+        ("ok", True, CUT, "max_tokens", "The answ"),
+        ("ok", True, WHOLE, "eos", "4"),
+    ]
+    for number, (outcome, accepted, raw, finish, text) in enumerate(ended, 1):
+        writer.append(SampleSeen(f"sample{number}", '{"input": "q"}'))
+        writer.append(intent("r1", number))
+        given = {"outcome": outcome, "accepted": accepted, "rerun": not accepted, "scorable": accepted}
+        writer.append(answer("r1", number, **given, raw=raw, finish_reason=finish, answer=text, tool_calls=None))
+    writer.close()
+    return ledger
+
+
+def stands(ledger: Ledger) -> tuple[list[str], RunItems, LedgerState]:
+    """How the run's answers ended, how many are what, and what the ledger's check counts."""
+    with reading(ledger) as reader:
+        calls = reader.arrow("calls", run_id="r1").to_pylist()
+        (items,) = reader.all(RunItems, run_id="r1")
+        return [call["outcome"] for call in calls], items, reader.only(LedgerState)
+
+
+@pytest.mark.parametrize("ingested", [False, True], ids=["in a journal", "ingested"])
+def test_what_an_earlier_version_judged_is_judged_once_more(tmp_path: Path, ingested: bool) -> None:
+    ledger = journalled(tmp_path)
+    if ingested:
+        assert not ingest(ledger).deferred
+    outcomes, items, state = stands(ledger)
+    assert outcomes == ["refused", "truncated", "ok"]
+    assert (items.answered, items.unanswered, items.refused, items.cut_off) == (3, 0, 1, 1)
+    assert state.corrected_attempts == 2
+    ingest(ledger)
+    assert stands(ledger)[2].corrected_attempts == 2, "counted once"
+
+
+def test_a_ledger_of_an_earlier_schema_is_judged_once_more_when_it_is_opened(tmp_path: Path) -> None:
+    ledger = journalled(tmp_path)
+    ingest(ledger)
+    with duckdb.connect(str(ledger.path)) as db:  # back to the schema before
+        db.execute("DROP TABLE corrected_outcomes CASCADE")
+        db.execute("DELETE FROM schema_versions WHERE version IN (0, ?)", [len(migrations())])
+    shutil.rmtree(ledger.journal_folder, ignore_errors=True)
+    outcomes, _, state = stands(ledger)
+    assert outcomes == ["refused", "truncated", "ok"]
+    assert state.corrected_attempts == 2
+
+
+def test_frames_say_what_is_judged_today(tmp_path: Path) -> None:
+    journalled(tmp_path)
+    assert list(Frames(folder=tmp_path).calls()["outcome"]) == ["refused", "truncated", "ok"]
