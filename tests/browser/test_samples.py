@@ -77,7 +77,7 @@ def test_stepping_passes_over_what_was_not_sent_and_turns_the_page(reader: Reade
 @pytest.mark.slow
 def test_stepping_works_after_a_filter_was_clicked(reader: Reader, tmp_path: Path) -> None:
     page = reader.open(record(tmp_path, {"m": [0, 1], "n": [1]}))
-    page.get_by_text("unanswered or cut off 1", exact=True).click()
+    page.get_by_text("unanswered, cut off or refused 1", exact=True).click()
     page.keyboard.press("j")
     assert opened(page) == 0
     page.get_by_role("searchbox").fill("j")
