@@ -72,7 +72,7 @@ def test_what_of_the_job_and_of_its_models_changed_is_named_beside_the_intervals
     chart = found.charts[0]
     points = {row["series"]: row for row in chart["layer"][0]["data"]["values"]}
     assert (points["m"]["mean"], points["n"]["mean"]) == (1.0, 0.5)
-    assert points["n"]["low"] == pytest.approx(0.352, abs=1e-3), "Wilson's for 20 of 40"
+    assert points["n"]["low"] == pytest.approx(0.338, abs=1e-3), "Clopper and Pearson's for 20 of 40"
     assert [row["changed"] for row in chart["layer"][-1]["data"]["values"]] == ["m is served as m-2026", "prompt"]
     assert found.text.count("Thin vertical lines: 95 % intervals. Dotted lines: something changed") == 1
 

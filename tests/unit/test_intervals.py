@@ -1,45 +1,128 @@
+import itertools
 import math
+from collections import Counter
 
+import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
-from workbench.stats.intervals import mean_interval, student, wilson
+from workbench.stats.intervals import mean_interval, mean_intervals, student
+
+LEVEL = 0.025
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 40), (7, 40), (40, 40), (999, 1000)])
-def test_wilson_agrees_with_scipy(successes: int, n: int) -> None:
-    interval = wilson(successes, n)
-    reference = stats.binomtest(successes, n).proportion_ci(method="wilson")
+def test_right_or_wrong_is_clopper_and_pearsons(successes: int, n: int) -> None:
+    interval = mean_interval([1.0] * successes + [0.0] * (n - successes))
+    reference = stats.binomtest(successes, n).proportion_ci(method="exact")
     assert interval.low == pytest.approx(reference.low, abs=1e-12)
     assert interval.high == pytest.approx(reference.high, abs=1e-12)
-    assert interval.n == n
+    assert (interval.n, interval.mean) == (n, successes / n)
 
 
-def test_student_agrees_with_scipy() -> None:
-    values = [0.1, 0.5, 0.25, 1.0, 0.75]
+@pytest.mark.parametrize(
+    "values", [[0.0, 0.5, 1.0], [0.2, 0.2, 0.9, 0.4], [0.5] * 30 + [1.0] * 40 + [0.0] * 10, [n / 20 for n in range(21)]]
+)
+def test_other_values_are_within_a_millionth_of_a_reference_integral(values: list[float]) -> None:
+    found = mean_interval(values)
+    assert found.low is not None
+    assert found.high is not None
+    assert at_most(found.low, [*values, 0.0]) == pytest.approx(LEVEL, abs=1e-6)
+    assert at_most(-found.high, [-value for value in (*values, 1.0)]) == pytest.approx(LEVEL, abs=1e-6)
+
+
+def at_most(bound: float, points: list[float]) -> float:
+    """The probability that a sum with Dirichlet weights is at most a bound, by an adaptive integral."""
+    apart = np.array(points) - bound
+    apart = apart / np.sqrt((apart**2).sum())
+
+    def integrand(u: float) -> float:
+        return float(np.sin(np.arctan(apart * u).sum()) / (u * np.prod(np.sqrt(1 + (apart * u) ** 2))))
+
+    parts = [
+        integrate.quad(integrand, a, b, limit=500, epsabs=1e-11)[0] for a, b in itertools.pairwise([0, 1, 5, 25, 500])
+    ]
+    return 0.5 - float(sum(parts) + integrate.quad(integrand, 500, math.inf, limit=500, epsabs=1e-11)[0]) / math.pi
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.5], [0.5], [1.0], [0.0] * 3, [0.3] * 50])
+def test_values_without_spread_have_a_width_on_a_known_scale(values: list[float]) -> None:
+    found = mean_interval(values)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert found.high - found.low > 0.05
+
+
+def test_more_values_than_steps_are_rounded_outward() -> None:
+    values = [float(value) for value in np.random.default_rng(5).random(300)]
+    found, floor = mean_interval(values), mean_interval([math.floor(value * 64) / 64 for value in values])
+    ceiling = mean_interval([math.ceil(value * 64) / 64 for value in values])
+    assert found.low == pytest.approx(floor.low, abs=1e-9)
+    assert found.high == pytest.approx(ceiling.high, abs=1e-9)
+
+
+def test_another_scale_moves_and_stretches_the_interval() -> None:
+    shares = mean_interval([0.0, 0.5, 1.0, 1.0])
+    found = mean_interval([1.0, 3.0, 5.0, 5.0], (1.0, 5.0))
+    assert shares.low is not None
+    assert shares.high is not None
+    assert (found.low, found.high) == pytest.approx((1 + 4 * shares.low, 1 + 4 * shares.high))
+
+
+def test_many_at_once_are_the_same_as_each_alone() -> None:
+    chosen = np.random.default_rng(3)
+    samples = [
+        [float(value) for value in chosen.choice([0.0, 0.25, 0.5, 1.0], size=size)] for size in (1, 2, 9, 40, 200)
+    ]
+    samples += [[1.0] * 5, [7.0, 9.0]]
+    together = mean_intervals([Counter(values) for values in samples])
+    for one, values in zip(together, samples, strict=True):
+        alone = mean_interval(values)
+        assert (one.mean, one.n, one.method) == (alone.mean, alone.n, alone.method)
+        assert (one.low, one.high) == pytest.approx((alone.low, alone.high), abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 30, 80, 200])
+def test_right_or_wrong_misses_at_most_in_the_share_that_is_said(n: int) -> None:
+    """By enumeration: how often a bound lies beyond the truth, at every truth of a grid."""
+    bounds = mean_intervals([{1.0: k, 0.0: n - k} if 0 < k < n else {float(k == n): n} for k in range(n + 1)])
+    for truth in np.linspace(0.005, 0.995, 100):
+        chances = stats.binom.pmf(np.arange(n + 1), n, truth)
+        assert (
+            sum(chance for chance, one in zip(chances, bounds, strict=True) if (one.low or 0) > truth) <= LEVEL + 1e-9
+        )
+        assert (
+            sum(chance for chance, one in zip(chances, bounds, strict=True) if (one.high or 1) < truth) <= LEVEL + 1e-9
+        )
+
+
+@pytest.mark.parametrize("n", [2, 5, 12, 30])
+def test_three_values_miss_at_most_in_the_share_that_is_said(n: int) -> None:
+    splits = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
+    counted = [{value: count for value, count in zip((0.0, 0.5, 1.0), split, strict=True) if count} for split in splits]
+    lows = np.array([one.low for one in mean_intervals(counted)])
+    highs = np.array([one.high for one in mean_intervals(counted)])
+    for shares in itertools.product((0.05, 0.2, 0.4, 0.7), repeat=2):
+        if (rest := 1 - sum(shares)) <= 0:
+            continue
+        chances = stats.multinomial.pmf(splits, n, [*shares, rest])
+        truth = shares[1] / 2 + rest
+        assert chances[lows > truth].sum() <= LEVEL + 1e-9
+        assert chances[highs < truth].sum() <= LEVEL + 1e-9
+
+
+def test_without_a_scale_the_interval_is_students_and_says_so() -> None:
+    values = [10.0, 50.0, 25.0, 100.0, 75.0]
     low, high = stats.t.interval(0.95, len(values) - 1, loc=sum(values) / 5, scale=stats.sem(values))
-    interval = student(values)
-    assert interval.low == pytest.approx(low)
-    assert interval.high == pytest.approx(high)
+    found = mean_interval(values)
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert "approximate" in found.method
+    assert student(5, 52.0, stats.tstd(values)).low == pytest.approx(low)
 
 
-def test_one_value_has_no_bounds() -> None:
-    assert student([0.5]).low is None
-
-
-def test_the_method_suits_the_values() -> None:
-    assert mean_interval([0.0, 1.0, 1.0]).method == "Wilson"
-    assert mean_interval([0.0, 0.5]).method.startswith("Student")
-    assert math.isclose(mean_interval([1.0] * 5).mean, 1)
-
-
-def test_nothing_and_everything_right_end_at_the_bounds() -> None:
-    assert wilson(0, 40).low == 0.0
-    assert wilson(40, 40).high == 1.0
-
-
-def test_the_interval_of_shares_stays_within_them() -> None:
-    found = mean_interval([1.0] * 39 + [0.5])
-    assert found.high == 1.0
-    assert mean_interval([10.0, 10.0, 9.0]).high is not None
-    assert mean_interval([10.0, 10.0, 9.0]).high > 10  # type: ignore[operator]
+@pytest.mark.parametrize("values", [[7.0], [7.0, 7.0]])
+def test_without_a_scale_and_a_spread_there_is_no_interval(values: list[float]) -> None:
+    found = mean_interval(values)
+    assert (found.low, found.high) == (None, None)
+    assert "not available" in found.method

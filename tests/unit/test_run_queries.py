@@ -164,7 +164,7 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
             "m beats both others by “exact”; the nearest, n, by 100.0 points [61.4, 100.0], 24–0 on 24 samples.",
         ),
         ({"m": {"a": 1.0}, "n": {"a": 1.0}}, "m and n tie for best by “exact”: 1.000 on 1 sample."),
-        ({"m": {"a": 1.0, "b": 0.0}}, "m scores 0.500 [0.09, 0.91] by “exact” on 2 samples."),
+        ({"m": {"a": 1.0, "b": 0.0}}, "m scores 0.500 [0.01, 0.99] by “exact” on 2 samples."),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
             "m and n share no sample that “exact” scored, so they are not ranked.",

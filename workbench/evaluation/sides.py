@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import SideFigures, SideSample
-from workbench.stats.intervals import Interval, interval_of_moments, mean_interval
+from workbench.stats.intervals import Interval, mean_interval, student
 from workbench.stats.paired import LEVEL, Paired, holm, level_shown, paired
 
 FEW_DIFFER = 10
@@ -167,7 +167,7 @@ def _tokens_bounds(figures: SideFigures) -> tuple[float, float] | None:
     n, mean = figures.tokens_known, figures.completion_tokens
     if not n or mean is None:
         return None
-    found = interval_of_moments(n, mean, figures.tokens_deviation, is_binary=False, are_shares=False)
+    found = student(n, mean, figures.tokens_deviation)
     return None if found.low is None or found.high is None else (max(found.low, 0.0), found.high)
 
 

@@ -141,9 +141,7 @@ class JobCourse(QueryRow, frozen=True):
     requests: int
     mean: float | None
     scored: int | None
-    deviation: float | None
-    is_binary: bool | None
-    are_shares: bool | None
+    value_counts: dict[float, int] | None
     completion_tokens: float | None
     p50_ms: float | None
     failed_share: float

@@ -15,7 +15,7 @@ from workbench.report.build import Asked, Draft, Page, PageHead, render, write_p
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
-from workbench.stats.intervals import interval_of_moments
+from workbench.stats.intervals import mean_intervals
 
 MOST_RUNS = 60
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
@@ -135,11 +135,9 @@ def _value(row: JobCourse, name: str) -> Any:
 
 def _bounds(row: JobCourse) -> dict[str, float]:
     """The interval of a mean, where there is one."""
-    if not row.scored or row.mean is None:
+    if not row.value_counts:
         return {}
-    found = interval_of_moments(
-        row.scored, row.mean, row.deviation, is_binary=bool(row.is_binary), are_shares=bool(row.are_shares)
-    )
+    (found,) = mean_intervals([row.value_counts])
     return {} if found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 

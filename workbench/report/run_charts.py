@@ -34,7 +34,7 @@ def _bounds(interval: Interval | None) -> str:
     if interval is None:
         return people.NOT_KNOWN
     if interval.low is None or interval.high is None:
-        return "one value has none"
+        return people.NOT_KNOWN
     return f"{interval.low:.3f} to {interval.high:.3f}"
 
 

@@ -1,15 +1,30 @@
 """Intervals beside means."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
 CONFIDENCE = 0.95
+SHARES = (0.0, 1.0)
+"""The scale of the scorers that are built in."""
+_SIDE = (1 - CONFIDENCE) / 2
+_MOST_STEPS = 64
+"""More distinct values than this are rounded outward to so many steps of their scale."""
+_NODES, _STEP, _FROM, _TO = 64, 0.1, -3.3, 3.0
+"""Of the quadrature: checked against the beta distribution, the largest error of a probability is 3e-8."""
+_MOST_TRIES, _CLOSE = 100, 1e-9
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """A mean with its interval at `CONFIDENCE`; bounds are None where one value tells nothing of the spread."""
+    """A mean with its interval at `CONFIDENCE`; bounds are None where nothing shows the spread."""
 
     mean: float
     low: float | None
@@ -19,36 +34,38 @@ class Interval(msgspec.Struct, frozen=True):
     method: str
 
 
-def wilson(successes: int, n: int) -> Interval:
-    """The score interval of a proportion.
-
-    Args:
-        successes: 0 to n.
-        n: Independent trials, at least 1.
-
-    Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
-    209-212: centre (p + z²/2n) / (1 + z²/n), half width z √(p(1-p)/n + z²/4n²) / (1 + z²/n).
-    """
-    from statistics import NormalDist  # with fractions, for a page
-
-    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    p, z2 = successes / n, z * z
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    low, high = (0.0 if successes == 0 else centre - half), (1.0 if successes == n else centre + half)
-    return Interval(p, low, high, n, "Wilson")
-
-
-def student(values: Sequence[float]) -> Interval:
-    """The t interval of a mean.
+def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = None) -> Interval:
+    """The interval of a mean.
 
     Args:
         values: Independent observations, at least one.
+        scale: The least and the most that one may be; by default 0 and 1 where all are from 0 to 1, and otherwise unknown.
     """
-    n = len(values)
-    mean = math.fsum(values) / n
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
-    return _student(n, mean, deviation)
+    return mean_intervals([Counter(values)], scale)[0]
+
+
+def mean_intervals(counted: Sequence[Mapping[float, int]], scale: tuple[float, float] | None = None) -> list[Interval]:
+    """The same of several samples at once, each as its distinct values with how often it has them.
+
+    On a known scale this is Gaffke's bound at 2.5 % a side, which makes no assumption on the values but that they are
+    independent and alike, and is Clopper and Pearson's interval for right or wrong. That it holds its level is a conjecture; the
+    largest error that exact enumeration has found is .0244 of .025. On an unknown scale it is Student's, which is approximate.
+
+    Source: Gaffke, N. (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+    variable, Mathematical Methods of Statistics 14, 451-467; Learned-Miller, E. and Thomas, P. (2019), arXiv:1905.06208.
+    """
+    known = [scale or (SHARES if all(0 <= value <= 1 for value in counts) else None) for counts in counted]
+    on_scale = [(counts, ends) for counts, ends in zip(counted, known, strict=True) if ends is not None]
+    lows = iter(_lower_ends([(counts, ends[0], ends[1]) for counts, ends in on_scale]))
+    mirrored = [({-value: n for value, n in counts.items()}, -ends[1], -ends[0]) for counts, ends in on_scale]
+    highs = iter([-bound for bound in _lower_ends(mirrored)])
+    return [
+        _student_of(counts) if ends is None else Interval(*_mean_of(counts, next(lows), next(highs)), _METHOD)
+        for counts, ends in zip(counted, known, strict=True)
+    ]
+
+
+_METHOD = "Gaffke's bound over samples; for right or wrong Clopper and Pearson's"
 
 
 def student_reach(observations: int, confidence: float = CONFIDENCE) -> float:
@@ -58,39 +75,109 @@ def student_reach(observations: int, confidence: float = CONFIDENCE) -> float:
     return float(stdtrit(max(observations - 1, 1), (1 + confidence) / 2))
 
 
-def _student(n: int, mean: float, deviation: float | None) -> Interval:
-    """Source: Student (1908), The probable error of a mean, Biometrika 6, 1-25: m ± t(n-1) s / √n."""
-    if n < 2 or deviation is None:
-        return Interval(mean, None, None, n, "one value")
-    half = student_reach(n) * deviation / math.sqrt(n)
-    return Interval(mean, mean - half, mean + half, n, "Student's t over samples")
+def student(n: int, mean: float, deviation: float | None) -> Interval:
+    """The interval of a mean whose values have no known scale, from what it needs of them; it is approximate.
 
-
-def mean_interval(values: Sequence[float]) -> Interval:
-    """The interval that suits the values: Wilson's for right or wrong, Student's otherwise.
-
-    Where every value is a share, from 0 to 1, the mean's interval ends there too.
-    """
-    if all(value in (0.0, 1.0) for value in values):
-        return wilson(round(sum(values)), len(values))
-    return _within(student(values), are_shares=all(0 <= value <= 1 for value in values))
-
-
-def interval_of_moments(n: int, mean: float, deviation: float | None, *, is_binary: bool, are_shares: bool) -> Interval:
-    """The same from what it needs of the values.
+    Source: Student (1908), The probable error of a mean, Biometrika 6, 1-25: m ± t(n-1) s / √n.
 
     Args:
-        n: How many, at least one.
+        n: How many values, at least one.
         mean: Of them.
         deviation: Their standard deviation; None of a single one.
-        is_binary: Whether every one is 0 or 1.
-        are_shares: Whether every one is from 0 to 1.
     """
-    return wilson(round(n * mean), n) if is_binary else _within(_student(n, mean, deviation), are_shares=are_shares)
+    if not deviation:
+        return Interval(mean, None, None, n, "not available: nothing shows the spread")
+    half = student_reach(n) * deviation / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half, n, "Student's t over samples, approximate")
 
 
-def _within(found: Interval, *, are_shares: bool) -> Interval:
-    """A mean of shares is a share."""
-    if found.low is None or found.high is None or not are_shares:
-        return found
-    return msgspec.structs.replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+def _student_of(counts: Mapping[float, int]) -> Interval:
+    n = sum(counts.values())
+    mean = math.fsum(value * count for value, count in counts.items()) / n
+    squares = math.fsum(count * (value - mean) ** 2 for value, count in counts.items())
+    return student(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else None)
+
+
+def _mean_of(counts: Mapping[float, int], low: float, high: float) -> tuple[float, float, float, int]:
+    n = sum(counts.values())
+    return math.fsum(value * count for value, count in counts.items()) / n, low, high, n
+
+
+def _lower_ends(given: Sequence[tuple[Mapping[float, int], float, float]]) -> list[float]:
+    """The lower end of each: the 2.5 % point of Σ wᵢ xᵢ with Dirichlet(1, …, 1) weights, the scale's least among the x.
+
+    Args:
+        given: Values with their counts, the least and the most of the scale.
+    """
+    from scipy.special import betaincinv  # takes 50 ms to import
+
+    found: dict[int, float] = {}
+    rest: list[tuple[int, dict[float, int]]] = []
+    for place, (counts, least, most) in enumerate(given):
+        points = _in_steps(counts, least, most)
+        points[least] = points.get(least, 0) + 1
+        if len(points) == 1:
+            found[place] = least
+        elif len(points) == 2:  # the weight of the upper one has a beta distribution
+            above = max(points)
+            found[place] = least + (above - least) * float(betaincinv(points[above], points[least], _SIDE))
+        else:
+            rest.append((place, points))
+    return [found[n] for n in range(len(given))] if not rest else _with_quadrature(found, rest)
+
+
+def _in_steps(counts: Mapping[float, int], least: float, most: float) -> dict[float, int]:
+    """The values, where they are many rounded down to steps of the scale."""
+    if len(counts) <= _MOST_STEPS:
+        return dict(counts)
+    step, found = (most - least) / _MOST_STEPS, Counter[float]()
+    for value, count in counts.items():
+        found[least + math.floor((value - least) / step) * step] += count
+    return dict(found)
+
+
+def _with_quadrature(found: dict[int, float], rest: list[tuple[int, dict[float, int]]]) -> list[float]:
+    """The same where there are three values or more, all at once."""
+    import numpy as np
+
+    width = max(len(points) for _, points in rest)
+    values, counts = np.zeros((len(rest), width)), np.zeros((len(rest), width))
+    for row, (_, points) in enumerate(rest):
+        values[row, : len(points)], counts[row, : len(points)] = list(points), list(points.values())
+        values[row, len(points) :] = values[row, 0]  # with the count 0, which weighs nothing
+    low, high = values.min(axis=1), (values * counts).sum(axis=1) / counts.sum(axis=1)
+    at_low, at_high = np.full(len(rest), -_SIDE), _probability(values, counts, high) - _SIDE
+    kept = np.zeros(len(rest))
+    for _ in range(_MOST_TRIES):  # regula falsi, as Illinois has it
+        middle = high - at_high * (high - low) / (at_high - at_low)
+        at_middle = _probability(values, counts, middle) - _SIDE
+        if np.all((np.abs(at_middle) < _CLOSE) | (high - low < _CLOSE)):
+            break
+        below = at_middle < 0
+        at_high = np.where(below & (kept == -1), at_high / 2, np.where(below, at_high, at_middle))
+        at_low = np.where(~below & (kept == 1), at_low / 2, np.where(below, at_middle, at_low))
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        kept = np.where(below, -1, 1)
+    found |= {place: float(bound) for (place, _), bound in zip(rest, middle, strict=True)}
+    return [found[n] for n in range(len(found))]
+
+
+def _probability(values: "FloatArray", counts: "FloatArray", bound: "FloatArray") -> "FloatArray":
+    """By row, the probability that Σ wᵢ xᵢ is at most a bound.
+
+    The weights are gamma variables over their sum, so that it is the probability that Σ gᵢ (xᵢ - bound) is at most 0.
+    Source: Gil-Pelaez, J. (1951), Note on the inversion theorem, Biometrika 38, 481-482, with a double-exponential quadrature.
+    """
+    import numpy as np
+
+    steps = np.linspace(_FROM, _TO, _NODES)
+    at, weight = np.exp(np.pi / 2 * np.sinh(steps)), _STEP * np.pi / 2 * np.cosh(steps)
+    apart = values - bound[:, None]
+    apart = apart / np.sqrt((counts * apart**2).sum(axis=1, keepdims=True))
+    angles, logs = np.zeros((len(values), _NODES)), np.zeros((len(values), _NODES))
+    for column in range(values.shape[1]):
+        turned = apart[:, column, None] * at
+        angles += counts[:, column, None] * np.arctan(turned)
+        logs += counts[:, column, None] / 2 * np.log1p(turned**2)
+    probability: FloatArray = 0.5 - (np.sin(angles) * np.exp(-logs) * weight).sum(axis=1) / np.pi
+    return probability

@@ -1,5 +1,5 @@
 -- The newest runs of a job by model (and variant), the oldest first: mean over samples (see `sample_scores`) by the job's first
--- scorer, with what its interval needs, completion tokens an answer, median latency of answers in ms, shares of requests
+-- scorer, with how often it has each value, completion tokens an answer, median latency of answers in ms, shares of requests
 -- without an answer and of fallbacks, and the name that most other answers were served under.
 -- Parameters: job, most (how many runs)
 WITH newest AS (
@@ -14,14 +14,13 @@ item AS (
     JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
 ),
 score AS (
-    SELECT run_id, side, avg(value) AS mean, count(value) AS scored, stddev_samp(value) AS deviation,
-        bool_and(value IN (0, 1)) AS is_binary, bool_and(value BETWEEN 0 AND 1) AS are_shares
+    SELECT run_id, side, avg(value) AS mean, count(value) AS scored,
+        CAST(histogram(value) AS MAP(DOUBLE, BIGINT)) AS value_counts
     FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id, scorer)
     GROUP BY run_id, side
 )
 SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model, count(*) AS requests,
-    any_value(score.mean) AS mean, any_value(score.scored) AS scored, any_value(score.deviation) AS deviation,
-    any_value(score.is_binary) AS is_binary, any_value(score.are_shares) AS are_shares,
+    any_value(score.mean) AS mean, any_value(score.scored) AS scored, any_value(score.value_counts) AS value_counts,
     avg(item.completion_tokens) FILTER (item.accepted) AS completion_tokens,
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,
