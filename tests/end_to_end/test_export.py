@@ -104,6 +104,7 @@ def scored(bench: Workbench, model: str = "sim/instant") -> tuple[int, float]:
     return row["samples"], round(row["mean"], 3)
 
 
+@pytest.mark.slow
 def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
     assert scored(answered) == (6, 0.667)
     done = answered("invalidate", "last", "--sample", "s0", "--sample", "s1", "--reason", "the key is wrong")
@@ -125,6 +126,7 @@ def test_a_wrong_sample_is_taken_out_and_put_back(answered: Workbench) -> None:
     answered("ledger", "check")
 
 
+@pytest.mark.slow
 def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workbench) -> None:
     bench.write("own.py", 'def odd(answer, sample):\n    raise ValueError("no number")\n')
     bench.write("sums.jsonl", sums(4))

@@ -224,6 +224,7 @@ def test_samples_whose_requests_become_equal_are_told_apart(oddly: Workbench, od
     assert oddly.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_notebook_that_writes_changes_neither_result_nor_exit_code(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "plain")

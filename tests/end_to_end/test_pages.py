@@ -100,6 +100,7 @@ def test_links_between_pages_are_alive(run: dict[str, Any]) -> None:
             assert (folder / target).exists(), (path.name, target)
 
 
+@pytest.mark.slow
 def test_the_pages_of_every_run(desk: Workbench, run: dict[str, Any]) -> None:
     desk.json("run", "job.toml", code=None)
     told = desk.json("report", "--all", "--reports", "all")

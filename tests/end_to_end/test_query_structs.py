@@ -84,6 +84,7 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
     return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_row_is_what_its_struct_promises(ledger: Ledger, kind: type[QueryRow]) -> None:
     with reading(ledger) as reader:
