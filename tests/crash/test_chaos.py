@@ -33,7 +33,9 @@ def _limit_files(most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
 
-@pytest.mark.parametrize("samples", [30, pytest.param(700, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "samples", [pytest.param(30, marks=pytest.mark.slow), pytest.param(700, marks=pytest.mark.long)]
+)
 def test_the_end_state_is_that_of_a_calm_run(tmp_path: Path, samples: int) -> None:
     chosen = random.Random(samples)
     models = [str(route["id"]) for route in ROUTES]

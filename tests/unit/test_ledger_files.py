@@ -89,7 +89,7 @@ def test_long_answers_are_taken_in_at_once(ledger: Ledger) -> None:
         assert (done.journals, done.deferred) == (1, "")
 
 
-@pytest.mark.parametrize("seeds", [3, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [pytest.param(3, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.long)])
 def test_an_ingest_killed_at_any_moment_loses_nothing(ledger: Ledger, seeds: int) -> None:
     chance = random.Random(seeds)
     total = 0
