@@ -48,8 +48,8 @@ _REASONS = {
         "stop end_turn stop_sequence eos eos_token complete completed tool_calls tool_use function_call".split()
     ),
 }
-PLAIN_ENDS = frozenset({"stop", "length", "tool_calls"})
-"""The reasons of which every version has said the same."""
+WHOLE_ENDS = _REASONS["whole"]
+"""The reasons for which generation ended by itself."""
 UNKNOWN_REASON = "which is not a known one"
 """With what the evidence of an answer ends whose reason is none of these."""
 

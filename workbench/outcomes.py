@@ -61,7 +61,7 @@ class Effects(NamedTuple):
     """Whose doing a failure most likely is, in words; empty for an answer."""
     crowded: Literal["load", "limit", ""] = ""
     """Why fewer requests in flight would have helped: a route was too slow, or a limit on requests refused it."""
-    refused: bool = False
+    exhausted: bool = False
     """Whether the same refusal from several routes suggests an exhausted allowance."""
     stops: Literal["", "key", "allowance"] = ""
     """What it says of the account, so that a run sends nothing more."""
@@ -85,12 +85,12 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refusal", missing=_OWN),
     Outcome.EMPTY:               Effects(False, False, 1.0,  True,  "yes",   "well", "error",   "the model", missing=_OWN),
     Outcome.BROKEN_OFF:          Effects(False, False, 1.0,  True,  "yes",   "sick", "error",   "the route"),
-    Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", refused=True),
+    Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", exhausted=True),
     Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job", missing=_OWN),
     Outcome.NULL_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.MALFORMED_BODY:      Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.HTML_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the platform"),
-    Outcome.KEY_NOT_ALLOWED:     Effects(False, False, None, True,  "no",    "sick", "",        "the account", refused=True),
+    Outcome.KEY_NOT_ALLOWED:     Effects(False, False, None, True,  "no",    "sick", "",        "the account", exhausted=True),
     Outcome.ROUTE_UNAUTHORISED:  Effects(False, False, None, True,  "no",    "sick", "key",     "the route"),
     Outcome.MODEL_NOT_VISIBLE:   Effects(False, False, None, False, "no",    "sick", "",        "the account"),
     Outcome.RATE_LIMITED:        Effects(False, False, 10.0, True,  "no",    "sick", "limit",   "the route", crowded="limit"),
@@ -101,7 +101,7 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.CONNECT_FAILED:      Effects(False, False, 10.0, True,  "no",    "sick", "",        "the network"),
     Outcome.CONNECTION_LOST:     Effects(False, False, 10.0, True,  "maybe", "sick", "reset",   "the network"),
     Outcome.CLIENT_TIMEOUT:      Effects(False, False, 1.0,  True,  "maybe", "sick", "late",    "the route", waited_out=True),
-    Outcome.UNKNOWN:             Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "unknown", refused=True),
+    Outcome.UNKNOWN:             Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "unknown", exhausted=True),
     Outcome.KEY_REJECTED:        Effects(False, False, None, True,  "no",    "",     "",        "the account", stops="key"),
     Outcome.ALLOWANCE_SUSPECTED: Effects(False, False, None, True,  "no",    "",     "",        "the account", stops="allowance"),
     Outcome.CANCELLED:           Effects(False, False, None, True,  "maybe", "",     "",        "cancelled", concluded=False),

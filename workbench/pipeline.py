@@ -38,7 +38,7 @@ from workbench.running.ghosts import longest_s
 from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
-from workbench.running.signals import SkippedError, heeded, skippable
+from workbench.running.signals import SkippedError, handled_signals, skippable
 from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.session import (
     Session,
@@ -136,7 +136,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
     check_occasion(job, options)
     if options.reports is not None:
         check_folder(options.reports, "--reports")
-    heeds = heeded()
+    handled = handled_signals()
     ledger = ledger_to_write(where)
     if options.leave_behind is not None and ledger.team is None:
         raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
@@ -177,19 +177,19 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                     presence.will_send(len(plan) - plan.reused)
                 rules = Rules(slots, options.fixed, patience_s, latencies, tempo, caps)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
-            end = _scored(ledger, job, end, options.reports, heeds)
+            end = _scored(ledger, job, end, options.reports, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:
                 beside = rehearsed(account_ledger(where), plan, end.summary)
                 end = msgspec.structs.replace(end, notes=(*end.notes, *beside))
             return end
 
 
-def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, heeds: list[Signals]) -> RunEnd:
+def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled: list[Signals]) -> RunEnd:
     """Score and render what the run left; only a gate of its job changes its exit code here."""
     run_id, notes, told_to_stop = end.summary.run_id, list(end.notes), end.told_to_stop
     report: str | None = None
     try:
-        with skippable(heeds):
+        with skippable(handled):
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
                 notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
@@ -275,13 +275,16 @@ def _is_simulated(session: Session, plan: Plan) -> bool:
     """Whether a run asks simulated models.
 
     Raises:
-        InputError: It asks real ones too; your own platform may have both.
+        InputError: It asks real ones too, as your own platform may have both; or real ones, with a clock that is set.
     """
     asked = {model.id for model in plan.models}
     kinds = {model.simulated: model.id for model in session.models if model.id in asked}
     if len(kinds) > 1:
         problem = f"{kinds[True]!r} is simulated and {kinds[False]!r} is not; a ledger never mixes them"
         raise InputError(Fault(plan.job.where("models"), problem, "use a separate job and ledger for each"))
+    if clock.is_set() and True not in kinds:
+        problem = "the clock is set, and an account's calls are recorded at the times at which they are made"
+        raise InputError(Fault(clock.SET_BY, problem, "it is for simulated models"))
     return True in kinds
 
 

@@ -15,17 +15,18 @@ import workbench.clock as clock
 from workbench.display import visible
 from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, slots_name
 from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
-from workbench.errors import Fault, InputError, UnreachableError
+from workbench.errors import Fault, InputError, UnreachableError, nearest, why_unreadable
 from workbench.ledger.address import SCHEME
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger, is_path
-from workbench.local_platform.config import ConfigError, load_config
+from workbench.local_platform.config import PlatformConfig, read_text, renamed
 from workbench.local_platform.contradictions import contradictions
 from workbench.records import LOCAL, Model
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
 from workbench.settings import FILE_NAME, Settings, load_settings, served_as
+from workbench.strict import Problem, convert, faults, read_toml, without
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
@@ -163,14 +164,40 @@ def rehearsal(where: Where) -> Path | None:
     if not path.exists():
         return None
     try:
-        config = load_config(path)
-    except ConfigError as error:
-        raise InputError(Fault("", str(error), "--local serves this file")) from error
+        config, _ = checked_config(path)
+    except InputError as error:
+        told = "--local serves this file"
+        raise InputError(
+            *(replace(fault, hint=f"{fault.hint}; {told}" if fault.hint else told) for fault in error.faults)
+        ) from error
     if any(route.base_url is not None for route in config.routes):
         return None
-    for found in contradictions(config):
-        raise InputError(Fault(f"{path}: {'.'.join(map(str, found.place))}", found.text, "--local serves this file"))
     return path
+
+
+def checked_config(path: Path) -> tuple[PlatformConfig, bool]:
+    """Read and check a platform's configuration; also, whether it is written as for an earlier version.
+
+    Raises:
+        InputError: With every fault, named by line.
+    """
+    try:
+        text = read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Fault(str(path), f"the configuration cannot be read: {why_unreadable(error)}")) from error
+    written = read_toml(text, str(path))
+    data = renamed(written)
+    loaded, problems = convert(data, PlatformConfig)
+    tables = {problem.path[:-1] for problem in problems}  # what else is wrong in these may follow from that
+    readable = loaded or convert(without(data, [problem.path for problem in problems]), PlatformConfig)[0]
+    problems += [
+        Problem(found.place, found.text, nearest(found.wrong, found.known))
+        for found in (contradictions(readable) if readable else ())
+        if not any(table and found.place[: len(table)] == table for table in tables)
+    ]
+    if loaded is None or problems:
+        raise InputError(*faults(problems, text, str(path)))
+    return loaded, data != written
 
 
 def _announced(process: subprocess.Popen[bytes]) -> Endpoint:

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from tests.conftest import Workbench, job, sums
+from tests.end_to_end.odd_server import OddServer, prompts
 from workbench.frames import Frames
 
 NIGHT = "2026-03-29T02:00Z"
@@ -53,3 +54,11 @@ def test_a_clock_that_is_set_to_no_time_is_refused(night: Workbench) -> None:
     night.environment["WORKBENCH_NOW"] = "tonight"
     said = night("runs", code=2).stderr
     assert said == "error: WORKBENCH_NOW: 'tonight' is not a valid time (expected such as 2026-11-20T02:00Z)\n"
+
+
+def test_an_account_is_not_asked_at_a_time_that_is_set(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "plain")
+    oddly.environment["WORKBENCH_NOW"] = NIGHT
+    said = oddly("run", "job.toml", code=2).stderr
+    assert "error: WORKBENCH_NOW: the clock is set, and an account's calls are recorded" in said
+    assert not odd.requests

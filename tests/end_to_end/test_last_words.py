@@ -37,7 +37,8 @@ def test_a_refusal_is_asked_once_and_its_run_is_complete(oddly: Workbench, odd: 
     assert (calls["refused"]["answer"], calls["filtered"]["answer"]) == ("I can't help with that.", "The answ")
     assert calls["refused"]["scores"] == {"numeric": None}
     page = Path(results[0]["report"]).read_text("utf-8")
-    assert "refused or filtered" in page
+    assert "2 of them refused or filtered" in page
+    assert ">refused</th>" in page
 
 
 def test_a_text_that_broke_off_is_sent_again(oddly: Workbench, odd: OddServer) -> None:

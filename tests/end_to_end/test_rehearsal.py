@@ -236,5 +236,6 @@ def test_the_skills_of_earlier_versions_are_read_for_one_version(tmp_path: Path)
     assert routes["reasoning"].thinks
     assert routes["careless"].answers[0].right == 0.6
     assert len(bench.json("platform", "models")) == 7
+    assert "`skill` is called `simulated` now" in bench("platform", "models").stderr
     bench.write("platform.toml", text.replace('"echo"\n', '"ecko"\n'))
     assert "did you mean 'echo'?" in bench("platform", "models", code=2).stderr

@@ -62,6 +62,19 @@ def test_more_values_than_steps_are_rounded_outward() -> None:
     assert found.high == pytest.approx(ceiling.high, abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [1_000, 20_000, 500_000])
+@pytest.mark.parametrize("shares", [(0.3, 0.3, 0.4), (0.001, 0.004, 0.995), (0.99, 0.005, 0.005)])
+def test_of_many_samples_the_interval_is_that_of_the_normal_distribution(n: int, shares: tuple[float, ...]) -> None:
+    counts = {value: round(n * share) for value, share in zip((0.0, 0.3, 1.0), shares, strict=True)}
+    (found,) = mean_intervals([counts])
+    assert found.low is not None
+    assert found.high is not None
+    spread = math.sqrt(sum(count * (value - found.mean) ** 2 for value, count in counts.items()))
+    reach = [(end - found.mean) / (spread / found.n) for end in (found.low, found.high)]
+    rare = min(count for count in counts.values())
+    assert reach == pytest.approx([-1.96, 1.96], abs=4 / math.sqrt(rare) + 0.01)
+
+
 def test_another_scale_moves_and_stretches_the_interval() -> None:
     shares = mean_interval([0.0, 0.5, 1.0, 1.0])
     found = mean_interval([1.0, 3.0, 5.0, 5.0], (1.0, 5.0))

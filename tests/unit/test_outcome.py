@@ -268,3 +268,12 @@ def test_a_total_smaller_than_its_parts_is_not_believed(usage: Any, total: int) 
     completion = judged(200, answer(content="x", usage=usage)).completion
     assert completion is not None
     assert completion.usage.total_tokens == total
+
+
+def test_only_what_a_model_did_itself_is_not_right_and_the_rest_is_unknown() -> None:
+    own = {
+        Outcome.EMPTY, Outcome.TRUNCATED, Outcome.REASONING_EXHAUSTED, Outcome.REFUSED, Outcome.FILTERED, Outcome.CONTEXT_TOO_LONG,
+    }  # fmt: skip
+    assert {name for name, follows in EFFECTS.items() if follows.missing == "not right"} == own
+    assert [name for name, follows in EFFECTS.items() if not follows.missing] == [Outcome.OK]
+    assert all(bool(follows.ends) == (follows.accepted and not follows.scorable) for follows in EFFECTS.values())

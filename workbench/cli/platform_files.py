@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from workbench.errors import Fault, InputError, nearest, why_unreadable
-from workbench.local_platform.config import PlatformConfig, load_config, read_text, renamed
-from workbench.local_platform.contradictions import contradictions
+from workbench.cli.output import say
+from workbench.errors import Fault, InputError, nearest
+from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.state import State, StateError
-from workbench.strict import Problem, convert, faults, read_toml, without
+from workbench.session import checked_config
 
 CONFIG, STATE = "platform.toml", "platform.sqlite"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,21 +70,11 @@ def load(files: Files) -> PlatformConfig:
     path = files.config_path
     if path is None:
         return load_config()
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Fault(str(path), f"the configuration cannot be read: {why_unreadable(error)}")) from error
-    data = renamed(read_toml(text, str(path)))
-    loaded, problems = convert(data, PlatformConfig)
-    tables = {problem.path[:-1] for problem in problems}  # what else is wrong in these may follow from that
-    readable = loaded or convert(without(data, [problem.path for problem in problems]), PlatformConfig)[0]
-    problems += [
-        Problem(found.place, found.text, nearest(found.wrong, found.known))
-        for found in (contradictions(readable) if readable else ())
-        if not any(table and found.place[: len(table)] == table for table in tables)
-    ]
-    if loaded is None or problems:
-        raise InputError(*faults(problems, text, str(path)))
+    loaded, is_earlier = checked_config(path)
+    if is_earlier:
+        say(
+            f"note: {path}: `skill` is called `simulated` now; see `workbench help platform`. The next version refuses it"
+        )
     return loaded
 
 

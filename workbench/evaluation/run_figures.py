@@ -1,5 +1,6 @@
 """The figures of one run, each the result of a named query; intervals are computed from those."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from workbench.ledger.run_rows import (
     RunTokens,
 )
 from workbench.scoring.scorers import FAILED
-from workbench.stats.intervals import Interval, mean_interval
+from workbench.stats.intervals import Interval, mean_intervals
 
 LAST = "last"
 """The newest run, where the id of one is asked for."""
@@ -95,10 +96,8 @@ def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None
     values: dict[tuple[str, str], list[float]] = {}
     for sample in reader.each(SampleMean, run_id=run_id):
         values.setdefault((sample.model, sample.scorer), []).append(sample.value)
-    return [
-        (row, mean_interval(own) if (own := values.get((row.model, row.scorer))) else None)
-        for row in reader.all(RunScore, run_id=run_id)
-    ]
+    intervals = dict(zip(values, mean_intervals([Counter(own) for own in values.values()]), strict=True))
+    return [(row, intervals.get((row.model, row.scorer))) for row in reader.all(RunScore, run_id=run_id)]
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:

@@ -1,5 +1,6 @@
 """A comparison within parts of the dataset: the samples that share a value of one of their further columns."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.sides import Difference, Samples, Side, differences_within
-from workbench.stats.intervals import Interval, mean_interval
+from workbench.stats.intervals import Interval, mean_intervals
 
 MOST_VALUES = 12
 """A column with more values is not offered as slices; one that is named may have `MOST_NAMED_VALUES`."""
@@ -112,10 +113,15 @@ def _sliced(
         for keys in parts.values()
     ]
     tested = differences_within(pairs, within, are_shares=are_shares)
-    for (value, keys), part, found in zip(parts.items(), within, tested, strict=True):
-        yield Slice(column, value, sorted(keys), [_score(side, part) for side in sides], found)
-
-
-def _score(side: Side, part: Samples) -> SliceScore:
-    values = [row.value for row in part[side.run_id, side.model] if row.value is not None]
-    return SliceScore(side.run_id, side.model, len(values), mean_interval(values) if values else None)
+    counted = [
+        [Counter(row.value for row in part[side.run_id, side.model] if row.value is not None) for side in sides]
+        for part in within
+    ]
+    # at once: each by itself takes 1.6 ms where there are more values than two
+    intervals = iter(mean_intervals([counts for row in counted for counts in row if counts]))
+    for (value, keys), row, found in zip(parts.items(), counted, tested, strict=True):
+        scores = [
+            SliceScore(side.run_id, side.model, counts.total(), next(intervals) if counts else None)
+            for side, counts in zip(sides, row, strict=True)
+        ]
+        yield Slice(column, value, sorted(keys), scores, found)

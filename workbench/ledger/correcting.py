@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import duckdb
 
 import workbench.clock as clock
-from workbench.completion import PLAIN_ENDS, decode, is_error, judged
+from workbench.completion import WHOLE_ENDS, decode, is_error, judged
 from workbench.ledger.engine import literal
 
 CORRECTING_SCHEMAS = frozenset({15})
@@ -13,8 +13,9 @@ CORRECTING_SCHEMAS = frozenset({15})
 _AT_ONCE = 500
 _MAY_DIFFER = f"""
     outcome IN ('ok', 'empty', 'truncated') AND raw IS NOT NULL AND (
-        outcome = 'empty' OR lower(coalesce(finish_reason, 'stop')) NOT IN ({", ".join(map(literal, sorted(PLAIN_ENDS)))})
-        OR regexp_matches(raw, '"refusal"\\s*:\\s*"') OR regexp_matches(raw, '"error"\\s*:\\s*[{{"\\[]')
+        outcome = 'empty'
+        OR (outcome = 'ok' AND lower(coalesce(finish_reason, 'stop')) NOT IN ({", ".join(map(literal, sorted(WHOLE_ENDS)))}))
+        OR regexp_matches(raw, '"(refusal"\\s*:\\s*"|error"\\s*:\\s*[{{"\\[])')
     )
 """
 """The answers of which a rule of today may say something else than the one by which they were recorded."""

@@ -71,8 +71,11 @@ class AnswerKeyFile:
     def __init__(self, path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         self._db = sqlite3.connect(path)
-        # nothing here outlives the platform, so that nothing need be safe from a power cut
-        self._db.executescript(f"PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; {_TABLE}")
+        try:  # nothing here outlives the platform, so that nothing need be safe from a power cut
+            self._db.executescript(f"PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; {_TABLE}")
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            raise OSError(str(error)) from error
 
     def add(self, entries: Iterable[tuple[Any, Entry]]) -> None:
         """Enter what lists of messages ask for; what was entered first for the same ones stays.

@@ -1,4 +1,7 @@
-"""How answers are formatted: in the document's shapes, and in those chosen where it is silent."""
+"""How answers, refusals and failures are told: in the document's shapes, and in those chosen where it is silent.
+
+A failure is told in `detail`, as the platform does, and all of them in `error` too, as OpenAI's clients read it.
+"""
 
 import math
 from typing import Any

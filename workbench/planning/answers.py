@@ -84,12 +84,15 @@ class AnswerKeyWriter:
     def _right(self, sample: Sample) -> Said | None:
         """The first of the shapes of a target that all scorers take for right, or else the one that they like best."""
         best: tuple[float, Said] | None = None
-        for said in _answers(sample, self._scorers):
-            worth = self._worth(said, sample)
-            if worth is None or worth == 1.0:
-                return said
-            if best is None or worth > best[0]:
-                best = worth, said
+        try:
+            for said in _answers(sample, self._scorers):
+                worth = self._worth(said, sample)
+                if worth is None or worth == 1.0:
+                    return said
+                if best is None or worth > best[0]:
+                    best = worth, said
+        except Exception:  # whatever is wrong with a target, its answers will be unscored, and the run goes on
+            return None
         return None if best is None else best[1]
 
     def _wrong(self, sample: Sample, others: list[Said]) -> Said | None:

@@ -184,7 +184,9 @@ def _time_s(plan: Plan, known: dict[str, UsageOfModel]) -> tuple[float | None, f
 
 
 def rehearsed(account: Ledger, plan: Plan, run: RunSummary) -> Iterator[str]:
-    """The line that says both; nothing where the account has no history, or nothing was sent.
+    """What a rehearsal took, beside what the account's history lets expect of the same requests, as a line.
+
+    Nothing where the account has no history, or nothing was sent.
 
     Args:
         account: The account's ledger.

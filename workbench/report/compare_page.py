@@ -67,6 +67,7 @@ def compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[P
         "linked": {run.run_id for run in runs if (folder / f"{run.run_id}.html").is_file()},
         "charts": _charts(every, chosen, asked.colours),
         "cut_off": any(side.cut_off for side in found.sides),
+        "refused": any(side.refused for side in found.sides),
         "unscored": [_unscored(material.samples[side.run_id, side.model]) for side in found.sides],
         "slices": _by_column(found.slices),
         "most_across": _MOST_ACROSS,

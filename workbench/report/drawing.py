@@ -28,7 +28,10 @@ _TAKEN = frozenset(
 
 
 class Drawable:
-    """Makes the texts of one chart drawable; the same text always becomes the same, different ones stay different."""
+    """Makes the texts of one chart drawable: on some the charts' program throws, and others end the whole process.
+
+    The same text always becomes the same, and different ones stay different.
+    """
 
     def __init__(self) -> None:
         self._made: dict[str, str] = {}

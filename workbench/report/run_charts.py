@@ -105,7 +105,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         rows = [(row, interval) for row, interval in scored if row.scorer == scorer]
         if len(rows) > 1:
             rows.sort(key=lambda pair: place(pair[0]))
-            note = "Means over n samples, 95 % interval. Answers that were cut off or failed are unscored, not zero."
+            note = "Means over n samples, 95 % interval. Answers that were cut off, refused or failed are unscored, not zero."
             drawing = charts.score_chart(rows, colours)
             title = f"What does each model score by “{scorer}”?"
             found.append(drawn(f"scores{number}", title, drawing, tables["scores"] if number == 0 else None, note))
@@ -118,7 +118,12 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
     if troubles:
         drawing = charts.trouble_chart(troubles, list(planned_by_model(figures)))
         found.append(
-            drawn("trouble", "What is unanswered or cut off, and whose fault is it?", drawing, tables["item_outcomes"])
+            drawn(
+                "trouble",
+                "What is unanswered, cut off or refused, and whose fault is it?",
+                drawing,
+                tables["item_outcomes"],
+            )
         )
     tokens = sorted(figures.tokens, key=place)
     if len(tokens) > 1 and any(row.prompt_tokens or row.completion_tokens for row in tokens):

@@ -36,7 +36,7 @@ _TIMES = 3.0
 
 
 class LateAnswers(msgspec.Struct, frozen=True):
-    """Late answers of one route."""
+    """Answers that came so late that the gateway may have tried before, unseen: a share with its evidence, never a fact."""
 
     model: str
     answers: int

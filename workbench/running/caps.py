@@ -156,7 +156,7 @@ class Caps:
             units = None if self._price is None else self._price.of(model, usage)
             spent = Spending(1.0, usage.total_tokens, reserved.units if units is None else units)
         self._own.reserved = self._own.reserved.minus(reserved)
-        self._own.draw(spent, clock.machine_s())
+        self._own.draw(spent, clock.now().timestamp())
         if self._shared is not None:
             self._shared.write()
 

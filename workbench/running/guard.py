@@ -110,7 +110,7 @@ class Guard:
         if attempt.accepted:
             self._answering.add(model)
         refusal = ""
-        if EFFECTS[attempt.outcome].refused:
+        if EFFECTS[attempt.outcome].exhausted:
             words = re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", attempt.error_text or "")
             refusal = f"{attempt.http_status} {words}"
         if refusal and model not in self._answering:

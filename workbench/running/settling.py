@@ -25,7 +25,10 @@ LONGEST_WAIT_S = 900.0
 
 
 class Passes:
-    """Decides what follows a call that brought no accepted answer.
+    """Decides what follows a call that brought no accepted answer: which request is asked again in this run, and when.
+
+    The gateway retries by itself, so that an attempt of ours is one of a pass; what may pass is asked again in a later one,
+    after a wait that holds no slot.
 
     Args:
         rules: How many attempts a request may have in this run, and for how long.
@@ -156,7 +159,7 @@ class Settling:
         self.notices.late(self.queue.late)
 
     def _judge_route(self, turn: Turn, record: CallRecord) -> None:
-        """Let the route's breaker know, and heed a time that the route named."""
+        """Let the route's breaker know, and keep to a time that the route named."""
         outcome = record.attempt.outcome
         # a Retry-After of an outcome that is never sent again says nothing of the route
         asked_s = record.attempt.retry_after_s if EFFECTS[outcome].wait_s is not None else None

@@ -44,7 +44,7 @@ def _hears_signals() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def heeded() -> list[signal.Signals]:
+def handled_signals() -> list[signal.Signals]:
     """Signals that reach this thread and that the process does not ignore, as under `nohup`."""
     if not _hears_signals():
         return []
@@ -115,7 +115,7 @@ def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None 
         interrupts.connect(partial(loop.call_soon_threadsafe, act, signal.SIGINT))
     tellers: list[_Teller] = []
     try:
-        for number in heeded():
+        for number in handled_signals():
             tellers.append(_Teller(tell, signal.getsignal(number)))
             signal.signal(number, tellers[-1])
         yield

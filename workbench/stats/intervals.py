@@ -21,6 +21,10 @@ _MOST_STEPS = 64
 _NODES, _STEP, _FROM, _TO = 64, 0.1, -3.3, 3.0
 """Of the quadrature: checked against the beta distribution, the largest error of a probability is 3e-8."""
 _MOST_TRIES, _CLOSE = 100, 1e-9
+_REACH = math.sqrt(1 / _SIDE - 1)
+"""No 2.5 % point is further from its mean, in standard deviations (Cantelli's inequality), and far beyond the quadrature is
+blind.
+"""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -145,8 +149,11 @@ def _with_quadrature(found: dict[int, float], rest: list[tuple[int, dict[float, 
     for row, (_, points) in enumerate(rest):
         values[row, : len(points)], counts[row, : len(points)] = list(points), list(points.values())
         values[row, len(points) :] = values[row, 0]  # with the count 0, which weighs nothing
-    low, high = values.min(axis=1), (values * counts).sum(axis=1) / counts.sum(axis=1)
-    at_low, at_high = np.full(len(rest), -_SIDE), _probability(values, counts, high) - _SIDE
+    total = counts.sum(axis=1)
+    high = (values * counts).sum(axis=1) / total
+    deviation = np.sqrt((counts * (values - high[:, None]) ** 2).sum(axis=1) / (total * (total + 1)))
+    low = np.maximum(values.min(axis=1), high - _REACH * deviation)
+    at_low, at_high = (_probability(values, counts, ends) - _SIDE for ends in (low, high))
     kept = np.zeros(len(rest))
     for _ in range(_MOST_TRIES):  # regula falsi, as Illinois has it
         middle = high - at_high * (high - low) / (at_high - at_low)
