@@ -73,6 +73,8 @@ class RunStarted(Entry, frozen=True, tag="run_started"):
     scorers: list[str] | None = None
     variants: list[str] | None = None
     reduce: str | None = None
+    min_answered: float | None = None
+    counted_unknown: list[str] | None = None
 
 
 class RunEnded(Entry, frozen=True, tag="run_ended"):

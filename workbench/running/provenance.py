@@ -66,6 +66,8 @@ def run_started(
         on_fallback=job.run.on_fallback,
         reduce=None if job.run.reduce == MEAN else job.run.reduce,
         scorers=[scorer.named for scorer in job.scorers],
+        min_answered=job.compare.min_answered,
+        counted_unknown=job.unscored.unknown or None,
         variants=[variant.name for variant in job.variants if variant.name] or None,
     )
 
