@@ -10,6 +10,7 @@ from tests.conftest import Workbench
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entry
 from workbench.ledger.journal import JournalWriter
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.records import Score
 
 Values = Sequence[float | None]
@@ -27,7 +28,8 @@ def record(
 ) -> None:
     """Record a run whose models score so on samples 0, 1, 2 and so on; None is a sample without a score.
 
-    `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset.
+    `served` names who answered for a model, `served_by` for a model and sample, and `listed` the base of a preset; `outcomes` and
+    `reasons` say how an answer ended and why it has no score.
     """
     clusters: Sequence[str] = more.pop("clusters", ())
     columns: Sequence[dict[str, Any]] = more.pop("metadata", ())
@@ -36,6 +38,8 @@ def record(
     extracted: Callable[[str, int], str | None] = more.pop("extracted", lambda _model, _sample: None)
     status: str = more.pop("status", "complete")
     apart: Mapping[tuple[str, int], str] = more.pop("served_by", {})
+    outcomes: Mapping[tuple[str, int], Outcome] = more.pop("outcomes", {})
+    reasons: Mapping[tuple[str, int], str] = more.pop("reasons", {})
     writer = JournalWriter(bench.ledger.journal_folder)
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
     writer.append(started(run_id, sum(map(len, values.values())), recorded_at=at, **more))
@@ -52,15 +56,17 @@ def record(
             asked = msgspec.structs.replace(intent(run_id, number), model=model, sample_id=str(sample), sample_key=key)
             writer.append(SampleSeen(key, content))
             writer.append(asked)
+            ended = outcomes.get((model, sample), Outcome.OK)
+            follows = EFFECTS[ended]
             writer.append(
                 answer(run_id, number, model=model, sample_key=key, sent_at=at + timedelta(milliseconds=number), ended_at=at + timedelta(seconds=1, milliseconds=number),
                        served_model=apart.get((model, sample), (served or {}).get(model, model)),
-                       completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=said.format(model, sample))
+                       completion_tokens=10 * (place + 1), latency_ms=latency_ms(place, sample), answer=said.format(model, sample),
+                       outcome=str(ended), accepted=follows.accepted, scorable=follows.scorable, rerun=follows.rerun)
             )  # fmt: skip
-            writer.append(
-                score_entry(
-                    run_id, asked.request_key, ("exact", config), at, Score(value, "r", extracted(model, sample))
-                )
-            )
+            if follows.accepted:
+                reason = reasons.get((model, sample), "r")
+                scored = Score(value, reason, extracted(model, sample))
+                writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, scored))
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()

@@ -129,6 +129,8 @@ def make_job(
     run: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
     budget: Mapping[str, Any] | None = None,
+    compare: Mapping[str, Any] | None = None,
+    unscored: Mapping[str, str] | None = None,
     gates: Mapping[str, Any] | None = None,
     schedule: Mapping[str, Any] | None = None,
     description: str = "",
@@ -149,6 +151,8 @@ def make_job(
         run: How requests are sent.
         tags: Names and values under which its usage is summed up.
         budget: What a run may use.
+        compare: Which models are ranked.
+        unscored: Which answers without a score are taken for unknown, where by default they are not right.
         gates: What a run must reach.
         schedule: When it is asked again.
         description: For people.
@@ -160,7 +164,8 @@ def make_job(
         InputError: With every fault found.
     """
     table, rows = _dataset(dataset)
-    tables = {"request": request, "variants": variants, "run": run, "tags": tags, "budget": budget, "gates": gates}
+    tables = {"request": request, "variants": variants, "run": run, "tags": tags, "budget": budget}
+    tables |= {"compare": compare, "unscored": unscored, "gates": gates}
     written = {
         "name": name,
         "models": models if isinstance(models, str | Mapping) else list(models),

@@ -93,10 +93,10 @@ class Frames:
         return _as_pandas(table)
 
     def scores(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per run, request and scorer; `value` is missing where an answer is unscored.
+        """One row per run, request and scorer; `value` is missing where an answer is unscored, and `state` says what that means.
 
-        Means are over the rows whose `counts` is true: not over answers of fallbacks, which a job may leave out, nor over
-        samples that were taken out.
+        The mean of what is scored is over the rows whose `counts` is true: not over answers of fallbacks, which a job may leave
+        out, nor over samples that were taken out. The mean of all asked is between the means of `low` and `high`.
         """
         return self._pandas("scores", run)
 

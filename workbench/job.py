@@ -12,6 +12,7 @@ from workbench.job_faults import contradictions
 from workbench.job_file import (
     UNSET,
     BudgetTable,
+    CompareTable,
     DatasetTable,
     GatesTable,
     JobFile,
@@ -20,6 +21,7 @@ from workbench.job_file import (
     RequestFields,
     RunTable,
     ScheduleTable,
+    UnscoredTable,
 )
 from workbench.request_fields import tools_from
 from workbench.scoring.scorer import Scorer
@@ -75,6 +77,8 @@ class Job(msgspec.Struct, frozen=True):
     budget: BudgetTable
     scorers: tuple[Scorer, ...]
     schedule: ScheduleTable | None
+    compare: CompareTable = CompareTable()
+    unscored: UnscoredTable = UnscoredTable()
     gates: GatesTable | None = None
     variants: tuple[Variant, ...] = ()
     """At least one: without `[[variants]]` the prompt of the job itself."""
@@ -174,6 +178,8 @@ def checked_job(data: dict[str, Any], text: str, path: Path) -> Job:
         budget=written.budget,
         scorers=tuple(scorer.in_folder(path.parent) for scorer in written.scorers),
         schedule=written.schedule,
+        compare=written.compare,
+        unscored=written.unscored,
         gates=written.gates,
         variants=_variants(written, path.parent),
     )

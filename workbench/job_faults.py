@@ -88,7 +88,24 @@ def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
             found.append(Problem(("scorers", number, error.option), str(error)))
         else:
             found += [Problem(("scorers", number, option), problem) for option, problem in scorer.faults()]
+            found += _scale_faults(scorer, number)
     return found
+
+
+def _scale_faults(scorer: Scorer, number: int) -> list[Problem]:
+    """A scale that cannot be one, or is not the scorer's."""
+    if scorer.scale is msgspec.UNSET:
+        return []
+    place, ends = ("scorers", number, "scale"), scorer.ends
+    if ends != scorer.scale and ends is not None:
+        own = f"from {ends[0]:g} to {ends[1]:g}"
+        return [Problem(place, f"the scores of {scorer.kind} are {own}; only custom chooses its scale")]
+    least, most = scorer.scale
+    return (
+        []
+        if -1e12 <= least < most <= 1e12
+        else [Problem(place, f"expected the least and the most, found {least:g} and {most:g}")]
+    )
 
 
 def _variant_faults(job: JobFile, folder: Path) -> list[Problem]:

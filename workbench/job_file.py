@@ -188,7 +188,7 @@ class GatesTable(TomlTable, frozen=True):
     """`[gates]`: what a complete run must reach; one that does not ends with exit code 100."""
 
     min_mean: dict[str, float] = {}
-    """Scorer -> the mean that every model must reach, by its 95 % interval: it errs for one model in forty."""
+    """Scorer -> the mean over all asked that every model must reach, by its 95 % interval: it errs for one model in forty."""
     max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS
@@ -199,10 +199,44 @@ class GatesTable(TomlTable, frozen=True):
     """How probably `steady` fails any run of the job, over all models and occasions together, though nothing changed."""
     max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """The largest share of requests without an answer."""
+    max_unusable_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    """The largest share of requests with an answer of no use: empty, cut off, refused or filtered."""
     max_fallback_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """The largest share of answers that another model gave."""
     on_uncertain: Literal["pass", "fail"] = "pass"
     """What to do where the answers cannot tell: "pass" notes it, "fail" takes it for not met."""
+
+
+class CompareTable(TomlTable, frozen=True):
+    """`[compare]`: which models are ranked."""
+
+    min_answered: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
+    """A model is ranked where at least this share of what it was asked is scored, or not right by its own doing."""
+
+
+NotRight = Literal["not right", "unknown"]
+
+
+class UnscoredTable(TomlTable, frozen=True):
+    """`[unscored]`: whether an answer without a score is "not right", or "unknown": then a verdict must hold whatever it was."""
+
+    empty: NotRight = "not right"
+    """Neither text nor a tool call."""
+    cut_off: NotRight = "not right"
+    """Cut off by a limit on tokens, or all of them went into reasoning."""
+    refused: NotRight = "not right"
+    """A refusal, by the API's field or reason."""
+    filtered: NotRight = "not right"
+    """Text that a filter took."""
+    tool_call: NotRight = "not right"
+    """A tool call without text, where a scorer needs text."""
+    context_too_long: NotRight = "not right"
+    """The prompt is longer than the model can read."""
+
+    @property
+    def unknown(self) -> list[str]:
+        """Those that are taken for unknown."""
+        return [name for name in self.__struct_fields__ if getattr(self, name) == "unknown"]
 
 
 class ScheduleTable(TomlTable, frozen=True):
@@ -243,6 +277,10 @@ class JobFile(TomlTable, frozen=True):
     """What a run may use."""
     scorers: list[AnyScorer] = []
     """How answers are scored."""
+    compare: CompareTable = CompareTable()
+    """Which models are ranked."""
+    unscored: UnscoredTable = UnscoredTable()
+    """What an answer without a score is to a comparison."""
     gates: GatesTable | None = None
     """What a run must reach."""
     schedule: ScheduleTable | None = None

@@ -17,6 +17,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, ScoreThatCounts
 from workbench.ledger.store import Ledger
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.pipeline import plan_job, run_job
 from workbench.records import Score
 from workbench.running.options import RunOptions
@@ -78,7 +79,9 @@ async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> J
         found = [
             answer
             for answer in scorable_answers(reader, run_id)
-            if answer.scorable and (answer.answer or "").strip() and answer.request_key not in known
+            if (answer.scorable or (scorer.refusals is True and EFFECTS[Outcome(answer.outcome)].ends == "refused"))
+            and (answer.answer or "").strip()
+            and answer.request_key not in known
         ]
     if not found:
         return None

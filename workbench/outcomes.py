@@ -67,26 +67,24 @@ class Effects(NamedTuple):
     """What it says of the account, so that a run sends nothing more."""
     waited_out: bool = False
     """Whether we gave up after our own time limit."""
-    ends: Literal["", "cut", "refusal"] = ""
-    """Why there is nothing to score in an answer that was accepted: it was cut off, or refused or filtered."""
-    missing: Literal["", "not right", "unknown"] = "unknown"
-    """What an answer without a score is to a comparison: the model's own doing, or unknown; empty: there is an answer."""
+    ends: Literal["", "empty", "cut_off", "refused", "filtered", "context_too_long"] = ""
+    """Why there is nothing to score by the model's own doing, as `[unscored]` of a job names it; else empty."""
     concluded: bool = True
     """False where we cancelled it ourselves: it says nothing of the model or its route."""
 
 
-_OWN: Literal["not right"] = "not right"
 EFFECTS: dict[Outcome, Effects] = {
     #                                    accepted scorable wait_s rerun drew route  resembles fault
-    Outcome.OK:                  Effects(True,  True,  None, False, "yes",   "well", "",        "", missing=""),
-    Outcome.TRUNCATED:           Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut", missing=_OWN),
-    Outcome.REASONING_EXHAUSTED: Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut", missing=_OWN),
-    Outcome.REFUSED:             Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refusal", missing=_OWN),
-    Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refusal", missing=_OWN),
-    Outcome.EMPTY:               Effects(False, False, 1.0,  True,  "yes",   "well", "error",   "the model", missing=_OWN),
+    Outcome.OK:                  Effects(True,  True,  None, False, "yes",   "well", "",        ""),
+    Outcome.TRUNCATED:           Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut_off"),
+    Outcome.REASONING_EXHAUSTED: Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut_off"),
+    Outcome.REFUSED:             Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refused"),
+    Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "",        "", ends="filtered"),
+    Outcome.EMPTY:               Effects(False, False, 1.0,  True,  "yes",   "well", "error",   "the model", ends="empty"),
     Outcome.BROKEN_OFF:          Effects(False, False, 1.0,  True,  "yes",   "sick", "error",   "the route"),
     Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", exhausted=True),
-    Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job", missing=_OWN),
+    Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job",
+                                         ends="context_too_long"),
     Outcome.NULL_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.MALFORMED_BODY:      Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.HTML_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the platform"),

@@ -55,16 +55,27 @@ def test_the_words_follow_from_the_test(bench: Workbench, one: Values, other: Va
     assert (found["low"] <= 0 <= found["high"]) == (verdict in ("none shown", "too few"))
 
 
-def test_only_samples_that_both_were_scored_on_are_compared_and_the_rest_is_counted(bench: Workbench) -> None:
+def test_what_is_not_known_of_both_is_counted_and_widens_the_interval(bench: Workbench) -> None:
     record(bench, "r1", {"a": [1.0, 1.0, None, 1.0], "b": [0.0, None, 1.0, 0.0]})
     found = bench.json("compare", "--no-report")
     (beside,) = found["differences"]
-    assert (beside["shared"], beside["only_side"], beside["only_baseline"]) == (2, 1, 1)
-    assert [side["mean_of_asked"] for side in found["sides"]] == [0.75, 0.25]
+    assert (beside["asked"], beside["shared"], beside["unknown"]) == (4, 2, 2)
+    assert (beside["only_side"], beside["only_baseline"]) == (0, 0)
+    assert [(beside[at]["better"], beside[at]["worse"]) for at in ("at_lowest", "at_highest")] == [(0, 3), (1, 2)]
+    assert [(side["mean_of_scored"], side["scored"]) for side in found["sides"]] == [
+        (1.0, 3),
+        (pytest.approx(1 / 3), 3),
+    ]
+    ends = [
+        (side["interval"]["at_worst"], side["interval"]["at_best"], side["interval"]["n"]) for side in found["sides"]
+    ]
+    assert ends == [(0.75, 1.0, 4), (0.25, 0.5, 4)]
     assert [(lost["model"], lost["reason"], lost["samples"]) for lost in beside["lost"]] == [
         ("b", "unread by the scorer", 1), ("a", "unread by the scorer", 1),
     ]  # fmt: skip
-    assert "b: compared on 2 samples; 1 unread by the scorer in b, 1 unread by the scorer in a." in found["notes"]
+    said = "b: of 4 samples 2 are unknown, of which a rerun asks what failed; without a score: "
+    assert f"{said}1 unread by the scorer in b, 1 unread by the scorer in a." in found["notes"]
+    assert "a is not ranked: 3 of 4 answers have a result, and 80 % must." in found["notes"]
 
 
 def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(bench: Workbench) -> None:
@@ -73,7 +84,7 @@ def test_the_answers_of_a_fallback_do_not_count_for_the_model_that_was_asked(ben
         bench, "r1", values, served={"classic": "mini", "tutor": "large", "mini": "mini-2"}, listed={"tutor": "large"}
     )
     found = bench.json("compare", "--no-report")
-    sides = {side["model"]: (side["fallbacks"], side["unknown"], side["scored"]) for side in found["sides"]}
+    sides = {side["model"]: (side["fallbacks"], side["unnamed"], side["scored"]) for side in found["sides"]}
     assert sides == {"large": (0, 0, 12), "classic": (12, 0, 0), "mini": (0, 12, 12), "tutor": (0, 0, 12)}
     verdicts = {row["side"]["model"]: row["verdict"] for row in found["differences"]}
     assert verdicts == {"classic": "not comparable", "mini": "worse", "tutor": "too few"}
@@ -107,7 +118,7 @@ def test_p_values_are_adjusted_for_all_differences(bench: Workbench) -> None:
     record(bench, "r1", {"a": base} | {f"m{n}": [0.0] * 6 + [1.0] * 34 for n in range(5)})
     for row in bench.json("compare", "--no-report")["differences"]:
         assert row["found"]["p_value"] == pytest.approx(2 * 0.5**6)
-        assert row["adjusted_p"] == pytest.approx(5 * 2 * 0.5**6)
+        assert row["adjusted_p"] == pytest.approx(15 * 2 * 0.5**6), "for all pairs: another baseline shows them"
         assert row["verdict"] == "too few"
         assert row["low"] <= 0 <= row["high"]
 
@@ -232,7 +243,7 @@ def test_answers_that_are_left_out_cost_nothing_and_are_marked(bench: Workbench)
     side = found["differences"][0]["side"]
     assert (side["left_out"], side["scored"], side["completion_tokens"]) == (1, 11, 20.0)
     assert [(lost["model"], lost["reason"], lost["samples"]) for lost in found["differences"][0]["lost"]] == [
-        ("n", "answered by a fallback", 1)
+        ("n", "answered by another model", 1)
     ]
 
 

@@ -111,8 +111,8 @@ def test_changes_of_scores_that_are_no_shares_are_tested_too(bench: Workbench) -
     with reading(bench.ledger) as reader:
         found = {change.model: change for change in job_changes(reader)["j"]}
     assert (found["m"].verdict, found["n"].verdict) == ("better", "none shown")
-    assert found["m"].found.difference == pytest.approx(1.5)
-    assert found["m"].found.method == "paired t test"
+    assert found["m"].known.difference == pytest.approx(1.5)
+    assert found["m"].known.method == "paired t test"
 
 
 def test_samples_of_one_cluster_are_not_taken_for_independent_ones(bench: Workbench) -> None:
@@ -133,7 +133,7 @@ def test_a_sample_of_which_some_epochs_are_new_is_compared(bench: Workbench) -> 
         bench.write("job.toml", job().replace("passes = 1", f"passes = 1\nepochs = {epochs}"))
         assert bench.json("run", "job.toml", "--no-report")["completed"] == 6 * (epochs - 1 or 1)
     with reading(bench.ledger) as reader:
-        assert job_changes(reader)["sums"][0].found.n == 6
+        assert job_changes(reader)["sums"][0].known.n == 6
 
 
 def test_names_of_pages_are_apart_and_plain() -> None:

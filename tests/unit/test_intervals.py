@@ -1,14 +1,21 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from workbench.stats.intervals import mean_interval, mean_intervals, student
+from workbench.stats.intervals import AskedValues, Interval, mean_interval, mean_intervals, student
 
 LEVEL = 0.025
+
+
+def intervals(counted: Sequence[Mapping[float, int]], scale: tuple[float, float] | None = (0.0, 1.0)) -> list[Interval]:
+    """The intervals of means of values that are all known."""
+    found = mean_intervals([AskedValues(counts, counts, counts, scale) for counts in counted])
+    return [one for one in found if one is not None]
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 40), (7, 40), (40, 40), (999, 1000)])
@@ -66,7 +73,7 @@ def test_more_values_than_steps_are_rounded_outward() -> None:
 @pytest.mark.parametrize("shares", [(0.3, 0.3, 0.4), (0.001, 0.004, 0.995), (0.99, 0.005, 0.005)])
 def test_of_many_samples_the_interval_is_that_of_the_normal_distribution(n: int, shares: tuple[float, ...]) -> None:
     counts = {value: round(n * share) for value, share in zip((0.0, 0.3, 1.0), shares, strict=True)}
-    (found,) = mean_intervals([counts])
+    (found,) = intervals([counts])
     assert found.low is not None
     assert found.high is not None
     spread = math.sqrt(sum(count * (value - found.mean) ** 2 for value, count in counts.items()))
@@ -88,8 +95,8 @@ def test_many_at_once_are_the_same_as_each_alone() -> None:
     samples = [
         [float(value) for value in chosen.choice([0.0, 0.25, 0.5, 1.0], size=size)] for size in (1, 2, 9, 40, 200)
     ]
-    samples += [[1.0] * 5, [7.0, 9.0]]
-    together = mean_intervals([Counter(values) for values in samples])
+    samples += [[1.0] * 5]
+    together = intervals([Counter(values) for values in samples])
     for one, values in zip(together, samples, strict=True):
         alone = mean_interval(values)
         assert (one.mean, one.n, one.method) == (alone.mean, alone.n, alone.method)
@@ -99,7 +106,7 @@ def test_many_at_once_are_the_same_as_each_alone() -> None:
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 30, 80, 200])
 def test_right_or_wrong_misses_at_most_in_the_share_that_is_said(n: int) -> None:
     """By enumeration: how often a bound lies beyond the truth, at every truth of a grid."""
-    bounds = mean_intervals([{1.0: k, 0.0: n - k} if 0 < k < n else {float(k == n): n} for k in range(n + 1)])
+    bounds = intervals([{1.0: k, 0.0: n - k} if 0 < k < n else {float(k == n): n} for k in range(n + 1)])
     for truth in np.linspace(0.005, 0.995, 100):
         chances = stats.binom.pmf(np.arange(n + 1), n, truth)
         assert (
@@ -114,8 +121,8 @@ def test_right_or_wrong_misses_at_most_in_the_share_that_is_said(n: int) -> None
 def test_three_values_miss_at_most_in_the_share_that_is_said(n: int) -> None:
     splits = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
     counted = [{value: count for value, count in zip((0.0, 0.5, 1.0), split, strict=True) if count} for split in splits]
-    lows = np.array([one.low for one in mean_intervals(counted)])
-    highs = np.array([one.high for one in mean_intervals(counted)])
+    lows = np.array([one.low for one in intervals(counted)])
+    highs = np.array([one.high for one in intervals(counted)])
     for shares in itertools.product((0.05, 0.2, 0.4, 0.7), repeat=2):
         if (rest := 1 - sum(shares)) <= 0:
             continue
@@ -123,6 +130,26 @@ def test_three_values_miss_at_most_in_the_share_that_is_said(n: int) -> None:
         truth = shares[1] / 2 + rest
         assert chances[lows > truth].sum() <= LEVEL + 1e-9
         assert chances[highs < truth].sum() <= LEVEL + 1e-9
+
+
+def test_unknown_values_widen_the_interval_to_both_ends() -> None:
+    known = Counter({1.0: 30, 0.0: 10})
+    (found,) = mean_intervals([AskedValues(known, known + Counter({0.0: 5}), known + Counter({1.0: 5}), (0.0, 1.0))])
+    assert found is not None
+    lowest, highest = mean_interval([1.0] * 30 + [0.0] * 15), mean_interval([1.0] * 35 + [0.0] * 10)
+    assert (found.mean, found.n, found.at_worst, found.at_best) == (0.75, 45, 30 / 45, 35 / 45)
+    assert (found.low, found.high) == (lowest.low, highest.high)
+    assert not found.is_whole
+    (nothing,) = mean_intervals([AskedValues({}, Counter({0.0: 5}), Counter({1.0: 5}), (0.0, 1.0))])
+    assert nothing is None, "of nothing known there is no mean"
+
+
+def test_without_a_scale_what_is_missing_bounds_nothing() -> None:
+    known = Counter({10.0: 3, 20.0: 5})
+    (found,) = mean_intervals([AskedValues(known, known - Counter({10.0: 1}), known, None)])
+    assert found is not None
+    assert (found.at_worst, found.at_best) == (None, None)
+    assert "Student" in found.method
 
 
 def test_without_a_scale_the_interval_is_students_and_says_so() -> None:

@@ -219,6 +219,9 @@ def test_views_work_in_the_file_itself(ledger: Ledger) -> None:
         assert db.execute("SELECT sum(total_tokens) FROM usage_by_day").fetchone() == (20,)
 
 
+MACROS = ("reduced", "reduced_within", "scale_of", "state_of", "cap_of", "sample_scores")
+
+
 def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path: Path) -> None:
     write_run(ledger.journal_folder, "r1", 2)
     ingest(ledger)
@@ -229,7 +232,7 @@ def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path
             assert _defined(db) == set()
             united.define(f"FROM {name}")
             defined = _defined(db)
-            assert name in defined or name in ("reduced", "cap_of", "sample_scores"), "macros"
+            assert name in defined or name in MACROS, "macros"
             assert name != "latest_scores" or defined == {"latest_scores", "scores"}
             united.define(f"FROM {name}")
             assert _defined(db) == defined

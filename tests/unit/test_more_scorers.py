@@ -534,7 +534,9 @@ def test_a_sample_may_bring_its_scorers(target: Any, answer: str, value: float |
 def test_a_judge_in_a_target_is_refused_as_nothing_would_ask_it() -> None:
     sample = Sample("1", "q", {"scorer": {"name": "judge", "model": "m"}})
     assert not judges(BySample(), sample)
-    assert score(BySample(), Given("x"), sample).reason.startswith("a dataset cannot bring a judge")
+    assert score(BySample(), Given("x"), sample).reason.startswith(
+        "nothing to judge by: a dataset cannot bring a judge"
+    )
 
 
 @pytest.mark.parametrize(

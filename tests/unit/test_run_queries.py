@@ -133,14 +133,16 @@ def scored(ledger: Ledger, values: dict[str, dict[str, float]]) -> str:
 def test_a_model_that_failed_at_what_is_hard_is_not_best(ledger: Ledger) -> None:
     easy, hard = {"a": 1.0, "b": 1.0, "c": 0.0}, {"d": 0.0, "e": 0.0}
     verdict = scored(ledger, {"flaky": easy, "steady": easy | hard, "worse": easy | hard | {"a": 0.0}})
-    shared = "0.667 on the 3 samples that the ranked models share. worse is not shown to be worse."
-    assert verdict == f"flaky and steady tie for best by “exact”: {shared} All 13 requests are answered."
+    assert verdict == (
+        "steady scores higher than worse by “exact”, 0.400 and 0.200, but too few samples differ to tell (1–0 on 5 samples). "
+        "Not ranked: flaky (3 of 5 answers have a result, and 80 % must). All 13 requests are answered."
+    )
 
 
 def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(ledger: Ledger) -> None:
     verdict = scored(ledger, {"m": ALL_RIGHT, "n": dict.fromkeys(ALL_RIGHT, 0.0), "few": {"a": 1.0}})
     assert verdict.startswith(
-        "m scores best by “exact”, 1.000 on 24 samples; it beats n, but is not shown to beat few."
+        "m beats n by “exact” by 100.0 points [61.4, 100.0], 24–0 on 24 samples. Not ranked: few (1 of 24 answers have a result"
     )
 
 
@@ -167,19 +169,23 @@ def test_a_model_scored_on_few_samples_does_not_decide_what_the_others_share(led
         ({"m": {"a": 1.0, "b": 0.0}}, "m scores 0.500 [0.01, 0.99] by “exact” on 2 samples."),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}},
-            "m and n share no sample that “exact” scored, so they are not ranked.",
+            "n scores 0.000 [0.00, 0.84] by “exact” on 2 samples. Not ranked: m (1 of 2 answers have a result, and 80 % must).",
         ),
         (
             {"m": {"a": 1.0}, "n": {"b": 0.0, "c": 0.0}, "o": {"a": 1.0}, "p": {"a": 1.0}},
-            "m, o and p tie for best by “exact”: 1.000 on the samples that each was scored on. n shares no sample with them.",
+            "Not ranked: m (1 of 2 answers have a result, and 80 % must); o (1 of 2",
         ),
         (
             {"m": {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}, "o": {"a": 1.0, "b": 1.0}},
-            "m and o tie for best by “exact”: 1.000 on the 2 samples that the ranked models share.",
+            "m scores 0.500 [0.07, 0.93] by “exact” on 4 samples. Not ranked: o (2 of 4 answers have a result, and 80 % must).",
         ),
         (
             {"m": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}, "n": {"a": 1.0, "b": 1.0}, "o": {"c": 1.0, "d": 0.0}},
-            "n and m tie for best by “exact”: they score alike on every sample that they share.",
+            "m scores 0.750 [0.19, 0.99] by “exact” on 4 samples. Not ranked: n (2 of 4",
+        ),
+        (
+            {"m": ALL_RIGHT | {"a": 0.0}, "n": {k: v for k, v in ALL_RIGHT.items() if k != "a"}},
+            "m and n tie for best by “exact”: 1.000 on the 23 samples that the ranked models share.",
         ),
     ],
 )

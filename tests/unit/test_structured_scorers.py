@@ -44,7 +44,7 @@ def test_json_says_what_is_wrong() -> None:
         judged('{"name": "Ben", "total": 12.5, "paid": true, "tags": ["a", "b"], "note": null}')[1]
         == "4 of 5 fields are right, wrong: name"
     )
-    assert judged("{}", target="text") == (None, "the target is not a JSON object")
+    assert judged("{}", target="text") == (None, "nothing to judge by: the target is not a JSON object")
     assert judged("")[0] is None
 
 

@@ -10,7 +10,7 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.comparison import ON_FALLBACK, Comparison, Wanted, compared, gathered, is_baseline
-from workbench.evaluation.comparison_words import headline, side_name, slice_rows, warnings
+from workbench.evaluation.comparison_words import headline, mean_text, not_ranked_words, side_name, slice_rows, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.slices import Slice
@@ -44,10 +44,10 @@ _MOST_LINES = 2  # more differences are a table's
 @options.no_report
 @options.as_json
 def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any) -> None:
-    """Compare the models of RUN, or several RUNs with the first, on the samples that both sides were scored on.
+    """Compare the models of RUN, or several RUNs with the first, on the samples that both sides were asked.
 
     Without RUN it is the newest with scores. A difference is called better or worse only where a paired test shows it,
-    adjusted for all differences that are listed.
+    whatever the answers were that are not known, adjusted for all differences that another baseline would show as well.
     """
     if job is not None and runs:
         raise click.UsageError("give either runs or --job")
@@ -102,13 +102,17 @@ def _newest(reader: Reader, job: str) -> list[str]:
 
 def _print_sides(found: Comparison) -> None:
     beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
-    rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
+    ordered = sorted(found.sides, key=lambda side: not found.is_ranked(side))
+    rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in ordered]
     columns = {
-        "side": "model", "score": f"{found.scorer} (95 %)", "asked": "of all asked", "difference": "difference", "test": "shown",
-        "wins": "won:lost:same", "scored": "scored", "tokens": "tokens an answer", "p50": "median",
+        "side": "model", "score": f"{found.scorer} of asked (95 %)", "difference": "difference", "test": "shown",
+        "wins": "won:lost:same", "of_scored": "of scored", "scored": "scored", "tokens": "tokens an answer", "p50": "median",
         "unanswered": "unanswered", "fallbacks": "fallback",
     }  # fmt: skip
-    print_table(rows, columns, whole="side", spare=("fallbacks", "unanswered", "asked", "p50", "tokens"))
+    print_table(rows, columns, whole="side", spare=("fallbacks", "unanswered", "p50", "tokens", "of_scored"))
+    for side in found.sides:
+        if not found.is_ranked(side):
+            echo(f"not ranked: {side_name(side, found)}: {not_ranked_words(side, found.min_answered)}")
 
 
 def _print_slices(found: Comparison) -> None:
@@ -133,19 +137,19 @@ def _print_slices(found: Comparison) -> None:
 
 def _mean(part: Slice, side: Side) -> str:
     score = next(score for score in part.scores if (score.run_id, score.model) == (side.run_id, side.model))
-    return "–" if score.interval is None else f"{score.interval.mean:.3f}"
+    return "–" if score.interval is None else mean_text(score.interval)
 
 
 def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[str, Any]:
     interval = side.interval
-    score = "–" if interval is None else f"{interval.mean:.3f}"
+    score = "–" if interval is None else mean_text(interval)
     if interval is not None and interval.low is not None and interval.high is not None:
         score += f" [{interval.low:.3f}, {interval.high:.3f}]"
     pair = difference.found if difference is not None else None
     return {
         "side": side_name(side, found),
         "score": score,
-        "asked": "–" if side.mean_of_asked is None else f"{side.mean_of_asked:.3f}",
+        "of_scored": "–" if side.mean_of_scored is None else f"{side.mean_of_scored:.3f}",
         "difference": _difference(side, difference, found),
         "test": "" if difference is None else outcome(difference, are_shares=found.are_shares),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",

@@ -7,11 +7,16 @@ import msgspec
 from workbench.cli.output import echo, print_table
 from workbench.display import plural
 from workbench.evaluation.attention import fallbacks
+from workbench.evaluation.comparison_words import known_words, mean_text
 from workbench.evaluation.run_figures import RunFindings, broken_text
+from workbench.evaluation.sides import MIN_ANSWERED
+from workbench.ledger.run_rows import RunScore
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.stats.intervals import CONFIDENCE
 
 _MOST_SHOWN = 5
+_WHERE_MISSING = ("mean", "samples", "not_right", "unknown")
+"""Columns that say something only where something is without a score."""
 
 
 def print_findings(found: RunFindings) -> None:
@@ -32,19 +37,34 @@ def _print_scores(found: RunFindings) -> None:
         return
     rows = [
         msgspec.structs.asdict(row)
-        | {"mean": _rounded(row.mean)}
+        | {"mean": _rounded(row.mean), "asked_mean": None if interval is None else mean_text(interval)}
         | ({"low": _rounded(interval.low), "high": _rounded(interval.high)} if interval else {})
         for row, interval in found.scores
     ]
     columns = {
-        "mean": found.provenance.reduce or "score", "low": f"{CONFIDENCE:.0%} from", "high": "to", "samples": "n",
-        "unscored": "unscored",
+        "asked_mean": f"{found.provenance.reduce or 'score'} of asked", "low": f"{CONFIDENCE:.0%} from", "high": "to",
+        "asked": "n", "mean": "of scored", "samples": "n scored", "not_right": "not right", "unknown": "unknown",
     }  # fmt: skip
     echo()
+    if all(row.samples == row.asked for row, _ in found.scores):
+        columns = {name: title for name, title in columns.items() if name not in _WHERE_MISSING}
     print_table(rows, {"model": "model", "scorer": "scorer"} | columns)
+    for row, _ in found.scores:
+        if told := _why_not_ranked(row, found):
+            echo(f"not ranked by {row.scorer}: {row.model}: {told}")
     if taken_out := max(row.invalid_samples for row, _ in found.scores):
         echo(f"{plural(taken_out, 'sample')} taken out of the scores")
     echo()
+
+
+def _why_not_ranked(row: RunScore, found: RunFindings) -> str:
+    """Why a model is not ranked by a scorer; empty where it is."""
+    least = MIN_ANSWERED if found.provenance.min_answered is None else found.provenance.min_answered
+    wanted = max(
+        other.scored + other.not_right + other.unknown for other, _ in found.scores if other.scorer == row.scorer
+    )
+    known = row.scored + row.not_right
+    return "" if known >= least * wanted else known_words(known, wanted, least)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -1,19 +1,30 @@
-"""Models and runs compared on the samples that both sides were scored on, and what of it is shown."""
+"""Models and runs compared on the samples that both sides were asked, and what of it is shown."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from workbench.endings import RunStatus
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.differing import differing
 from workbench.evaluation.run_figures import LAST, find_run
-from workbench.evaluation.sides import Difference, Samples, Side, differences, lost_samples, sides_of
-from workbench.evaluation.slices import Slice, sliced_by, slices_of
+from workbench.evaluation.sides import (
+    MIN_ANSWERED,
+    Difference,
+    Pairs,
+    Samples,
+    Side,
+    differences,
+    is_ranked,
+    lost_samples,
+    sides_of,
+)
+from workbench.evaluation.slices import Parted, Slice, sliced_by, slices_of
 from workbench.evaluation.trouble import planned_by_side, sides_asked
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
-from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata, SharedAnswers, SideCaps
+from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata
 from workbench.stats.paired import FEW_CLUSTERS
 
 ON_FALLBACK = ("exclude", "accept")
@@ -31,7 +42,7 @@ class Comparison(msgspec.Struct, frozen=True):
     sides: list[Side]
     differences: list[Difference]
     notes: list[str]
-    """Why what is compared may not be alike."""
+    """What is not alike in what is compared, and what else to know before believing it."""
     are_shares: bool
     """Whether all scores are from 0 to 1, so that differences are points."""
     on_fallback: str
@@ -42,6 +53,12 @@ class Comparison(msgspec.Struct, frozen=True):
     """The same within the values of the dataset's further columns."""
     planned: dict[tuple[str, str], int]
     """(run id, model) -> the requests that the run planned for it."""
+    min_answered: float
+    """The share of its answers that must be known of a model that is ranked: the largest of the jobs'."""
+
+    def is_ranked(self, side: Side) -> bool:
+        """Whether enough is known of a side to rank it."""
+        return is_ranked(side, self.min_answered)
 
     def unanswered(self, side: Side) -> int:
         """How many requests of a side have no answer: they failed, were interrupted, or never sent."""
@@ -61,6 +78,7 @@ class Material(msgspec.Struct, frozen=True):
     are_shares: bool
     on_fallback: str
     planned: dict[tuple[str, str], int]
+    min_answered: float
 
     @property
     def baselines(self) -> list[str]:
@@ -113,9 +131,7 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
     notes = [
-        *_notes(runs, settings, chosen),
-        *_of_runs(reader, runs),
-        *_of_caps(reader, run_ids, sides),
+        *differing(reader, runs, settings, chosen, sides, there.samples),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
     keys = {row.sample_key for side in sides for row in there.samples[side.run_id, side.model]}
@@ -130,7 +146,8 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
-    return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned)
+    least = max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
+    return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned, least)
 
 
 def compared(material: Material, wanted: Wanted) -> Comparison:
@@ -141,7 +158,7 @@ def compared(material: Material, wanted: Wanted) -> Comparison:
     """
     if len(material.runs) > 1:
         return against(material, material.baselines[0], by=wanted.by)
-    scored = [side.model for side in material.sides if side.scored]
+    scored = [side.model for side in material.sides if side.scored and is_ranked(side, material.min_answered)]
     return against(material, wanted.baseline or [*scored, *material.baselines][0], by=wanted.by)
 
 
@@ -159,17 +176,38 @@ def against(material: Material, baseline: str, *, by: str | None = None) -> Comp
     run_ids = [run.run_id for run in material.runs]
     order = [baseline, *(run_id for run_id in run_ids if run_id != baseline)] if len(run_ids) > 1 else run_ids
     pairs, samples = _pairs(material.sides, order, baseline), material.samples
+    family = _others(material, pairs)
     found = [
         msgspec.structs.replace(one, lost=lost_samples(one.side, one.baseline, samples))
-        for one in differences(pairs, samples, are_shares=material.are_shares)
+        for one in differences(pairs, samples, are_shares=material.are_shares, family=family)
     ]
-    told = material.metadata, material.sides, pairs, samples
-    shares = material.are_shares
-    slices = slices_of(*told, are_shares=shares) if by is None else sliced_by(by, *told, are_shares=shares)
+    parted = Parted(material.metadata, material.sides, pairs, family, samples, material.are_shares)
+    slices = slices_of(parted) if by is None else sliced_by(by, parted)
     return Comparison(
-        material.scorer, material.runs, material.sides, found, material.notes, shares, material.on_fallback, baseline, slices,
-        material.planned,
+        material.scorer, material.runs, material.sides, found, material.notes, material.are_shares, material.on_fallback,
+        baseline, slices, material.planned, material.min_answered,
     )  # fmt: skip
+
+
+def _others(material: Material, pairs: Pairs) -> list[tuple[Side, Side]]:
+    """The further pairs that another baseline would show: who looks first and chooses then has looked at them all."""
+    run_ids = [run.run_id for run in material.runs]
+    shown = {frozenset(_places(pair)) for pair in pairs}
+    sides = material.sides
+    if len(run_ids) == 1:
+        every = list(itertools.combinations(sides, 2))
+    else:
+        every = [
+            (one, other)
+            for one, other in itertools.combinations(sides, 2)
+            if one.run_id != other.run_id and one.model == other.model
+        ]
+    return [pair for pair in every if frozenset(_places(pair)) not in shown]
+
+
+def _places(pair: tuple[Side, Side]) -> tuple[tuple[str, str], tuple[str, str]]:
+    one, other = pair
+    return (one.run_id, one.model), (other.run_id, other.model)
 
 
 def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str:
@@ -214,47 +252,6 @@ def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str) -> list
         hint = "name one model of each with --model"
         raise InputError(Fault("", "the runs share no model, and the first has several", hint))
     return pairs
-
-
-def _notes(runs: Sequence[Provenance], settings: Sequence[RunScorer], scorer: str) -> list[str]:
-    """What is not alike in what is compared."""
-    notes = []
-    if len({run.dataset_hash for run in runs}) > 1:
-        notes.append("The dataset is not the same: only samples with the same input, choices and target are compared.")
-    if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1:
-        notes.append(f"The settings of “{scorer}” are not the same: `workbench score RUN --job JOB` scores both alike.")
-    if any(run.simulated for run in runs):
-        notes.append("The models are simulated: this says nothing about real ones.")
-    return notes
-
-
-def _of_runs(reader: Reader, runs: Sequence[Provenance]) -> list[str]:
-    """Runs that did not ask everything, and answers that are on both sides."""
-    notes = []
-    for run in runs:
-        if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
-            how = run.status or "no end is recorded"
-            notes.append(f"Run {run.run_id} is not complete ({how}): what it did not ask is missing here.")
-    if len(runs) > 1:
-        for row in reader.all(SharedAnswers, run_ids=[run.run_id for run in runs]):
-            part = f"{row.shared} of {row.answers} answers of run {row.run_id}"
-            notes.append(f"{part} are reused, the same as of run {row.of_run_id}: they cannot differ.")
-    return notes
-
-
-def _of_caps(reader: Reader, run_ids: list[str], sides: Sequence[Side]) -> list[str]:
-    """Where the answers that are compared were capped at different numbers of tokens."""
-    rows = {(row.run_id, row.model): row for row in reader.all(SideCaps, run_ids=run_ids)}
-    caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
-    if len({(row.least, row.most) for row in caps}) <= 1 and all(row.least == row.most for row in caps):
-        return []
-    told = []
-    for row in caps:
-        least, most = row.least, row.most
-        span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
-        of_run = f" in {row.run_id}" if len(run_ids) > 1 else ""
-        told.append(f"{row.model}{of_run} {span}")
-    return [f"Answers were capped at different numbers of tokens: {', '.join(told)}."]
 
 
 def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[str]:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from workbench.display import percent, plural, significant
+from workbench.display import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
 from workbench.evaluation.sides import Difference, Lost, Side
+from workbench.stats.intervals import Interval
 
 
 def side_name(side: Side, comparison: Comparison) -> str:
@@ -13,12 +14,19 @@ def side_name(side: Side, comparison: Comparison) -> str:
     return side.model if len(comparison.runs) == 1 else f"{side.model} in {side.run_id}"
 
 
+def mean_text(found: Interval) -> str:
+    """A mean over all asked: `0.844`, or between which it is where some are unknown: `0.81 to 0.86`."""
+    if found.at_worst is None or found.at_best is None or found.is_whole:
+        return f"{found.mean:.3f}"
+    return f"{found.at_worst:.3f} to {found.at_best:.3f}"
+
+
 def headline(difference: Difference, comparison: Comparison) -> str:
     """One difference in a line: how large, how sure, on how many samples, and what it costs."""
     name, base = side_name(difference.side, comparison), side_name(difference.baseline, comparison)
     found = difference.found
     if found is None:
-        return f"{name} and {base} share no scored sample."
+        return f"{name} and {base} share no sample of which both scores are known."
     shares = comparison.are_shares
     bounds = f" {interval_text(difference, are_shares=shares)}" if difference.low is not None else ""
     value = f"{signed(found.difference, are_shares=shares)}{unit(are_shares=shares)}{bounds}"
@@ -26,6 +34,12 @@ def headline(difference: Difference, comparison: Comparison) -> str:
         f"{name} − {base} = {value}: {outcome(difference, are_shares=shares)}",
         f"{found.better} better, {found.worse} worse, {found.same} same",
     ]
+    if difference.among_scored is not None:
+        parts += [
+            f"of {side_name(side, comparison)} {told}"
+            for side in (difference.side, difference.baseline)
+            if (told := not_right_words(side))
+        ]
     if (tokens := _tokens(difference)) is not None:
         parts.append(tokens)
     return "; ".join(parts) + "."
@@ -55,7 +69,8 @@ def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:
     side, base, found = difference.side, difference.baseline, difference.found
     return {
         "run_id": side.run_id, "model": side.model, "baseline_run_id": base.run_id, "baseline_model": base.model,
-        "scorer": comparison.scorer, "shared_samples": difference.shared,
+        "scorer": comparison.scorer, "asked_samples": difference.asked, "shared_samples": difference.shared,
+        "unknown_samples": difference.unknown,
         "difference": None if found is None else found.difference, "low": difference.low, "high": difference.high,
         "better": len(difference.better), "worse": len(difference.worse), "same": None if found is None else found.same,
         "p_value": None if found is None else found.p_value, "adjusted_p_value": difference.adjusted_p,
@@ -63,14 +78,44 @@ def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def not_right_words(side: Side) -> str:
+    """The answers of a side that have no score by its own doing: `46 of 120 answers are cut off`; empty where none is."""
+    if not side.not_right:
+        return ""
+    named = ((side.cut_off, "cut off"), (side.refused, "refused or filtered"))
+    kinds = [f"{number} {how}" for number, how in named if number]
+    rest = side.not_right - side.cut_off - side.refused
+    kinds += [f"{rest} empty or otherwise without a score"] if rest > 0 and kinds else []
+    if len(kinds) == 1:
+        return f"{side.not_right} of {plural(side.asked, 'answer')} are {kinds[0].split(' ', 1)[1]}"
+    return f"{side.not_right} of {plural(side.asked, 'answer')} have no score{f' ({words(kinds)})' if kinds else ''}"
+
+
+def not_ranked_words(side: Side, min_answered: float) -> str:
+    """Why a side is not ranked."""
+    if side.known >= min_answered * side.wanted:
+        return "no scale says what the answers without a score could have scored"
+    return known_words(side.known, side.wanted, min_answered)
+
+
+def known_words(known: int, wanted: int, min_answered: float) -> str:
+    """Of how many answers something is known, where it is too few: `12 of 24 answers have a result, and 80 % must`."""
+    return f"{known} of {plural(wanted, 'answer')} have a result, and {percent(min_answered)} must"
+
+
 def warnings(comparison: Comparison) -> list[str]:
     """What a reader must know before believing a difference."""
     found = list(comparison.notes)
     for side in comparison.sides:
+        name = side_name(side, comparison)
+        if not comparison.is_ranked(side):
+            found.append(f"{name} is not ranked: {not_ranked_words(side, comparison.min_answered)}.")
+        if told := not_right_words(side):
+            found.append(f"{name}: {told}: they count as not right.")
         if side.fallbacks:
             says = "are left out" if comparison.on_fallback == "exclude" else "count all the same"
             given = f"{side.fallbacks} of {plural(side.answered, 'answer')} are of another model ({side.fallback_name})"
-            found.append(f"{side_name(side, comparison)}: {given} and {says}.")
+            found.append(f"{name}: {given} and {says}.")
     for difference in comparison.differences:
         name = side_name(difference.side, comparison)
         if few_clusters(difference) and difference.found is not None:
@@ -78,8 +123,15 @@ def warnings(comparison: Comparison) -> list[str]:
                 f"{name}: {plural(difference.found.freedom + 1, 'cluster')}, which is few: the test may claim too much."
             )
         if difference.only_side or difference.only_baseline:
+            only = [f"{number} are only in {side_name(side, comparison)}" for number, side in (
+                (difference.only_side, difference.side), (difference.only_baseline, difference.baseline)) if number]  # fmt: skip
+            found.append(f"{name}: compared on the {plural(difference.asked, 'sample')} that both have; {words(only)}.")
+        if difference.unknown:
             lost = ", ".join(f"{one.samples} {one.reason} in {_in(one, comparison)}" for one in difference.lost)
-            found.append(f"{name}: compared on {plural(difference.shared, 'sample')}; {lost}.")
+            found.append(
+                f"{name}: of {plural(difference.asked, 'sample')} {difference.unknown} are unknown, of which a rerun asks what "
+                f"failed; without a score: {lost}."
+            )
     return found
 
 

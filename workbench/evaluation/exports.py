@@ -10,8 +10,8 @@ import msgspec
 from workbench.display import significant, visible
 from workbench.ledger.answer_rows import RecordedAnswer, RunReply
 from workbench.ledger.queries import Reader
-from workbench.ledger.rows import Provenance, RunShape, ScoreThatCounts
-from workbench.ledger.score_rows import RunScorer
+from workbench.ledger.rows import Provenance, RunShape
+from workbench.ledger.score_rows import AnswerScore, RunScorer
 from workbench.scoring.scorers import FAILED
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -20,7 +20,7 @@ _MOST_SAID_CHARS = 2_000
 
 
 def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
-    """One flat row a request: the columns of `answers`, and a column `score.NAME` for each scorer.
+    """One flat row a request: the columns of `answers`, and columns `score.NAME` and `state.NAME` for each scorer.
 
     Args:
         reader: The ledger.
@@ -32,16 +32,17 @@ def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
         yield (
             msgspec.structs.asdict(answer)
             | {"tool_calls": json.dumps(calls) if calls else None}
-            | {f"score.{scorer}": own.get(scorer) for scorer in scorers}
+            | {f"score.{scorer}": own[scorer].value if scorer in own else None for scorer in scorers}
+            | {f"state.{scorer}": own[scorer].state if scorer in own else None for scorer in scorers}
         )
 
 
-def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, float | None]]]:
+def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, AnswerScore]]]:
     """Every request of a run with its scores by scorer."""
-    values: dict[str, dict[str, float | None]] = {}
-    for score in reader.all(ScoreThatCounts, run_id=run_id):
-        values.setdefault(score.request_key, {})[score.scorer] = score.value
-    return ((answer, values.get(answer.request_key, {})) for answer in reader.each(RecordedAnswer, run_id=run_id))
+    said: dict[str, dict[str, AnswerScore]] = {}
+    for score in reader.all(AnswerScore, run_id=run_id):
+        said.setdefault(score.request_key, {})[score.scorer] = score
+    return ((answer, said.get(answer.request_key, {})) for answer in reader.each(RecordedAnswer, run_id=run_id))
 
 
 def safe_for_a_spreadsheet(value: Any) -> Any:
@@ -79,21 +80,17 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:
 
 
 def junit(reader: Reader, run_id: str) -> Element:
-    """JUnit XML: a suite a model, a case a sample and epoch; a failure where a scorer says wrong, an error where there is no
-    answer, or a scorer failed on it.
+    """JUnit XML: a suite a model, a case a sample and epoch; a failure where a scorer says wrong or there is no score by the
+    model's own doing, an error where there is no answer, or a scorer failed on it.
 
     A case is skipped where no scorer could judge it, or where it is left out of the scores.
     """
     run = reader.only(Provenance, run_id=run_id)
-    broke: dict[str, list[str]] = {}
-    for score in reader.all(ScoreThatCounts, run_id=run_id):
-        if score.value is None and score.reason.startswith(FAILED):
-            broke.setdefault(score.request_key, []).append(f"{score.scorer}: {score.reason}")
     names = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     root = Element("testsuites", name=visible(run.job))
     suites: dict[str, list[_Case]] = {}
     for answer, own in _scored(reader, run_id):
-        case = _Case(answer, {name: own.get(name) for name in names}, broke.get(answer.request_key, []))
+        case = _Case(answer, {name: own[name] for name in names if name in own})
         suites.setdefault(answer.side, []).append(case)
     for side, cases in suites.items():
         kinds = [case.kind for case in cases]
@@ -111,16 +108,25 @@ class _Case(NamedTuple):
     """A request as a test."""
 
     answer: RecordedAnswer
-    scores: dict[str, float | None]
-    broke: list[str]
-    """What the scorers say that failed on it."""
+    scores: dict[str, AnswerScore]
+
+    @property
+    def broke(self) -> list[str]:
+        """What the scorers say that failed on it."""
+        return [
+            f"{name}: {score.reason}"
+            for name, score in self.scores.items()
+            if score.value is None and (score.reason or "").startswith(FAILED)
+        ]
 
     @property
     def kind(self) -> str:
         """How it ended, as JUnit names it; empty where it passed."""
+        if any(score.state == "not right" for score in self.scores.values()):
+            return "failure"
         if not self.answer.accepted or self.broke:
             return "error"
-        values = [value for value in self.scores.values() if value is not None]
+        values = [score.value for score in self.scores.values() if score.value is not None]
         if not values or not self.answer.counts:
             return "skipped"
         return "failure" if any(value < 1 for value in values) else ""
@@ -133,7 +139,10 @@ def _add_case(suite: Element, job: str, case: _Case) -> None:
     added = SubElement(suite, "testcase", classname=_line(job), name=_line(answer.sample_id + epoch), time=taken)
     if not kind:
         return
-    told = [f"{name}: {'not judged' if value is None else significant(value)}" for name, value in case.scores.items()]
+    told = [
+        f"{name}: {score.state if score.value is None else significant(score.value)}"
+        for name, score in case.scores.items()
+    ]
     if kind == "error" and answer.accepted:
         told = case.broke
     elif kind == "error":

@@ -9,6 +9,7 @@ import msgspec
 from workbench.display import exact_percent, percent, plural
 from workbench.endings import EXIT_CODES, GateResult, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
+from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.difference_words import interval_text, signed, size, unit
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
 from workbench.evaluation.sides import differences, sides_of
@@ -79,18 +80,28 @@ def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateResult]:
 def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, str]:
     if interval is None:
         return "cannot tell", "nothing"
+    if interval.at_worst is None:
+        return "cannot tell", f"{interval.mean:.3f} on what is scored, with no scale for the rest,"
     if interval.low is None or interval.high is None:
         return "cannot tell", f"{interval.mean:.3f} on {plural(interval.n, 'sample')}, too few for an interval,"
-    says = f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}] on {plural(interval.n, 'sample')}"
+    says = f"{mean_text(interval)} [{interval.low:.3f}, {interval.high:.3f}] on {plural(interval.n, 'sample')}"
     return ("met" if interval.low >= wanted else "not met" if interval.high < wanted else "cannot tell"), says
 
 
 def _shares(found: RunFindings, items: Sequence[RunItems], gates: GatesTable) -> Iterator[GateResult]:
-    """Shares that are counted and need no test: of requests without an answer, and of answers by a fallback."""
+    """Shares that are counted and need no test: of requests without an answer or with an unusable one, and of fallbacks."""
     planned, answered = found.provenance.planned, sum(row.answered for row in items)
     fallbacks = sum(row.fallbacks for row in items)
+    unusable = sum(row.unusable for row in items)
     for gate, most, part, whole, what in (
         ("max_failed_share", gates.max_failed_share, planned - answered, planned, "requests are unanswered"),
+        (
+            "max_unusable_share",
+            gates.max_unusable_share,
+            unusable,
+            planned,
+            "answers are empty, cut off, refused or filtered",
+        ),
         ("max_fallback_share", gates.max_fallback_share, fallbacks, answered, "answers are of another model"),
     ):
         if most is not None and whole:
@@ -127,7 +138,7 @@ def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[Ga
                 yield GateResult("max_drop", "cannot tell", says, scorer, side.model)
         pairs = [(side, before[side.model]) for side in own if side.model in before]
         for one in differences(pairs, there.samples, are_shares=there.are_shares):
-            says = f"{one.side.model} shares no scored sample with run {base}"
+            says = f"{one.side.model} shares no sample with run {base} of which both scores are known"
             result: GateVerdict = "cannot tell"
             if one.found is not None:
                 value = (
@@ -136,7 +147,8 @@ def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[Ga
                 bounds = interval_text(one, are_shares=there.are_shares)
                 most_told = size(most, are_shares=there.are_shares)
                 says = f"{one.side.model} differs by {value} {bounds} by “{scorer}” from run {base}; {most_told} less is allowed"
-            if one.low is not None and one.high is not None:
+                says += f"; {one.unknown} of {one.asked} samples are unknown" if one.unknown else ""
+            if one.low is not None and one.high is not None and not one.is_finished_only:
                 result = "met" if one.low >= -most else "not met" if one.high < -most else "cannot tell"
             yield GateResult("max_drop", result, says, scorer, one.side.model)
 

@@ -9,8 +9,8 @@ from workbench.display import plural
 from workbench.evaluation.difference_words import signed, unit
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import Reader
-from workbench.ledger.score_rows import BesideBefore
-from workbench.stats.paired import LEVEL, Paired, holm, of_counts, paired
+from workbench.ledger.score_rows import BesideBefore, CountedDifferences
+from workbench.stats.paired import LEVEL, Bounded, Paired, holm, of_counts, paired
 
 
 class JobChange(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class JobChange(msgspec.Struct, frozen=True):
     before_run_id: str
     scorer: str
     model: str
-    found: Paired
+    found: Bounded
     are_shares: bool
     """Whether every answer is right or wrong, so that differences are points."""
     adjusted_p: float
@@ -32,16 +32,22 @@ class JobChange(msgspec.Struct, frozen=True):
         """better, worse, or none shown."""
         if self.adjusted_p >= LEVEL:
             return "none shown"
-        return "better" if self.found.difference > 0 else "worse"
+        return "better" if self.found.is_ahead else "worse"
 
     @property
     def says(self) -> str:
         """The change in words: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
-        shares = self.are_shares
-        value = f"{signed(abs(self.found.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
-        more = "more" if self.found.difference > 0 else "less"
-        ahead, behind = sorted((self.found.better, self.found.worse), reverse=True)
-        return f"{self.model} scores {value} {more} by “{self.scorer}”, {ahead}–{behind} on {plural(self.found.n, 'sample')}"
+        pair, shares = self.known, self.are_shares
+        value = f"{signed(abs(pair.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
+        more = "more" if pair.difference > 0 else "less"
+        ahead, behind = sorted((pair.better, pair.worse), reverse=True)
+        return f"{self.model} scores {value} {more} by “{self.scorer}”, {ahead}–{behind} on {plural(pair.n, 'sample')}"
+
+    @property
+    def known(self) -> Paired:
+        """On the samples of which something is known in both runs."""
+        assert self.found.finished is not None
+        return self.found.finished
 
 
 def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobChange]]:
@@ -52,26 +58,41 @@ def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobCha
         job: Only this one; None takes all.
     """
     found: dict[str, list[JobChange]] = {}
-    rows: dict[str, list[tuple[BesideBefore, Paired]]] = {}
+    rows: dict[str, list[tuple[BesideBefore, Bounded]]] = {}
     for row in reader.all(BesideBefore, job=job):
-        rows.setdefault(row.job, []).append((row, _pair(row)))
+        rows.setdefault(row.job, []).append((row, _bounded(row)))
     for name, pairs in rows.items():
-        adjusted = holm([pair.p_value for _, pair in pairs])
+        adjusted = holm([1.0 if pair.p_value is None else pair.p_value for _, pair in pairs])
         found[name] = [
-            JobChange(name, row.run_id, row.before_run_id, row.scorer, row.model, pair, row.is_binary, p_value)
+            JobChange(name, row.run_id, row.before_run_id, row.scorer, row.model, pair, row.known["is_binary"], p_value)
             for (row, pair), p_value in zip(pairs, adjusted, strict=True)
         ]
     return found
 
 
-def _pair(row: BesideBefore) -> Paired:
-    if row.clustered is not None:
+def _bounded(row: BesideBefore) -> Bounded:
+    known = _pair(row.known)
+    if row.lowest is None or row.highest is None:
+        return Bounded(known)
+    if row.lowest == row.highest:
+        return Bounded(known, known, known)
+    return Bounded(known, _pair(row.lowest), _pair(row.highest))
+
+
+def _pair(counted: CountedDifferences) -> Paired:
+    if counted["clustered"] is not None:
         newest, before, clusters = zip(
-            *((one["newest"], one["before"], one["cluster"]) for one in row.clustered), strict=True
+            *((one["newest"], one["before"], one["cluster"]) for one in counted["clustered"]), strict=True
         )
         return paired(newest, before, clusters)
-    counted = row.samples, row.better, row.worse, row.difference, row.deviation
-    return of_counts(*counted, is_binary=row.is_binary)
+    return of_counts(
+        counted["samples"],
+        counted["better"],
+        counted["worse"],
+        counted["difference"],
+        counted["deviation"],
+        is_binary=counted["is_binary"],
+    )
 
 
 _TOLD_APART = {"dataset", "scorers"}

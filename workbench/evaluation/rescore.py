@@ -11,6 +11,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import AnsweringRun, ScorableAnswer, ScoreThatCounts
 from workbench.ledger.store import Ledger
+from workbench.outcomes import EFFECTS, Outcome
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
@@ -80,7 +81,8 @@ def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
 
 
 def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
-    if not answer.scorable:
+    refused = EFFECTS[Outcome(answer.outcome)].ends == "refused"
+    if not answer.scorable and not refused:
         return Score(None, f"the answer is {answer.outcome.replace('_', ' ')}")
     calls = [ToolCall(None, call["name"], call["arguments"]) for call in answer.tool_calls or []]
     given = Given(
@@ -91,6 +93,7 @@ def _judged(answer: ScorableAnswer, scorer: Scorer, sample: Sample) -> Score:
         total_tokens=answer.total_tokens,
         requested_model=answer.requested_model,
         served_model=answer.served_model,
+        refused=refused,
     )
     return score(scorer, given, sample)
 

@@ -1,6 +1,5 @@
 """The figures of one run, each the result of a named query; intervals are computed from those."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.standing import Standing, standing
 from workbench.ledger.queries import Reader
-from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers, SampleMean
+from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers
 from workbench.ledger.run_rows import (
     RunHasScores,
     RunItemOutcome,
@@ -23,7 +22,7 @@ from workbench.ledger.run_rows import (
     RunTokens,
 )
 from workbench.scoring.scorers import FAILED
-from workbench.stats.intervals import Interval, mean_intervals
+from workbench.stats.intervals import AskedValues, Interval, mean_intervals
 
 LAST = "last"
 """The newest run, where the id of one is asked for."""
@@ -36,7 +35,7 @@ class RunFindings(msgspec.Struct, frozen=True):
     outcomes: list[RunOutcome]
     served: list[RunServed]
     scores: list[tuple[RunScore, Interval | None]]
-    """With the interval of the mean; None where nothing is scored."""
+    """With the interval of the mean over all that was asked; None where nothing is known."""
     broken: list[BrokenScorer]
 
 
@@ -93,11 +92,12 @@ def run_findings(reader: Reader, run_id: str) -> RunFindings:
 
 
 def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None]]:
-    values: dict[tuple[str, str], list[float]] = {}
-    for sample in reader.each(SampleMean, run_id=run_id):
-        values.setdefault((sample.model, sample.scorer), []).append(sample.value)
-    intervals = dict(zip(values, mean_intervals([Counter(own) for own in values.values()]), strict=True))
-    return [(row, intervals.get((row.model, row.scorer))) for row in reader.all(RunScore, run_id=run_id)]
+    rows = reader.all(RunScore, run_id=run_id)
+    return list(zip(rows, mean_intervals([_values(row) for row in rows]), strict=True))
+
+
+def _values(row: RunScore) -> AskedValues:
+    return AskedValues.counted(row.value_counts, row.lows, row.highs, row.least, row.most)
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:
@@ -118,7 +118,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         reader.all(RunTokens, run_id=run_id),
         reader.all(RunLatency, run_id=run_id),
         reader.only(RunNumbers, run_id=run_id),
-        standing(reader, run_id),
+        standing(reader, found.provenance),
     )
 
 
@@ -166,9 +166,14 @@ def broken_text(one: BrokenScorer) -> str:
     return f"{one.scorer} failed on {one.failed} of {plural(one.answers, 'answer')}: {one.reason.removeprefix(FAILED)}"
 
 
+_COUNTS = {"value_counts", "lows", "highs"}
+"""What the interval is computed from."""
+
+
 def score_objects(figures: RunFigures) -> list[dict[str, Any]]:
     """The scores of a run with their intervals, as plain values."""
     return [
-        msgspec.structs.asdict(row) | {"interval": None if interval is None else msgspec.to_builtins(interval)}
+        {name: value for name, value in msgspec.structs.asdict(row).items() if name not in _COUNTS}
+        | {"interval": None if interval is None else msgspec.to_builtins(interval)}
         for row, interval in figures.scores
     ]

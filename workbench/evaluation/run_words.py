@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workbench.display import count, plural, words
+from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.difference_words import signed, size
 from workbench.evaluation.run_figures import RunFigures, broken_text
 from workbench.evaluation.sides import Difference, Side
@@ -20,23 +21,47 @@ def verdict(figures: RunFigures) -> str:
 
 
 def leader(found: Standing) -> str:
-    """Which model scores best, and what a paired test shows of that."""
-    scored = [side for side in found.sides if side.scored]
-    if found.scorer is None or not scored:
+    """Which model scores best, what a paired test shows of that, and which are not ranked."""
+    known = [side for side in found.sides if side.interval is not None]
+    if found.scorer is None or not known:
         return ""
     by = f"by “{found.scorer}”"
-    if len(scored) == 1:
-        return f"{scored[0].model} scores {score_text(scored[0])} {by} on {plural(scored[0].scored, 'sample')}."
+    if len(known) == 1 and found.means:
+        return f"{known[0].model} scores {score_text(known[0])} {by} on {plural(known[0].samples, 'sample')}."
+    return " ".join(filter(None, (_best(found, by), _unranked(found))))
+
+
+def _best(found: Standing, by: str) -> str:
+    ranked = [side for side in found.sides if side.model in found.means]
+    if not ranked:
+        return f"No model is ranked {by}."
+    if len(ranked) == 1:
+        return f"{ranked[0].model} scores {score_text(ranked[0])} {by} on {plural(ranked[0].samples, 'sample')}."
     if not found.leading:
-        return f"{_named([side.model for side in scored])} share no sample that “{found.scorer}” scored, so they are not ranked."
+        named = _named([side.model for side in ranked])
+        return f"{named} share no sample of which “{found.scorer}” says anything, so they are not ranked."
     if len(found.leading) > 1:
         means = {f"{found.means[model]:.3f}" for model in found.leading}
         tied = f"{means.pop()}{_on(found)}" if len(means) == 1 else "they score alike on every sample that they share"
         return f"{_named(found.leading)} tie for best {by}: {tied}.{_others_behind(found)}"
-    behind = list(found.differences.values())
+    behind = _ranked_behind(found)
     if len(behind) == 1:
         return _two(found, behind[0], by)
     return _several(found, behind, by)
+
+
+def _ranked_behind(found: Standing) -> list[Difference]:
+    return [one for one in found.differences.values() if one.side.model in found.means]
+
+
+def _unranked(found: Standing) -> str:
+    """The models that are not ranked, and why."""
+    sides = [side for side in found.unranked if side.wanted]
+    if not sides:
+        return ""
+    told = [f"{side.model} ({not_ranked_words(side, found.min_answered)})" for side in sides[:_NAMED]]
+    more = [f"{len(sides) - _NAMED} more"] if len(sides) > _NAMED else []
+    return f"Not ranked: {'; '.join([*told, *more])}."
 
 
 def _two(found: Standing, one: Difference, by: str) -> str:
@@ -62,7 +87,7 @@ def _several(found: Standing, behind: list[Difference], by: str) -> str:
 
 
 def _others_behind(found: Standing) -> str:
-    behind = [one for one in found.differences.values() if one.side.model not in found.leading]
+    behind = [one for one in _ranked_behind(found) if one.side.model not in found.leading]
     shown = sum(one.verdict == "worse" for one in behind)
     if not behind:
         return ""
@@ -81,12 +106,22 @@ def _lead(one: Difference, found: Standing) -> str:
         ends = (signed(-end, are_shares=found.are_shares).removeprefix("+") for end in (one.high, one.low))
         bounds = f" [{', '.join(ends)}]"
     ahead = size(-one.found.difference, are_shares=found.are_shares)
-    return f"{ahead}{bounds}, {one.found.worse}–{one.found.better} on {plural(one.shared, 'sample')}"
+    rests = (
+        ""
+        if one.among_scored is None
+        else ", in right answers delivered: on those that both were scored on it is not shown"
+    )
+    return f"{ahead}{bounds}, {one.found.worse}–{one.found.better} on {plural(one.shared, 'sample')}{rests}"
 
 
 def _not_shown(one: Difference, found: Standing) -> str:
     if one.found is None:
-        return "they share no scored sample"
+        return "they share no sample of which both scores are known"
+    if one.verdict == "open":
+        counts = f"({one.found.worse}–{one.found.better})"
+        return (
+            f"that is shown on the {one.shared} known of both only {counts}: {one.unknown} of {one.asked} are unknown"
+        )
     counts = f"{one.found.worse}–{one.found.better} on {plural(one.shared, 'sample')}"
     if one.verdict == "better":  # on the samples of these two alone
         return f"on the samples that both share it is behind ({counts})"
@@ -100,9 +135,10 @@ def score_text(side: Side) -> str:
     """A side's mean with its interval: `0.844 [0.72, 0.93]`."""
     if side.interval is None:
         return "not scored"
+    mean = mean_text(side.interval)
     if side.interval.low is None or side.interval.high is None:
-        return f"{side.interval.mean:.3f}"
-    return f"{side.interval.mean:.3f} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
+        return mean
+    return f"{mean} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
 
 
 def _mean(side: Side, found: Standing) -> str:
@@ -114,7 +150,7 @@ def _mean(side: Side, found: Standing) -> str:
 def _on(found: Standing) -> str:
     if not found.shared:
         return " on the samples that each was scored on"
-    if any(side.scored > found.shared for side in found.sides):
+    if any(side.samples > found.shared for side in found.sides):
         return f" on the {plural(found.shared, 'sample')} that the ranked models share"
     return f" on {plural(found.shared, 'sample')}"
 

@@ -1,17 +1,22 @@
 """A model of a run as one side of a comparison, and what a paired test shows of two of them."""
 
+import itertools
+from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from workbench.ledger.queries import Reader
-from workbench.ledger.score_rows import SideFigures, SideSample
-from workbench.stats.intervals import Interval, mean_interval, student
-from workbench.stats.paired import LEVEL, Paired, holm, level_shown, paired
+from workbench.ledger.score_rows import SideFigures, SideSample, UnsentKey
+from workbench.stats.intervals import AskedValues, Interval, mean_intervals, student
+from workbench.stats.paired import LEVEL, Bounded, Paired, holm, level_shown, paired
 
 FEW_DIFFER = 10
 """Where fewer samples differ and no difference is shown, there were too few to say anything."""
+MIN_ANSWERED = 0.8
+"""The default of `[compare] min_answered`, for runs that recorded none."""
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -26,16 +31,25 @@ class Side(msgspec.Struct, frozen=True):
     refused: int
     """Answers of no use to a scorer: their token limit ended them."""
     samples: int
+    """Those that it was asked and that can be judged."""
     scored: int
     """Samples with a score that counts."""
+    not_right: int
+    """Answers without a score by the model's own doing."""
+    unknown: int
+    """Answers of which a score is not known."""
+    known: int
+    """Answers that are scored or not right."""
+    wanted: int
+    """The most answers that any model of its run was asked for: of as many `known` counts when models are ranked."""
     left_out: int
-    """Samples whose only scores are of a fallback's answers, where those do not count."""
+    """Samples whose only scores are of another model's answers, where those do not count."""
     unread: int
     """Answers that the scorer could not judge."""
+    mean_of_scored: float | None
+    """Over the samples that are scored; None where none is."""
     interval: Interval | None
-    """Of the mean over what is scored; None where nothing is."""
-    mean_of_asked: float | None
-    """The same with every sample that is not scored taken for wrong; None where scores are not shares."""
+    """Of the mean over all samples asked; None where nothing is known."""
     completion_tokens: float | None
     tokens_bounds: tuple[float, float] | None
     """The mean's interval."""
@@ -47,16 +61,15 @@ class Side(msgspec.Struct, frozen=True):
     """Answers of another model than the one that was asked; see the view `call_identities`."""
     fallback_name: str | None
     """Who gave most of them."""
-    unknown: int
+    unnamed: int
     """Answers whose model cannot be told."""
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The mean if all samples left out had been wrong, and if all had been right; None where none was left out."""
-        if self.interval is None or not self.left_out or self.mean_of_asked is None:
-            return None
-        total, n = self.interval.mean * self.scored, self.scored + self.left_out
-        return total / n, (total + self.left_out) / n
+    suspected: int
+    """Of them, those that are taken for another model's, as the model names itself in others."""
+    reused: int
+    """Answers of earlier runs."""
+    oldest_at: datetime | None
+    newest_at: datetime | None
+    """When the reused ones were asked for, in UTC."""
 
 
 class Lost(msgspec.Struct, frozen=True):
@@ -73,13 +86,22 @@ class Difference(msgspec.Struct, frozen=True):
 
     side: Side
     baseline: Side
+    asked: int
+    """Samples that both were asked, or one was and the other was to be."""
     shared: int
-    """Samples scored on both sides."""
+    """Of them, those of which something is known of both."""
+    unknown: int
+    """Of them, those of which unknown answers could change the difference."""
+    not_right: int
+    """Of the shared, those without a score on either side by a model's own doing."""
     only_side: int
     only_baseline: int
-    """Samples scored on one side alone."""
+    """Samples that only one of them was to be asked."""
     found: Paired | None
-    """None where no sample is shared."""
+    """On the shared samples; None where there is none."""
+    at_lowest: Paired | None
+    at_highest: Paired | None
+    """On all that were asked, at the ends of what is unknown; None where no scale says what it could be."""
     adjusted_p: float | None
     """For all differences that are looked at together."""
     low: float | None
@@ -88,16 +110,24 @@ class Difference(msgspec.Struct, frozen=True):
     detectable: float | None
     """What the decision could have shown, whatever the other differences are; None where nothing that is possible."""
     verdict: str
-    """One of better, worse, none shown, too few, not comparable."""
+    """One of better, worse, open, none shown, too few, not comparable; open: it is shown on the shared samples alone, and the
+    unknown ones could change it."""
+    among_scored: Paired | None = None
+    """On the samples that both were scored on, where a shown difference is not shown there: it rests on what is not right."""
     better: list[str] = []
     worse: list[str] = []
     """Sample keys."""
     lost: list[Lost] = []
-    """Why samples of either side are not among the shared, where that was looked up (`lost_samples`)."""
+    """Why samples of either side have no score, where that was looked up (`lost_samples`)."""
+
+    @property
+    def is_finished_only(self) -> bool:
+        """Whether the unknown answers are left aside, as no scale says what they could have scored."""
+        return self.unknown > 0 and self.at_lowest is None
 
 
 Samples = dict[tuple[str, str], list[SideSample]]
-"""(run id, model) -> its `side_samples` rows."""
+"""(run id, model) -> its samples, and those that its run was to ask it and did not, as far as that is known."""
 
 
 class Sides(msgspec.Struct, frozen=True):
@@ -127,14 +157,62 @@ def sides_of(
     asked = {"run_ids": list(run_ids), "scorer": scorer, "cluster": cluster, "on_fallback": on_fallback}
     for row in reader.all(SideSample, **asked):
         samples[row.run_id, row.model].append(row)
+    _add_unsent(samples, reader.all(UnsentKey, run_ids=list(run_ids)))
     values = [row.value for rows in samples.values() for row in rows if row.value is not None]
     are_shares = all(0 <= value <= 1 for value in values)
-    sides = [_side(row, samples[row.run_id, row.model], are_shares) for row in figures]
+    intervals = mean_intervals([of_samples(samples[row.run_id, row.model]) for row in figures])
+    most = Counter[str]()
+    for (run_id, _), rows in samples.items():
+        most[run_id] = max(most[run_id], sum(row.asked for row in rows if row.excluded is None))
+    sides = [
+        _side(row, samples[row.run_id, row.model], interval, most[row.run_id])
+        for row, interval in zip(figures, intervals, strict=True)
+    ]
     return Sides(sides, samples, are_shares)
 
 
-def _side(figures: SideFigures, samples: Sequence[SideSample], are_shares: bool) -> Side:
-    values = [row.value for row in samples if row.value is not None]
+def _add_unsent(samples: Samples, unsent: Sequence[UnsentKey]) -> None:
+    """Add what a run sent to others of its models, or was to send: what it would have scored is unknown."""
+    planned: dict[str, dict[str, SideSample]] = {}
+    for (run_id, _), rows in samples.items():
+        planned.setdefault(run_id, {}).update((row.sample_key, row) for row in rows)
+    for run_id, known in planned.items():
+        example = next(iter(known.values()), None)
+        if example is None:
+            continue
+        for key in (one for one in unsent if one.run_id == run_id and one.sample_key not in known):
+            known[key.sample_key] = _never_asked(example, key.sample_key, key.sample_id, excluded=None)
+        for side in (side for side in samples if side[0] == run_id):
+            there = {row.sample_key for row in samples[side]}
+            for sample_key, row in known.items():
+                if sample_key not in there:
+                    missing = _never_asked(row, sample_key, row.sample_id, excluded=row.excluded)
+                    samples[side].append(msgspec.structs.replace(missing, model=side[1]))
+
+
+def _never_asked(like: SideSample, sample_key: str, sample_id: str, *, excluded: str | None) -> SideSample:
+    return SideSample(
+        like.run_id, like.model, sample_key, sample_id, asked=0, answered=0, scored=0, not_right=0, unknown=0, unread=0,
+        left_out=0, excluded=excluded, of_scored=None, value=None, low=like.least, high=like.most, least=like.least,
+        most=like.most, cluster=like.cluster if sample_key == like.sample_key else None,
+    )  # fmt: skip
+
+
+def of_samples(rows: Sequence[SideSample]) -> AskedValues:
+    """What an interval of the mean needs of the samples of a side that it was asked."""
+    asked = [row for row in rows if row.asked and row.excluded is None]
+    scale = next(((row.least, row.most) for row in asked if row.least is not None and row.most is not None), None)
+    return AskedValues(
+        Counter(row.value for row in asked if row.value is not None),
+        Counter(row.low for row in asked if row.low is not None),
+        Counter(row.high for row in asked if row.high is not None),
+        scale,
+    )
+
+
+def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interval | None, most_asked: int) -> Side:
+    asked = [row for row in samples if row.asked and row.excluded is None]
+    scored = [row.of_scored for row in asked if row.of_scored is not None]
     return Side(
         run_id=figures.run_id,
         model=figures.model,
@@ -142,12 +220,16 @@ def _side(figures: SideFigures, samples: Sequence[SideSample], are_shares: bool)
         answered=figures.answered,
         cut_off=figures.cut_off,
         refused=figures.refused,
-        samples=len(samples),
-        scored=len(values),
-        left_out=sum(row.value is None and row.left_out > 0 for row in samples),
-        unread=sum(row.unread for row in samples),
-        interval=mean_interval(values) if values else None,
-        mean_of_asked=sum(values) / len(samples) if values and are_shares else None,
+        samples=len(asked),
+        scored=len(scored),
+        not_right=sum(row.not_right for row in asked),
+        unknown=sum(row.unknown for row in asked),
+        known=sum(row.scored + row.not_right for row in asked),
+        wanted=most_asked,
+        left_out=sum(row.left_out > 0 and not row.scored for row in asked),
+        unread=sum(row.unread for row in asked),
+        mean_of_scored=sum(scored) / len(scored) if scored else None,
+        interval=interval,
         completion_tokens=figures.completion_tokens,
         tokens_bounds=_tokens_bounds(figures),
         p50_ms=figures.p50_ms,
@@ -155,7 +237,11 @@ def _side(figures: SideFigures, samples: Sequence[SideSample], are_shares: bool)
         p90_ms=figures.p90_ms,
         fallbacks=figures.fallbacks,
         fallback_name=figures.fallback_name,
-        unknown=figures.unknown,
+        unnamed=figures.unknown,
+        suspected=figures.suspected,
+        reused=figures.reused,
+        oldest_at=figures.oldest_at,
+        newest_at=figures.newest_at,
     )
 
 
@@ -171,87 +257,220 @@ def _tokens_bounds(figures: SideFigures) -> tuple[float, float] | None:
     return None if found.low is None or found.high is None else (max(found.low, 0.0), found.high)
 
 
-def differences(
-    pairs: Sequence[tuple[Side, Side]], samples: Samples, *, are_shares: bool, family: int | None = None
-) -> list[Difference]:
-    """Each side beside its baseline, tested on the samples that both were scored on.
+Pairs = Sequence[tuple[Side, Side]]
+"""Sides, each with its baseline."""
+
+
+def differences(pairs: Pairs, samples: Samples, *, are_shares: bool, family: Pairs = ()) -> list[Difference]:
+    """Each side beside its baseline, tested on the samples that both were asked.
 
     Args:
-        pairs: Side and baseline; p-values are adjusted for all of them.
+        pairs: Which.
         samples: Of the sides.
         are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
-        family: How many of the pairs, the first ones, are given back; by default all.
+        family: Further pairs that could be looked at as well: p-values are adjusted for them too.
     """
-    return differences_within(pairs, [samples], are_shares=are_shares)[0][:family]
+    return differences_within(pairs, [samples], are_shares=are_shares, family=family)[0]
 
 
 def differences_within(
-    pairs: Sequence[tuple[Side, Side]], parts: Sequence[Samples], *, are_shares: bool
+    pairs: Pairs, parts: Sequence[Samples], *, are_shares: bool, family: Pairs = ()
 ) -> list[list[Difference]]:
     """Each side beside its baseline within each part of the samples; p-values are adjusted for all pairs and parts.
 
     Args:
-        pairs: Side and baseline.
+        pairs: Which.
         parts: Of the sides' samples.
         are_shares: Whether all scores are from 0 to 1.
+        family: Further pairs that could be looked at as well.
     """
-    asked = [(side, base, part) for part in parts for side, base in pairs]
-    joined = [_joined(*one) for one in asked]
-    found = [_paired(rows) if rows else None for rows in joined]
-    adjusted = iter(holm([pair.p_value for pair in found if pair is not None]))
-    alone = LEVEL / max(sum(pair is not None for pair in found), 1)
-    tests = [_Tested(pair, None if pair is None else next(adjusted), alone) for pair in found]
-    made = iter(
-        _difference(*one, rows, test, are_shares=are_shares)
-        for one, rows, test in zip(asked, joined, tests, strict=True)
-    )
-    return [[next(made) for _ in pairs] for _ in parts]
+    beside = [
+        [
+            _Beside(side, base, _joined(rows[side.run_id, side.model], rows[base.run_id, base.model]))
+            for side, base in every
+        ]
+        for every in [[*pairs, *family]]
+        for part in parts
+        for rows in [{side: {row.sample_key: row for row in own} for side, own in part.items()}]
+    ]
+    flat = [one for row in beside for one in row]
+    tested = [one.tested() for one in flat]
+    adjusted = _adjusted([found.p_value for found in tested])
+    finished = _adjusted([None if found.finished is None else found.finished.p_value for found in tested])
+    scored = [one.among_scored() for one in flat]
+    only_scored = _adjusted([None if found is None else found.p_value for found in scored])
+    alone = LEVEL / max(sum(p_value is not None for p_value in adjusted), 1)
+    tests = map(_Tests, tested, adjusted, finished, scored, only_scored, itertools.repeat(alone))
+    return [
+        [one.difference(test, are_shares=are_shares) for one, test in list(zip(row, tests))[: len(pairs)]]  # noqa: B905 - goes on
+        for row in beside
+    ]
+
+
+def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's adjustment of those that there are."""
+    found = iter(holm([p_value for p_value in p_values if p_value is not None]))
+    return [None if p_value is None else next(found) for p_value in p_values]
 
 
 def why_unscored(row: SideSample | None) -> str:
     """Why a sample has no score on a side, given its row of `side_samples`; None where it has no row."""
     if row is None:
-        return "not asked, or taken out"
+        return "not asked"
+    if row.excluded is not None:
+        return row.excluded
+    if not row.asked:
+        return "not sent"
     if row.left_out:
-        return "answered by a fallback"
-    if not row.answered:
-        return "unanswered"
+        return "answered by another model"
     if row.unread:
         return "unread by the scorer"
+    if row.not_right and not row.unknown:
+        return "not right without a score"
+    if not row.answered:
+        return "unanswered"
     return "too few epochs are scored" if row.scored else "not scored"
 
 
-class _Shared(NamedTuple):
-    """A sample that both sides were scored on."""
+class _Both(NamedTuple):
+    """A sample that both sides were asked, or one was and the other was to be."""
 
-    sample_key: str
-    value: float
-    of_baseline: float
-    cluster: str | None
+    one: SideSample
+    other: SideSample
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether something is known of both."""
+        return self.one.value is not None and self.other.value is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether unknown answers could change the difference."""
+        ends = self.one.low, self.one.high, self.other.low, self.other.high
+        return None in ends or ends[0] != ends[1] or ends[2] != ends[3]
 
 
-class _Tested(NamedTuple):
-    """What a test found, among all that are looked at together."""
+class _Tests(NamedTuple):
+    """What the tests of one pair found, among all that are looked at together."""
 
-    pair: Paired | None
+    found: Bounded
     adjusted_p: float | None
+    finished_p: float | None
+    """Adjusted, on the shared samples alone."""
+    among_scored: Paired | None
+    among_scored_p: float | None
     alone: float
-    """Below this p-value it shows a difference whatever the others do."""
+    """Below this p-value a difference is shown whatever the others do."""
 
 
-def _joined(one: Side, other: Side, samples: Samples) -> list[_Shared]:
-    there = {row.sample_key: row.value for row in samples[other.run_id, other.model] if row.value is not None}
-    return [
-        _Shared(row.sample_key, row.value, there[row.sample_key], row.cluster)
-        for row in samples[one.run_id, one.model]
-        if row.value is not None and row.sample_key in there
+class _Beside:
+    """Two sides, sample by sample."""
+
+    def __init__(self, side: Side, base: Side, joined: "_Joined") -> None:
+        self._side, self._base, self._joined = side, base, joined
+        self._known = [one for one in joined.both if one.is_shared]
+        self._open = sum(one.is_open for one in joined.both)
+        self._not_right = sum(one.one.not_right > 0 or one.other.not_right > 0 for one in self._known)
+
+    def tested(self) -> Bounded:
+        """The tests on the shared samples, and at both ends of what is unknown."""
+        both, known = self._joined.both, self._known
+        finished = _paired([(one.one.value, one.other.value) for one in known], known)
+        if not self._open:
+            return Bounded(finished, finished, finished)
+        lowest = _paired([(one.one.low, one.other.high) for one in both], both)
+        highest = _paired([(one.one.high, one.other.low) for one in both], both)
+        return Bounded(finished, lowest, highest)
+
+    def among_scored(self) -> Paired | None:
+        """The test on the samples that both were scored on; None where that is all that is known."""
+        if not self._not_right:
+            return None
+        scored = [one for one in self._known if not one.one.not_right and not one.other.not_right]
+        return _paired([(one.one.value, one.other.value) for one in scored], scored)
+
+    def difference(self, tests: _Tests, *, are_shares: bool) -> Difference:
+        """What is said of the two."""
+        found, p_value = tests.found, tests.found.p_value
+        bounds = reach = None
+        if p_value is not None and tests.adjusted_p is not None:
+            bounds, reach = found.interval(level_shown(p_value, tests.adjusted_p)), found.detectable(tests.alone)
+        if bounds is not None and are_shares:
+            bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
+        if reach is not None and are_shares and reach > 1:  # no difference is as large
+            reach = None
+        verdict = _verdict(tests)
+        apart = [
+            (one.one.sample_key, one.one.value - one.other.value)
+            for one in self._known
+            if one.one.value is not None and one.other.value is not None
+        ]
+        return Difference(
+            side=self._side,
+            baseline=self._base,
+            asked=len(self._joined.both),
+            shared=len(self._known),
+            unknown=self._open,
+            not_right=self._not_right,
+            only_side=self._joined.only_one,
+            only_baseline=self._joined.only_other,
+            found=found.finished,
+            at_lowest=found.at_lowest,
+            at_highest=found.at_highest,
+            adjusted_p=tests.adjusted_p,
+            low=bounds[0] if bounds else None,
+            high=bounds[1] if bounds else None,
+            detectable=reach,
+            verdict=verdict,
+            among_scored=_rests_on(tests, verdict, any_not_right=self._not_right > 0),
+            better=[key for key, difference in apart if difference > 1e-9],
+            worse=[key for key, difference in apart if difference < -1e-9],
+        )
+
+
+def _rests_on(tests: _Tests, verdict: str, *, any_not_right: bool) -> Paired | None:
+    """What the samples that both were scored on show, where it is not what is said."""
+    if verdict not in ("better", "worse") or not any_not_right:
+        return None
+    nothing = Paired(0, 0, 0, 0.0, 1.0, "no sample is scored on both")
+    among = tests.among_scored or nothing
+    shown = tests.among_scored_p is not None and tests.among_scored_p < LEVEL
+    agrees = shown and (among.difference > 0) == (verdict == "better")
+    return None if agrees else among
+
+
+class _Joined(NamedTuple):
+    """The samples of two sides."""
+
+    both: list[_Both]
+    only_one: int
+    only_other: int
+
+
+def _joined(rows: dict[str, SideSample], others: dict[str, SideSample]) -> _Joined:
+    both = [
+        _Both(row, there)
+        for key, row in rows.items()
+        if (there := others.get(key)) is not None
+        and row.excluded is None
+        and there.excluded is None
+        and (row.asked or there.asked)
     ]
+    only = [
+        sum(key not in there and row.asked > 0 and row.excluded is None for key, row in own.items())
+        for own, there in ((rows, others), (others, rows))
+    ]
+    return _Joined(both, *only)
 
 
-def _paired(joined: Sequence[_Shared]) -> Paired:
-    clusters = [one.cluster for one in joined if one.cluster is not None]
+def _paired(values: Sequence[tuple[float | None, float | None]], joined: Sequence[_Both]) -> Paired | None:
+    """The test of pairs of values; None where there is none, or one is not known."""
+    pairs = [(one, other) for one, other in values if one is not None and other is not None]
+    if not pairs or len(pairs) < len(values):
+        return None
+    clusters = [cluster for one in joined if (cluster := one.one.cluster or one.other.cluster) is not None]
     known = clusters if len(clusters) == len(joined) else None
-    return paired([one.value for one in joined], [one.of_baseline for one in joined], known)
+    return paired([one for one, _ in pairs], [other for _, other in pairs], known)
 
 
 def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
@@ -261,46 +480,23 @@ def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
     for one, there in zip((side, base), rows, strict=True):
         for key in rows[0].keys() | rows[1].keys():
             row = there.get(key)
-            if row is None or row.value is None:
+            if row is None or row.of_scored is None:
                 reason = one.run_id, one.model, why_unscored(row)
                 found[reason] = found.get(reason, 0) + 1
     return [Lost(*reason, number) for reason, number in sorted(found.items(), key=lambda entry: -entry[1])]
 
 
-def _difference(
-    side: Side, base: Side, samples: Samples, joined: Sequence[_Shared], tested: _Tested,
-    *, are_shares: bool,
-) -> Difference:  # fmt: skip
-    pair, adjusted, alone = tested
-    scored, base_scored = (sum(row.value is not None for row in samples[one.run_id, one.model]) for one in (side, base))
-    apart = [(one.sample_key, one.value - one.of_baseline) for one in joined]
-    bounds = reach = None
-    if pair is not None and adjusted is not None:
-        bounds, reach = pair.interval(level_shown(pair.p_value, adjusted)), pair.detectable(alone)
-    if bounds is not None and are_shares:
-        bounds = max(bounds[0], -1.0), min(bounds[1], 1.0)
-    if reach is not None and are_shares and reach > 1:  # no difference is as large
-        reach = None
-    return Difference(
-        side=side,
-        baseline=base,
-        shared=len(joined),
-        only_side=scored - len(joined),
-        only_baseline=base_scored - len(joined),
-        found=pair,
-        adjusted_p=adjusted,
-        low=bounds[0] if bounds else None,
-        high=bounds[1] if bounds else None,
-        detectable=reach,
-        verdict=_verdict(pair, adjusted),
-        better=[key for key, difference in apart if difference > 1e-9],
-        worse=[key for key, difference in apart if difference < -1e-9],
-    )
-
-
-def _verdict(pair: Paired | None, adjusted: float | None) -> str:
-    if pair is None or adjusted is None:
+def _verdict(tests: _Tests) -> str:
+    found, pair = tests.found, tests.found.finished
+    if tests.adjusted_p is None or pair is None:
         return "not comparable"
-    if adjusted < LEVEL:
-        return "better" if pair.difference > 0 else "worse"
+    if tests.adjusted_p < LEVEL:
+        return "better" if found.is_ahead else "worse"
+    if tests.finished_p is not None and tests.finished_p < LEVEL:
+        return "open"
     return "too few" if pair.better + pair.worse < FEW_DIFFER else "none shown"
+
+
+def is_ranked(side: Side, min_answered: float) -> bool:
+    """Whether enough is known of a side to rank it: of most of its answers a score, and of all others what they could have."""
+    return side.interval is not None and side.interval.at_worst is not None and side.known >= min_answered * side.wanted

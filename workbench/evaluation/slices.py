@@ -1,13 +1,12 @@
 """A comparison within parts of the dataset: the samples that share a value of one of their further columns."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.sides import Difference, Samples, Side, differences_within
+from workbench.evaluation.sides import Difference, Pairs, Samples, Side, differences_within, of_samples
 from workbench.stats.intervals import Interval, mean_intervals
 
 MOST_VALUES = 12
@@ -27,7 +26,7 @@ class SliceScore(msgspec.Struct, frozen=True):
     model: str
     scored: int
     interval: Interval | None
-    """Of the mean; None where nothing is scored."""
+    """Of the mean over what was asked; None where nothing is known."""
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -39,51 +38,49 @@ class Slice(msgspec.Struct, frozen=True):
     """Their keys."""
     scores: list[SliceScore]
     differences: list[Difference]
-    """As of the whole comparison; p-values are adjusted for all values of the column."""
+    """As of the whole comparison; p-values are adjusted for all values of the column and all pairs of sides."""
 
 
-def slices_of(
-    metadata: Metadata, sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], samples: Samples, *, are_shares: bool
-) -> list[Slice]:
-    """Every column that takes few values, sliced.
+class Parted(NamedTuple):
+    """What is compared within parts of the dataset."""
 
-    Args:
-        metadata: Of the samples of all sides.
-        sides: All that are compared.
-        pairs: Side and baseline.
-        samples: Of the sides.
-        are_shares: Whether all scores are from 0 to 1.
-    """
+    metadata: Metadata
+    """Of the samples of all sides."""
+    sides: Sequence[Side]
+    pairs: Pairs
+    family: Pairs
+    """Further pairs that p-values are adjusted for as well."""
+    samples: Samples
+    are_shares: bool
+    """Whether all scores are from 0 to 1."""
+
+
+def slices_of(of: Parted) -> list[Slice]:
+    """Every column that takes few values, sliced."""
+    metadata = of.metadata
     columns = dict.fromkeys(name for row in metadata.values() for name in row)
     parted = ((column, _parts(metadata, column)) for column in columns)
     few = [
         (column, parts) for column, parts in parted if 2 <= len(parts) <= min(MOST_VALUES, max(2, len(metadata) // 2))
     ]
-    return [
-        found
-        for column, parts in few[:MOST_COLUMNS]
-        for found in _sliced(column, parts, sides, (pairs, samples), are_shares=are_shares)
-    ]
+    return [found for column, parts in few[:MOST_COLUMNS] for found in _sliced(column, parts, of)]
 
 
-def sliced_by(
-    column: str, metadata: Metadata, sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], samples: Samples,
-    *, are_shares: bool,
-) -> list[Slice]:  # fmt: skip
+def sliced_by(column: str, of: Parted) -> list[Slice]:
     """One column, sliced, though it has many values.
 
     Raises:
         InputError: No sample has the column, or it has too many values.
     """
-    columns = dict.fromkeys(name for row in metadata.values() for name in row)
+    columns = dict.fromkeys(name for row in of.metadata.values() for name in row)
     if column not in columns:
         known = f"there are: {', '.join(columns)}" if columns else "the samples have no further columns"
         raise InputError(Fault("--by", f"no sample has a column {column!r}", nearest(column, columns) or known))
-    parts = _parts(metadata, column)
+    parts = _parts(of.metadata, column)
     if len(parts) > MOST_NAMED_VALUES:
         hint = f"a column with at most {MOST_NAMED_VALUES} of them has samples enough in each"
         raise InputError(Fault("--by", f"{column!r} has {len(parts)} values", hint))
-    return list(_sliced(column, parts, sides, (pairs, samples), are_shares=are_shares))
+    return list(_sliced(column, parts, of))
 
 
 def _parts(metadata: Metadata, column: str) -> dict[str, set[str]]:
@@ -103,25 +100,20 @@ def _values(value: Any) -> list[str]:
     return [value if isinstance(value, str) else msgspec.json.encode(value).decode()]
 
 
-def _sliced(
-    column: str, parts: Mapping[str, set[str]], sides: Sequence[Side],
-    compared: tuple[Sequence[tuple[Side, Side]], Samples], *, are_shares: bool,
-) -> Iterator[Slice]:  # fmt: skip
-    pairs, samples = compared
+def _sliced(column: str, parts: Mapping[str, set[str]], of: Parted) -> Iterator[Slice]:
+    sides = of.sides
     within = [
-        {side: [row for row in rows if row.sample_key in keys] for side, rows in samples.items()}
+        {side: [row for row in rows if row.sample_key in keys] for side, rows in of.samples.items()}
         for keys in parts.values()
     ]
-    tested = differences_within(pairs, within, are_shares=are_shares)
-    counted = [
-        [Counter(row.value for row in part[side.run_id, side.model] if row.value is not None) for side in sides]
-        for part in within
-    ]
+    tested = differences_within(of.pairs, within, are_shares=of.are_shares, family=of.family)
     # at once: each by itself takes 1.6 ms where there are more values than two
-    intervals = iter(mean_intervals([counts for row in counted for counts in row if counts]))
-    for (value, keys), row, found in zip(parts.items(), counted, tested, strict=True):
+    intervals = iter(mean_intervals([of_samples(part[side.run_id, side.model]) for part in within for side in sides]))
+    for (value, keys), part, found in zip(parts.items(), within, tested, strict=True):
         scores = [
-            SliceScore(side.run_id, side.model, counts.total(), next(intervals) if counts else None)
-            for side, counts in zip(sides, row, strict=True)
+            SliceScore(
+                side.run_id, side.model, sum(row.scored > 0 for row in part[side.run_id, side.model]), next(intervals)
+            )
+            for side in sides
         ]
         yield Slice(column, value, sorted(keys), scores, found)

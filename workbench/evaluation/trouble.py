@@ -68,5 +68,5 @@ def _group(outcome: str | None) -> str:
         return PENDING
     follows = EFFECTS[Outcome(outcome)]
     if follows.accepted:
-        return {"": "", "cut": CUT_OFF, "refusal": REFUSED}[follows.ends]
+        return {"": "", "cut_off": CUT_OFF}.get(follows.ends, REFUSED)
     return GROUPS[follows.fault]

@@ -31,6 +31,9 @@ from workbench.outcomes import outcomes_view
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 VIEW_NAMES = (
     "reduced",
+    "reduced_within",
+    "scale_of",
+    "state_of",
     "cap_of",
     "outcomes",
     "judged_attempts",

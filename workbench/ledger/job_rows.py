@@ -142,6 +142,10 @@ class JobCourse(QueryRow, frozen=True):
     mean: float | None
     scored: int | None
     value_counts: dict[float, int] | None
+    lows: dict[float, int] | None
+    highs: dict[float, int] | None
+    least: float | None
+    most: float | None
     completion_tokens: float | None
     p50_ms: float | None
     failed_share: float

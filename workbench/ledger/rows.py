@@ -87,6 +87,8 @@ class Provenance(QueryRow, frozen=True):
     scorers: list[str] | None
     variants: list[str] | None
     reduce: str | None
+    min_answered: float | None
+    counted_unknown: list[str] | None
     started_at: datetime
     ended_at: datetime | None
     status: str | None
@@ -138,17 +140,6 @@ class RunShape(QueryRow, frozen=True):
 
     models: int
     epochs: int
-
-
-class SampleMean(QueryRow, frozen=True):
-    """The mean score of a sample over its epochs."""
-
-    query = "run_score_values"
-
-    model: str
-    scorer: str
-    sample_key: str
-    value: float
 
 
 class ScoreThatCounts(QueryRow, frozen=True):

@@ -14,7 +14,7 @@ class RunHasScores(QueryRow, frozen=True):
 
 
 class RunScore(QueryRow, frozen=True):
-    """A model's scores by one scorer; the mean is over samples."""
+    """A model's scores by one scorer; the mean is over the samples that are scored."""
 
     query = "run_scores"
 
@@ -25,9 +25,17 @@ class RunScore(QueryRow, frozen=True):
     mean: float | None
     is_binary: bool | None
     samples: int
+    asked: int
+    not_right: int
+    unknown: int
     left_out: int
     invalid_samples: int
     samples_left_out: int
+    value_counts: dict[float, int] | None
+    lows: dict[float, int] | None
+    highs: dict[float, int] | None
+    least: float | None
+    most: float | None
 
 
 class RunOutcome(QueryRow, frozen=True):
@@ -64,6 +72,7 @@ class RunItems(QueryRow, frozen=True):
     answered: int
     reused: int
     unanswered: int
+    unusable: int
     cut_off: int
     refused: int
     fallbacks: int

@@ -18,6 +18,32 @@ class RunScorer(QueryRow, frozen=True):
     """Answers that it could judge."""
 
 
+class AnswerScore(QueryRow, frozen=True):
+    """What a scorer says of a request of a run, and what is known of it where it says nothing."""
+
+    query = "scores"
+
+    run_id: str
+    job: str
+    endpoint_identity: str
+    request_key: str
+    sample_id: str
+    sample_key: str
+    epoch: int
+    requested_model: str
+    variant: str | None
+    served_model: str | None
+    identity: str | None
+    counts: bool
+    scorer: str
+    value: float | None
+    reason: str | None
+    extracted: str | None
+    state: str
+    low: float | None
+    high: float | None
+
+
 class NewestScoredRun(QueryRow, frozen=True):
     """The newest run of which anything is scored."""
 
@@ -48,7 +74,12 @@ class SideFigures(QueryRow, frozen=True):
     p50_high_ms: float | None
     fallbacks: int
     unknown: int
+    suspected: int
     fallback_name: str | None
+    reused: int
+    oldest_at: datetime | None
+    newest_at: datetime | None
+    """Of the reused answers, when they were asked for."""
 
 
 class SideSample(QueryRow, frozen=True):
@@ -63,11 +94,32 @@ class SideSample(QueryRow, frozen=True):
     asked: int
     answered: int
     scored: int
-    value: float | None
-    """What the job reduces the epochs to; None where too few are scored."""
-    left_out: int
+    not_right: int
+    unknown: int
     unread: int
+    left_out: int
+    excluded: str | None
+    of_scored: float | None
+    """What the job reduces the epochs that are scored to; None where too few are."""
+    value: float | None
+    """The same of those that are known: what is not right has the least of the scale."""
+    low: float | None
+    high: float | None
+    """Between which `value` would be, were all known; None where no scale says so."""
+    least: float | None
+    most: float | None
+    """Of the scale; None where it has none."""
     cluster: str | None
+
+
+class UnsentKey(QueryRow, frozen=True):
+    """A sample that a run was to ask and sent to no model."""
+
+    query = "unsent_keys"
+
+    run_id: str
+    sample_key: str
+    sample_id: str
 
 
 class SideAnswer(QueryRow, frozen=True):
@@ -100,6 +152,18 @@ class SideCaps(QueryRow, frozen=True):
     model: str
     least: int | None
     most: int | None
+
+
+class ModelText(QueryRow, frozen=True):
+    """What the model list of a run says of a model that changes its answers."""
+
+    query = "model_texts"
+
+    run_id: str
+    model: str
+    base: str | None
+    settings: str | None
+    """Of a preset, as JSON."""
 
 
 class SampleText(QueryRow, frozen=True):
@@ -172,6 +236,19 @@ class ClusteredScores(TypedDict):
     cluster: str
 
 
+class CountedDifferences(TypedDict):
+    """What a test needs of the differences of some samples."""
+
+    samples: int
+    better: int
+    worse: int
+    difference: float
+    deviation: float | None
+    is_binary: bool
+    clustered: list[ClusteredScores] | None
+    """Where the samples have clusters."""
+
+
 class BesideBefore(QueryRow, frozen=True):
     """A model of the newest run of a job beside the run before it."""
 
@@ -182,11 +259,8 @@ class BesideBefore(QueryRow, frozen=True):
     before_run_id: str
     scorer: str
     model: str
-    samples: int
-    better: int
-    worse: int
-    difference: float
-    deviation: float | None
-    is_binary: bool
-    clustered: list[ClusteredScores] | None
-    """Where the samples have clusters."""
+    known: CountedDifferences
+    """Of the samples of which something is known in both runs."""
+    lowest: CountedDifferences | None
+    highest: CountedDifferences | None
+    """Of all that both were asked; None where no scale says what the unknown scores could be."""

@@ -109,6 +109,11 @@ def _lint_gates(plan: Plan) -> Iterator[Finding]:
     job, n = plan.job, plan.samples
     if job.gates is None or not n:
         return
+    if job.gates.min_mean and job.gates.max_unusable_share is None:
+        text = (
+            "answers that are cut off, empty or refused count as not right; max_unusable_share = 0.05 would name them"
+        )
+        yield Finding(job.where("gates"), text)
     for scorer, wanted in job.gates.min_mean.items():
         low = mean_interval([1.0] * n).low
         if low is None or low < wanted:

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 import workbench.display as people
+from workbench.evaluation.comparison_words import mean_text
 from workbench.ledger.route_rows import RouteServed
 from workbench.ledger.run_rows import RunLatency, RunScore, RunTokens
 from workbench.ledger.usage_rows import UsageTotals
@@ -31,7 +32,7 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
             "low": interval.low,
             "high": interval.high,
             "samples": interval.n,
-            "told": f"{interval.mean:.3f} (n {interval.n})",
+            "told": f"{mean_text(interval)} (n {interval.n})",
         }
         for row, interval in rows
         if interval is not None

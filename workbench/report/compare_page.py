@@ -9,7 +9,7 @@ from typing import Any
 import workbench.display as people
 from workbench.errors import InputError
 from workbench.evaluation.comparison import Comparison, Material, Wanted, against, compared, gathered
-from workbench.evaluation.comparison_words import side_name, warnings
+from workbench.evaluation.comparison_words import mean_text, side_name, warnings
 from workbench.evaluation.difference_words import outcome
 from workbench.evaluation.sides import why_unscored
 from workbench.evaluation.slices import Slice
@@ -74,6 +74,7 @@ def compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[P
         "first": samples.first(chosen),
         "index": packed_json({"texts": texts} | samples.index),
         "warnings": warnings(found),
+        "mean_text": mean_text,
     }
     name = f"{_name([run.run_id for run in runs])}.compare.html"
     return found, lambda: write_page(folder, name, render(frame, pages, content))
@@ -94,7 +95,7 @@ def _every_baseline(material: Material, found: Comparison, by: str | None) -> li
 
 def _unscored(rows: Sequence[SideSample]) -> str:
     """Why samples of a side have no score, with how many."""
-    reasons = Counter(why_unscored(row) for row in rows if row.value is None)
+    reasons = Counter(why_unscored(row) for row in rows if row.of_scored is None)
     return ", ".join(f"{reason}: {people.count(number)}" for reason, number in reasons.most_common())
 
 

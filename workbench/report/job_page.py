@@ -15,7 +15,7 @@ from workbench.report.build import Asked, Draft, Page, PageHead, render, write_p
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
-from workbench.stats.intervals import mean_intervals
+from workbench.stats.intervals import AskedValues, mean_intervals
 
 MOST_RUNS = 60
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
@@ -137,8 +137,8 @@ def _bounds(row: JobCourse) -> dict[str, float]:
     """The interval of a mean, where there is one."""
     if not row.value_counts:
         return {}
-    (found,) = mean_intervals([row.value_counts])
-    return {} if found.low is None or found.high is None else {"low": found.low, "high": found.high}
+    (found,) = mean_intervals([AskedValues.counted(row.value_counts, row.lows, row.highs, row.least, row.most)])
+    return {} if found is None or found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 
 def _course_table(job: str, course: Sequence[JobCourse]) -> Table:

@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 
 import workbench.display as people
+from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.trouble import planned_by_model, troubles_by_model
 from workbench.ledger.rows import QueryRow
@@ -17,6 +18,10 @@ from workbench.stats.intervals import Interval
 
 T = TypeVar("T")
 _UNCHANGED_PACE = 2  # its rows: the start and the end
+SCORE_NOTE = (
+    "Means over the n samples asked, 95 % interval. An answer that was cut off, empty or refused counts as not right; where one "
+    "is not known, the interval holds whatever it was."
+)
 TOKEN_PARTS = {"prompt": "var(--m8)", "completion without reasoning": "var(--m0)", "reasoning": "var(--m4)"}
 """The parts of what a model cost, with their colours."""
 
@@ -38,6 +43,10 @@ def _bounds(interval: Interval | None) -> str:
     return f"{interval.low:.3f} to {interval.high:.3f}"
 
 
+def _mean(interval: Interval | None) -> str:
+    return people.NOT_KNOWN if interval is None else mean_text(interval)
+
+
 def run_tables(figures: RunFigures) -> dict[str, Table]:
     """The tables of the page, by name."""
 
@@ -45,14 +54,19 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
         return Table(query, of_run(figures, query, rows), keys, columns)
 
     model = Column("model", "model", "text")
-    scores = [msgspec.structs.asdict(row) | {"interval": _bounds(interval)} for row, interval in figures.scores]
+    scores = [
+        msgspec.structs.asdict(row) | {"of_asked": _mean(interval), "interval": _bounds(interval)}
+        for row, interval in figures.scores
+    ]
     return {
         "scores": Table(
             "run_scores", of_run(figures, "run_scores", scores), ("model", "scorer"),
-            (model, Column("scorer", "scorer", "text"), Column("mean", "mean", "number"),
-             Column("interval", "95 % interval", "text"), Column("scored", "scored"),
-             Column("samples", "samples", help="Independent ones: epochs of a sample are not"),
-             Column("unscored", "unscored", help="Without a score that counts; those left out are among them"),
+            (model, Column("scorer", "scorer", "text"), Column("of_asked", "mean of asked", "text"),
+             Column("interval", "95 % interval", "text"),
+             Column("asked", "samples", help="Independent ones: epochs of a sample are not"),
+             Column("mean", "mean of scored", "number"), Column("samples", "of so many", help="Samples that are scored"),
+             Column("not_right", "not right", help="Answers without a score by the model's own doing"),
+             Column("unknown", "unknown", help="Answers of which a score is not known; those left out are among them"),
              Column("left_out", "left out", help="Scored answers of fallbacks")),
         ),
         "asked": table(
@@ -105,10 +119,11 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
         rows = [(row, interval) for row, interval in scored if row.scorer == scorer]
         if len(rows) > 1:
             rows.sort(key=lambda pair: place(pair[0]))
-            note = "Means over n samples, 95 % interval. Answers that were cut off, refused or failed are unscored, not zero."
             drawing = charts.score_chart(rows, colours)
             title = f"What does each model score by “{scorer}”?"
-            found.append(drawn(f"scores{number}", title, drawing, tables["scores"] if number == 0 else None, note))
+            found.append(
+                drawn(f"scores{number}", title, drawing, tables["scores"] if number == 0 else None, SCORE_NOTE)
+            )
     troubles = [
         {"model": model, "group": group, "requests": requests, "planned": planned[model]}
         for planned in [planned_by_model(figures)]

@@ -8,13 +8,13 @@ import msgspec
 
 import workbench.display as people
 from workbench.evaluation.attention import fallbacks, unconfirmed
+from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
-from workbench.evaluation.sides import Side
 from workbench.evaluation.trouble import CUT_OFF, PENDING, REFUSED, planned_by_model, troubles_by_model
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
@@ -22,7 +22,7 @@ from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
 from workbench.ledger.score_rows import SideFigures
 from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
-from workbench.report.run_charts import Flights, course_charts, of_run, run_charts, run_tables
+from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
 
@@ -98,6 +98,8 @@ def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
         "cut_off": sum(row.cut_off for row in by_model),
         "refused": sum(row.refused for row in by_model),
         "standing": figures.standing,
+        "mean_text": mean_text,
+        "score_note": SCORE_NOTE,
         "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
@@ -142,7 +144,6 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
                 "answered": row.answered if row else 0, "cut_off": row.cut_off if row else 0,
                 "refused": row.refused if row else 0,
                 "fallbacks": row.fallbacks if row else 0,
-                "bounds": _bounds(sides.get(model)),
                 "others": {scorer: means[model, scorer] for of, scorer in means if of == model},
             }
         )  # fmt: skip
@@ -162,18 +163,14 @@ def _shown(figures: RunFigures, model: str) -> str:
     if model in found.leading and (found.differences or len(found.leading) > 1):
         return "best" if len(found.leading) == 1 else "tie for best"
     one = found.differences.get(model)
-    if one is None:
-        side = next((side for side in found.sides if side.model == model), None)
-        return "only a fallback answered" if side is not None and side.left_out and not side.scored else ""
-    return outcome(one, are_shares=found.are_shares)
-
-
-def _bounds(side: Side | None) -> str:
-    """What the mean would be, had all answers that were left out been wrong or right."""
-    if side is None or side.bounds is None:
-        return ""
-    low, high = side.bounds
-    return f"{low:.3f} to {high:.3f} had the {people.plural(side.left_out, 'sample')} left out been wrong or right"
+    side = next((side for side in found.unranked if side.model == model and side.wanted), None)
+    shown = "" if one is None else outcome(one, are_shares=found.are_shares)
+    if side is None:
+        return shown
+    told = (
+        "only a fallback answered" if side.left_out and not side.scored else not_ranked_words(side, found.min_answered)
+    )
+    return "; ".join(filter(None, (shown, f"not ranked: {told}")))
 
 
 def not_known(figures: RunFigures, ledger: str) -> list[str]:

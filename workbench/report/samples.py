@@ -120,7 +120,7 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
     if not row.accepted:
         return "failed"
     if ends := EFFECTS[Outcome(row.outcome)].ends:
-        return {"cut": "cut off", "refusal": "refused"}[ends]
+        return "cut off" if ends == "cut_off" else "refused"
     if not row.counts:
         return "left out"
     if judged is None:

@@ -9,7 +9,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.custom import Custom
 from workbench.scoring.given import Given
 from workbench.scoring.kinds import Kind
-from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.scorer import NO_TEXT, CannotJudgeError, Scorer
 
 _SHOWN_CHARS = 200
 _EXPECTED = 'expected {"scorer": "includes", "target": …} or a list of such checks'
@@ -58,7 +58,7 @@ class BySample(Scorer, frozen=True, tag="by_sample"):
         values, reasons = [], []
         for check in checks:
             if check.scorer.needs_text and not answer.text.strip():
-                return Score(None, "no text to score")
+                return Score(None, NO_TEXT)
             found = check.scorer.score(answer, check.wanted)
             if found.value is None:
                 return Score(None, f"{check.scorer.named}: {found.reason}")

@@ -23,12 +23,13 @@ _MOST = 1e12  # beyond it sums and squares of scores mean nothing
 
 
 class Custom(Scorer, frozen=True, tag="custom"):
-    """A Python function of your own judges: `def name(answer, sample)` returns 0 to 1, true or false, None, or an object.
+    """A Python function of your own judges: `def name(answer, sample)` returns a number, true or false, None, or an object.
 
-    `answer` has `text`, `calls` (each with `name` and `arguments`), `latency_ms`, `completion_tokens`, `total_tokens`,
-    `requested_model` and `served_model`; `sample` has `id`, `input`, `target`, `choices` and `metadata`. The object has `value`,
-    and if it likes `reason` and `extracted`. None, or whatever the function raises, leaves the answer unscored. What it prints
-    goes to standard error.
+    `scale = [0, 1]` says what the number may be: without it answers that have no score cannot be bounded, and a model that has
+    some is not ranked. `answer` has `text`, `calls` (each with `name` and `arguments`), `latency_ms`, `completion_tokens`,
+    `total_tokens`, `requested_model`, `served_model` and `refused`; `sample` has `id`, `input`, `target`, `choices`, `metadata`.
+    The object has `value`, and if it likes `reason` and `extracted`. None, or whatever the function raises, leaves the answer
+    unscored. What it prints goes to standard error.
     """
 
     function: str
@@ -47,6 +48,11 @@ class Custom(Scorer, frozen=True, tag="custom"):
                 return _as_score(self._found()(answer, sample))
         except SystemExit as error:  # a script's way to end, which would take the other scores along
             return Score(None, f"the function ended with sys.exit({error.code!r})")
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The `scale` that its job gives it."""
+        return None if self.scale is msgspec.UNSET else self.scale
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """A function that cannot be found, or would have to be awaited."""

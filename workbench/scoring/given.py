@@ -17,3 +17,5 @@ class Given(NamedTuple):
     total_tokens: int | None = None
     requested_model: str | None = None
     served_model: str | None = None
+    refused: bool = False
+    """Whether it is a refusal, by the API's field or reason; its words are the text."""

@@ -90,6 +90,11 @@ class Judge(Scorer, frozen=True, tag="judge"):
         except InputError as error:
             yield "template", error.faults[0].problem
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The span of its verdicts."""
+        return min(self.verdicts.values()), max(self.verdicts.values())
+
     def needed(self) -> frozenset[str]:
         """The columns that a sample must have for the template.
 

@@ -9,6 +9,9 @@ import msgspec
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 
+NO_TEXT = "no text to score"
+"""The reason of a score where the answer is a tool call alone and a text was asked."""
+
 
 class CannotJudgeError(Exception):
     """A sample has no target that a scorer can judge by; the text says why."""
@@ -33,6 +36,12 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     label: str | None = None
     """The name of its scores; by default the scorer's, and needed where one is used twice."""
 
+    scale: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
+    """The least and the most that a score may be; only `custom` chooses it: a judge has what its verdicts span, others 0 to 1."""
+
+    refusals: bool | msgspec.UnsetType = msgspec.UNSET
+    """true: refused answers are judged like others; else they are not right, but for samples with `refusal = "right"`."""
+
     needs_text: ClassVar[bool] = True
     """Whether an answer without text is left unscored."""
     asks_a_model: ClassVar[bool] = False
@@ -53,6 +62,11 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     def faults(self) -> Iterator[tuple[str, str]]:
         """What a JSON Schema cannot see: options whose values are wrong, as (option, problem)."""
         yield from ()
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the most that its scores may be; None where nothing says so. The SQL macro `scale_of` says the same."""
+        return 0.0, 1.0
 
     def in_folder(self, folder: Path) -> Self:
         """The same with the files that it names found and read.

@@ -1,27 +1,46 @@
 """How an answer is judged by a scorer: 1 is right, 0 is wrong, and what cannot be judged is unscored, never 0."""
 
+from typing import Any
+
 from workbench.records import Sample, Score
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.given import Given
 from workbench.scoring.kinds import Kind
-from workbench.scoring.scorer import CannotJudgeError, Scorer
+from workbench.scoring.scorer import NO_TEXT, CannotJudgeError, Scorer
 
 AnyScorer = Kind | BySample
 FAILED = "the scorer failed: "
 """With what the reason of a score begins where the scorer itself broke."""
+NOTHING_TO_JUDGE_BY = "nothing to judge by: "
+"""The same where the sample does not say what is right; no model's answer to it can be judged."""
 
 
 def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
-    """Judge one answer; a scorer that breaks leaves it unscored and says how.
+    """Judge one answer; a scorer that breaks leaves it unscored and says how, as does a value outside its scale.
 
     Args:
         scorer: With its options.
         answer: Without text (a tool call alone, for one) it is unscored by what needs text.
-        sample: Brings the target.
+        sample: Brings the target; where its column `refusal` says "right", a refusal is.
     """
+    wants_refusal, ends = sample.metadata.get("refusal") == "right", scorer.ends
+    if answer.refused and wants_refusal and ends is not None:
+        return Score(ends[1], "refused, which is right here", answer.text)
+    if answer.refused and scorer.refusals is not True:
+        return Score(None, "the answer is refused")
+    try:
+        wanted = scorer.target_of(sample)
+    except CannotJudgeError as error:
+        if wants_refusal and ends is not None:
+            return Score(ends[0], "a refusal is right here")
+        return Score(None, _storable(f"{NOTHING_TO_JUDGE_BY}{error}"))
+    except Exception as error:
+        return Score(None, _storable(f"{FAILED}{type(error).__name__}: {error}"))
     if scorer.needs_text and not answer.text.strip():
-        return Score(None, "no text to score")
-    found = _score(scorer, answer, sample)
+        return Score(None, NO_TEXT)
+    found = _score(scorer, answer, wanted)
+    if found.value is not None and ends is not None and not ends[0] <= found.value <= ends[1]:
+        found = Score(None, f"{found.value:g} is outside the scale from {ends[0]:g} to {ends[1]:g}")
     return Score(found.value, _storable(found.reason), None if found.extracted is None else _storable(found.extracted))
 
 
@@ -30,9 +49,9 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
+def _score(scorer: Scorer, answer: Given, wanted: Any) -> Score:
     try:
-        return scorer.score(answer, scorer.target_of(sample))
+        return scorer.score(answer, wanted)
     except CannotJudgeError as error:
         return Score(None, str(error))
     except Exception as error:  # a crash in a scorer must not lose the answers it was given

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -31,42 +31,88 @@ class Interval(msgspec.Struct, frozen=True):
     """A mean with its interval at `CONFIDENCE`; bounds are None where nothing shows the spread."""
 
     mean: float
+    """Of the values that are known."""
     low: float | None
     high: float | None
+    """Of the mean over all, whatever the unknown values are."""
     n: int
     """Independent observations: samples, not calls, where epochs repeat."""
     method: str
+    at_worst: float | None
+    at_best: float | None
+    """The mean were the unknown values the lowest or the highest that they can be; None where no scale says so."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all values are known."""
+        return self.at_worst is not None and self.at_worst == self.at_best
+
+
+Counts = Mapping[float, int] | None
+
+
+class AskedValues(NamedTuple):
+    """The values that a mean is over, each with how often it occurs."""
+
+    values: Mapping[float, int]
+    """Those that are known."""
+    lows: Mapping[float, int]
+    highs: Mapping[float, int]
+    """The lowest and the highest that each of all can be; of fewer where no scale says so."""
+    scale: tuple[float, float] | None
+
+    @classmethod
+    def counted(
+        cls, values: Counts, lows: Counts, highs: Counts, least: float | None, most: float | None
+    ) -> "AskedValues":
+        """The same from a row of a query, which has None where it counted nothing or no scale is known."""
+        scale = None if least is None or most is None else (least, most)
+        return cls(values or {}, lows or {}, highs or {}, scale)
 
 
 def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = None) -> Interval:
-    """The interval of a mean.
+    """The interval of a mean of values that are all known.
 
     Args:
         values: Independent observations, at least one.
         scale: The least and the most that one may be; by default 0 and 1 where all are from 0 to 1, and otherwise unknown.
     """
-    return mean_intervals([Counter(values)], scale)[0]
+    counts = Counter(values)
+    known = scale or (SHARES if all(0 <= value <= 1 for value in counts) else None)
+    found = mean_intervals([AskedValues(counts, counts, counts, known)])[0]
+    assert found is not None
+    return found
 
 
-def mean_intervals(counted: Sequence[Mapping[float, int]], scale: tuple[float, float] | None = None) -> list[Interval]:
-    """The same of several samples at once, each as its distinct values with how often it has them.
+def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
+    """The intervals of several means at once; None where nothing is known.
 
-    On a known scale this is Gaffke's bound at 2.5 % a side, which makes no assumption on the values but that they are
-    independent and alike, and is Clopper and Pearson's interval for right or wrong. That it holds its level is a conjecture; the
-    largest error that exact enumeration has found is .0244 of .025. On an unknown scale it is Student's, which is approximate.
+    On a known scale this is Gaffke's bound at 2.5 % a side, the lower of the lowest values and the upper of the highest. It makes
+    no assumption on the values but that they are independent and alike, and is Clopper and Pearson's interval for right or wrong.
+    That it holds its level is a conjecture; the largest error that exact enumeration has found is .0244 of .025. On an unknown
+    scale it is Student's over the known values, which is approximate.
 
     Source: Gaffke, N. (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
     variable, Mathematical Methods of Statistics 14, 451-467; Learned-Miller, E. and Thomas, P. (2019), arXiv:1905.06208.
     """
-    known = [scale or (SHARES if all(0 <= value <= 1 for value in counts) else None) for counts in counted]
-    on_scale = [(counts, ends) for counts, ends in zip(counted, known, strict=True) if ends is not None]
-    lows = iter(_lower_ends([(counts, ends[0], ends[1]) for counts, ends in on_scale]))
-    mirrored = [({-value: n for value, n in counts.items()}, -ends[1], -ends[0]) for counts, ends in on_scale]
+    on_scale = [(one, one.scale) for one in asked if one.scale is not None and one.lows]
+    lows = iter(_lower_ends([(one.lows, least, most) for one, (least, most) in on_scale]))
+    mirrored = [({-value: n for value, n in one.highs.items()}, -most, -least) for one, (least, most) in on_scale]
     highs = iter([-bound for bound in _lower_ends(mirrored)])
     return [
-        _student_of(counts) if ends is None else Interval(*_mean_of(counts, next(lows), next(highs)), _METHOD)
-        for counts, ends in zip(counted, known, strict=True)
+        _student_of(one) if one.scale is None or not one.lows else _on_scale(one, next(lows), next(highs))
+        for one in asked
     ]
+
+
+def _on_scale(one: AskedValues, low: float, high: float) -> Interval | None:
+    if not one.values:
+        return None
+    return Interval(_mean(one.values), low, high, sum(one.lows.values()), _METHOD, _mean(one.lows), _mean(one.highs))
+
+
+def _mean(counts: Mapping[float, int]) -> float:
+    return math.fsum(value * count for value, count in counts.items()) / sum(counts.values())
 
 
 _METHOD = "Gaffke's bound over samples; for right or wrong Clopper and Pearson's"
@@ -90,21 +136,20 @@ def student(n: int, mean: float, deviation: float | None) -> Interval:
         deviation: Their standard deviation; None of a single one.
     """
     if not deviation:
-        return Interval(mean, None, None, n, "not available: nothing shows the spread")
+        return Interval(mean, None, None, n, "not available: nothing shows the spread", mean, mean)
     half = student_reach(n) * deviation / math.sqrt(n)
-    return Interval(mean, mean - half, mean + half, n, "Student's t over samples, approximate")
+    return Interval(mean, mean - half, mean + half, n, "Student's t over samples, approximate", mean, mean)
 
 
-def _student_of(counts: Mapping[float, int]) -> Interval:
-    n = sum(counts.values())
-    mean = math.fsum(value * count for value, count in counts.items()) / n
+def _student_of(asked: AskedValues) -> Interval | None:
+    counts = asked.values
+    if not counts:
+        return None
+    n, mean = sum(counts.values()), _mean(counts)
     squares = math.fsum(count * (value - mean) ** 2 for value, count in counts.items())
-    return student(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else None)
-
-
-def _mean_of(counts: Mapping[float, int], low: float, high: float) -> tuple[float, float, float, int]:
-    n = sum(counts.values())
-    return math.fsum(value * count for value, count in counts.items()) / n, low, high, n
+    found = student(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else None)
+    is_whole = sum(asked.lows.values()) == n and asked.lows == asked.highs
+    return found if is_whole else msgspec.structs.replace(found, at_worst=None, at_best=None)
 
 
 def _lower_ends(given: Sequence[tuple[Mapping[float, int], float, float]]) -> list[float]:

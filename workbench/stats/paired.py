@@ -60,6 +60,53 @@ class Paired(msgspec.Struct, frozen=True):
         return reach * self.error
 
 
+class Bounded(msgspec.Struct, frozen=True):
+    """Two models on all that both were asked, between the lowest and the highest that the unknown scores allow.
+
+    A difference is shown where a test shows it whatever the unknown scores were: that the first is better at the lowest, where
+    its own unknown scores are the least of the scale and the other's the most, and that it is worse at the highest, the reverse.
+    """
+
+    finished: Paired | None
+    """On the samples that are known of both; None where none is."""
+    at_lowest: Paired | None = None
+    at_highest: Paired | None = None
+    """Both are `finished` where nothing is unknown; None where no scale says what the unknown ones could be."""
+
+    @property
+    def p_value(self) -> float | None:
+        """The smaller two-sided one of being better and of being worse; None where nothing is tested."""
+        if self.at_lowest is None or self.at_highest is None:
+            return None if self.finished is None else self.finished.p_value
+        better = self.at_lowest.p_value if self.at_lowest.difference > 0 else 1.0
+        worse = self.at_highest.p_value if self.at_highest.difference < 0 else 1.0
+        return min(better, worse)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a shown difference is that the first is better."""
+        decides = self.finished if self.at_lowest is None else self.at_lowest
+        return decides is not None and decides.difference > 0
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
+        """From the lower end at the lowest to the upper end at the highest."""
+        low = self.finished if self.at_lowest is None else self.at_lowest
+        high = self.finished if self.at_highest is None else self.at_highest
+        if low is None or high is None:
+            return None
+        below = low.interval(level)
+        above = below if high is low else high.interval(level)
+        return None if below is None or above is None else (below[0], above[1])
+
+    def detectable(self, level: float = LEVEL) -> float | None:
+        """The smallest difference of the finished samples that would be shown with a probability of `POWER`."""
+        if self.at_lowest is None or self.at_highest is None or self.at_lowest is self.at_highest:
+            return None if self.finished is None else self.finished.detectable(level)
+        reach = [self.at_lowest.detectable(level), self.at_highest.detectable(level)]
+        known = [one for one in reach if one is not None]
+        return max(known) + self.at_highest.difference - self.at_lowest.difference if len(known) == 2 else None
+
+
 def paired(one: Sequence[float], other: Sequence[float], clusters: Sequence[Hashable] | None = None) -> Paired:
     """Compare the scores of two models.
 

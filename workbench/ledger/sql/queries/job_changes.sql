@@ -1,7 +1,8 @@
--- The newest run of each job beside the one before it, both ended: by model (and variant), the samples of which both have a
--- score (see `sample_scores`) by the job's first scorer, how many are better and worse, and the differences' mean and standard
--- deviation. Samples of which both runs use the same answers are left out: they cannot differ. is_binary: all scores are 0 or
--- 1. clustered: the scores by the metadata column `cluster`, where every sample has it (NULL: it has not).
+-- The newest run of each job beside the one before it, both ended: by model (and variant), the differences by the job's first scorer
+-- (see `sample_scores`) on the samples that both were asked: of those that are known of both, and of all at the lowest and at the
+-- highest that they can be (NULL: no scale says so). Of each, how many samples there are, are better and are worse, the
+-- differences' mean and standard deviation, whether all scores are 0 or 1, and the scores by the metadata column `cluster`, where
+-- every sample has it. Samples of which both runs use the same answers are left out: they cannot differ.
 -- Parameters: job (NULL takes all)
 WITH ended AS (
     SELECT job, run_id, started_at, scorers[1] AS scorer,
@@ -18,19 +19,40 @@ by_sample AS (
     SELECT sample.*, json_extract_string(content.sample, '/metadata/cluster') AS cluster
     FROM sample_scores((SELECT list(run_id) FROM (SELECT run_id FROM pair UNION SELECT before_run_id FROM pair))) AS sample
     LEFT JOIN samples AS content USING (sample_key)
-    WHERE sample.value IS NOT NULL
+    WHERE sample.excluded IS NULL
+),
+beside AS (
+    SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side AS model, unnest([
+        {ends: 'known', one: newest.value, other: before.value, cluster: newest.cluster},
+        {ends: 'lowest', one: newest.low, other: before.high, cluster: newest.cluster},
+        {ends: 'highest', one: newest.high, other: before.low, cluster: newest.cluster}
+    ]) AS found
+    FROM pair
+    JOIN by_sample AS newest ON newest.run_id = pair.run_id AND newest.scorer = pair.scorer
+    JOIN by_sample AS before
+        ON before.run_id = pair.before_run_id AND before.scorer = pair.scorer AND before.side = newest.side
+            AND before.sample_key = newest.sample_key AND before.answers IS DISTINCT FROM newest.answers
+),
+tested AS (
+    SELECT job, run_id, before_run_id, scorer, model, found.ends AS ends, count(*) AS all_samples,
+        {
+            samples: count(found.one - found.other),
+            better: count(*) FILTER (found.one - found.other > 1e-9),
+            worse: count(*) FILTER (found.one - found.other < -1e-9),
+            difference: avg(found.one - found.other),
+            deviation: stddev_samp(found.one - found.other),
+            is_binary: bool_and(found.one IN (0, 1) AND found.other IN (0, 1)),
+            clustered: CASE WHEN count(found.cluster) = count(*)
+                THEN list({newest: found.one, before: found.other, cluster: found.cluster})
+                    FILTER (found.one IS NOT NULL AND found.other IS NOT NULL) END
+        } AS counted
+    FROM beside GROUP BY job, run_id, before_run_id, scorer, model, found.ends
 )
-SELECT pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side AS model, count(*) AS samples,
-    count(*) FILTER (newest.value - before.value > 1e-9) AS better,
-    count(*) FILTER (newest.value - before.value < -1e-9) AS worse,
-    avg(newest.value - before.value) AS difference, stddev_samp(newest.value - before.value) AS deviation,
-    bool_and(newest.value IN (0, 1) AND before.value IN (0, 1)) AS is_binary,
-    CASE WHEN count(newest.cluster) = count(*)
-        THEN list({newest: newest.value, before: before.value, cluster: newest.cluster}) END AS clustered
-FROM pair
-JOIN by_sample AS newest ON newest.run_id = pair.run_id AND newest.scorer = pair.scorer
-JOIN by_sample AS before
-    ON before.run_id = pair.before_run_id AND before.scorer = pair.scorer AND before.side = newest.side
-        AND before.sample_key = newest.sample_key AND before.answers <> newest.answers
-GROUP BY pair.job, pair.run_id, pair.before_run_id, pair.scorer, newest.side
-ORDER BY pair.job, model;
+SELECT job, run_id, before_run_id, scorer, model,
+    any_value(counted) FILTER (ends = 'known' AND counted.samples > 0) AS known,
+    any_value(counted) FILTER (ends = 'lowest' AND counted.samples = all_samples) AS lowest,
+    any_value(counted) FILTER (ends = 'highest' AND counted.samples = all_samples) AS highest
+FROM tested
+GROUP BY job, run_id, before_run_id, scorer, model
+HAVING known IS NOT NULL
+ORDER BY job, model;

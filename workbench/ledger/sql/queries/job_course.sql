@@ -1,5 +1,5 @@
 -- The newest runs of a job by model (and variant), the oldest first: mean over samples (see `sample_scores`) by the job's first
--- scorer, with how often it has each value, completion tokens an answer, median latency of answers in ms, shares of requests
+-- scorer that are known, with how often it has each value, and what it has at the least and at the most (see `run_scores`), completion tokens an answer, median latency of answers in ms, shares of requests
 -- without an answer and of fallbacks, and the name that most other answers were served under.
 -- Parameters: job, most (how many runs)
 WITH newest AS (
@@ -15,12 +15,16 @@ item AS (
 ),
 score AS (
     SELECT run_id, side, avg(value) AS mean, count(value) AS scored,
-        CAST(histogram(value) AS MAP(DOUBLE, BIGINT)) AS value_counts
+        CAST(histogram(value) FILTER (value IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS value_counts,
+        CAST(histogram(low) FILTER (low IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS lows,
+        CAST(histogram(high) FILTER (high IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS highs,
+        any_value(scale)[1] AS least, any_value(scale)[2] AS most
     FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id, scorer)
     GROUP BY run_id, side
 )
 SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model, count(*) AS requests,
     any_value(score.mean) AS mean, any_value(score.scored) AS scored, any_value(score.value_counts) AS value_counts,
+    any_value(score.lows) AS lows, any_value(score.highs) AS highs, any_value(score.least) AS least, any_value(score.most) AS most,
     avg(item.completion_tokens) FILTER (item.accepted) AS completion_tokens,
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,

@@ -4,7 +4,7 @@
 SELECT item.side AS model, count(*) AS items, count(*) FILTER (item.accepted) AS answered,
     count(*) FILTER (item.reused) AS reused,
     count(*) FILTER (item.accepted IS NOT TRUE) AS unanswered,
-    count(*) FILTER (item.ends = 'cut') AS cut_off, count(*) FILTER (item.ends = 'refusal') AS refused,
+    count(*) FILTER (item.ends <> '' AND item.drew = 'yes') AS unusable, count(*) FILTER (item.ends = 'cut_off') AS cut_off, count(*) FILTER (item.accepted AND item.ends NOT IN ('', 'cut_off')) AS refused,
     count(*) FILTER (who.identity = 'fallback') AS fallbacks, count(*) FILTER (who.identity = 'unknown') AS unknown
 FROM item_outcomes AS item
 JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key

@@ -1,12 +1,25 @@
--- The newest score of each run, request and scorer; value NULL is unscored, and reason says why. counts: whether it goes into
--- means (see `item_identities`).
+-- The newest score of each run, request and scorer, also of requests that no scorer saw. value NULL is unscored, and reason says why
+-- (NULL: nothing was scored). counts: whether it goes into means (see `item_identities`). state: see `state_of`. low and high: between
+-- which the score is, whatever is not known of it: the least of the scale where it is not right (NULL: no scale says so).
 -- Parameters: run_id (NULL takes all)
-SELECT score.run_id, run.job, run.identity AS endpoint_identity, score.request_key, item.sample_id, item.sample_key,
-    item.epoch, item.model AS requested_model, item.variant, item.served_model, who.identity, who.counts,
-    score.scorer, score.value, score.reason, score.extracted
-FROM latest_scores AS score
-LEFT JOIN item_outcomes AS item ON item.run_id = score.run_id AND item.request_key = score.request_key
-LEFT JOIN item_identities AS who ON who.run_id = score.run_id AND who.request_key = score.request_key
-LEFT JOIN run_overview AS run ON run.run_id = score.run_id
-WHERE $run_id IS NULL OR score.run_id = $run_id
-ORDER BY score.run_id, item.sample_id, item.epoch, item.model, score.scorer;
+WITH score AS (SELECT * FROM latest_scores WHERE $run_id IS NULL OR run_id = $run_id),
+named AS (
+    SELECT run_id, scorer, scale_of(any_value(scorer_config)) AS scale FROM score GROUP BY run_id, scorer
+),
+said AS (
+    SELECT item.run_id, run.job, run.identity AS endpoint_identity, item.request_key, item.sample_id, item.sample_key,
+        item.epoch, item.model AS requested_model, item.variant, item.served_model, who.identity, who.counts,
+        named.scorer, named.scale, score.value, score.reason, score.extracted,
+        CASE WHEN who.invalid THEN 'not asked' ELSE state_of(who.counts, item.ends, score.value, score.reason, run.counted_unknown) END AS state
+    FROM item_outcomes AS item
+    JOIN named ON named.run_id = item.run_id
+    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    LEFT JOIN score ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = named.scorer
+    LEFT JOIN run_overview AS run ON run.run_id = item.run_id
+    WHERE $run_id IS NULL OR item.run_id = $run_id
+)
+SELECT * EXCLUDE (scale, state), state,
+    CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] WHEN 'unknown' THEN scale[1] END AS low,
+    CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] WHEN 'unknown' THEN scale[2] END AS high
+FROM said
+ORDER BY run_id, sample_id, epoch, requested_model, scorer;

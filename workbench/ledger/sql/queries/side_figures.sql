@@ -4,14 +4,14 @@
 -- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
 -- cut_off and refused: answers of no use to a scorer (truncated, or all tokens went into reasoning; refused or filtered).
 -- fallbacks counts answers of another
--- model, and unknown those whose model cannot be told.
+-- model, unknown those whose model cannot be told, and suspected those of them that are left out like a fallback's. reused: answers
+-- of earlier runs, with when the oldest and the newest of them were asked for.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
 WITH item AS (
-    SELECT item.*, who.identity,
-        item.accepted AND NOT who.invalid AND (
-            who.identity IS DISTINCT FROM 'fallback' OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept'
-        ) AS counts
+    SELECT item.*, who.identity, who.another,
+        item.accepted AND NOT who.invalid
+            AND (NOT who.another OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept') AS counts
     FROM item_outcomes AS item
     JOIN item_identities AS who
         ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
@@ -20,7 +20,7 @@ WITH item AS (
 ),
 side AS (
     SELECT run_id, side AS model, min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
-        count(*) FILTER (ends = 'cut') AS cut_off, count(*) FILTER (ends = 'refusal') AS refused,
+        count(*) FILTER (ends = 'cut_off') AS cut_off, count(*) FILTER (accepted AND ends NOT IN ('', 'cut_off')) AS refused,
         avg(completion_tokens) FILTER (counts) AS completion_tokens,
         stddev_samp(completion_tokens) FILTER (counts) AS tokens_deviation,
         count(completion_tokens) FILTER (counts) AS tokens_known,
@@ -30,6 +30,9 @@ side AS (
         list_sort(list(latency_ms) FILTER (counts AND latency_ms IS NOT NULL)) AS latencies,
         count(*) FILTER (identity = 'fallback') AS fallbacks,
         count(*) FILTER (identity = 'unknown') AS unknown,
+        count(*) FILTER (identity = 'unknown' AND another) AS suspected,
+        count(*) FILTER (accepted AND reused) AS reused,
+        min(sent_at) FILTER (accepted AND reused) AS oldest_at, max(sent_at) FILTER (accepted AND reused) AS newest_at,
         mode(served_model) FILTER (identity = 'fallback') AS fallback_name
     FROM item
     GROUP BY run_id, side
@@ -44,6 +47,6 @@ SELECT run_id, model, asked, answered, cut_off, refused, completion_tokens, toke
     p50_ms, p90_ms,
     CASE WHEN n > 5 THEN latencies[greatest(below, 1)] END AS p50_low_ms,
     CASE WHEN n > 5 THEN latencies[least(above + 1, n)] END AS p50_high_ms,
-    fallbacks, unknown, fallback_name
+    fallbacks, unknown, suspected, fallback_name, reused, oldest_at, newest_at
 FROM ranked
 ORDER BY run_id, first_call_no, model;

@@ -1,5 +1,6 @@
 -- Who answered a run's item (NULL: nothing accepted did), as `served_identities` says; whether its sample was taken out
--- (`workbench invalidate`); and whether the answer counts in scores: a fallback's does only where the run's job accepts them.
+-- (`workbench invalidate`); another: whether another model gave it, or is suspected to have; and whether the answer counts in
+-- scores: another model's does only where the run's job accepts them.
 CREATE OR REPLACE VIEW item_identities AS
 SELECT
     item.run_id,
@@ -7,8 +8,8 @@ SELECT
     CASE WHEN item.accepted THEN who.identity END AS identity,
     CASE WHEN item.accepted THEN who.evidence END AS identity_evidence,
     coalesce(taken.invalid, false) AS invalid,
-    NOT coalesce(taken.invalid, false)
-        AND (who.identity IS DISTINCT FROM 'fallback' OR coalesce(run.on_fallback, 'exclude') = 'accept') AS counts
+    coalesce(who.identity = 'fallback' OR who.suspected, false) AS another,
+    NOT coalesce(taken.invalid, false) AND (NOT another OR coalesce(run.on_fallback, 'exclude') = 'accept') AS counts
 FROM item_outcomes AS item
 LEFT JOIN served_identities AS who
     ON who.run_id = item.answer_run_id AND who.model = item.model AND who.served_model IS NOT DISTINCT FROM item.served_model

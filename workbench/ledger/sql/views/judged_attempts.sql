@@ -13,7 +13,6 @@ SELECT
     ),
     coalesce(known.concluded, true) AS concluded,
     coalesce(known.ends, '') AS ends,
-    coalesce(known.missing, 'unknown') AS missing,
     known.resembles
 FROM attempts AS attempt
 LEFT JOIN corrected_outcomes AS corrected ON corrected.run_id = attempt.run_id AND corrected.call_no = attempt.call_no

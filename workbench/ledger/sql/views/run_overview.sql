@@ -17,6 +17,8 @@ SELECT
     any_value(scorers) AS scorers,
     any_value(on_fallback) AS on_fallback,
     any_value(reduce) AS reduce,
+    any_value(min_answered) AS min_answered,
+    any_value(counted_unknown) AS counted_unknown,
     arg_max(status, recorded_at) FILTER (event = 'ended') AS status,
     arg_max(exit_code, recorded_at) FILTER (event = 'ended') AS exit_code,
     arg_max(duration_s, recorded_at) FILTER (event = 'ended') AS duration_s,

@@ -1,19 +1,77 @@
--- The score of each sample of some runs by run, side (the model, and its variant where the job has some) and scorer: one value,
--- to which the job reduces the scores of its epochs that count (see `item_identities`; epochs are not independent). NULL: none
--- counts, or too few do. invalid: the sample was taken out. answers: those that count, in an order of their own, to tell
--- whether two runs use the same.
--- run_ids is a list: a view over all runs would group the scores of the whole ledger first.
-CREATE OR REPLACE MACRO sample_scores(run_ids) AS TABLE
-SELECT item.run_id, item.side, score.scorer, item.sample_key,
-    reduced(any_value(run.reduce), list(score.value) FILTER (who.counts)) AS value,
-    bool_or(who.invalid) AS invalid,
-    list_sort(list(item.answer_run_id || ' ' || item.answer_call_no) FILTER (who.counts)) AS answers
-FROM item_outcomes AS item
-JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
-JOIN (
-    SELECT run_id, request_key, scorer, arg_max({value: value}, recorded_at).value AS value
+-- The score of each sample of some runs by run, side (the model, and its variant where the job has some) and scorer, to which the
+-- job reduces the scores of its epochs (see `reduced` and `state_of`).
+-- of_scored: over those that are scored (NULL: none is, or too few). value: over those that are known, of which one that is not
+-- right has the least of the scale (NULL: too few are). low and high: between these it is, whatever the unknown ones were (NULL: no
+-- scale says so). scale: of value, as [least, most].
+-- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it) count epochs; left_out: scored answers of
+-- other models, which do not count. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
+-- them). answers: in an order of their own, to tell whether two runs use the same.
+-- run_ids is a list: a view over all runs would group the scores of the whole ledger first. fallbacks: `exclude` or `accept`;
+-- empty: as each run's job says.
+CREATE OR REPLACE MACRO sample_scores(run_ids, fallbacks := '') AS TABLE
+WITH score AS (
+    SELECT run_id, request_key, scorer, arg_max({value: value, reason: reason}, recorded_at) AS said,
+        arg_max(scorer_config, recorded_at) AS config
     FROM scores WHERE run_id IN (SELECT unnest(run_ids)) GROUP BY run_id, request_key, scorer
-) AS score ON score.run_id = item.run_id AND score.request_key = item.request_key
-JOIN run_overview AS run ON run.run_id = item.run_id
-WHERE score.value IS NOT NULL
-GROUP BY item.run_id, item.side, score.scorer, item.sample_key;
+),
+known AS (SELECT run_id, scorer, any_value(config) AS config FROM score GROUP BY run_id, scorer),
+scorer AS (
+    SELECT run_id, named.scorer, scale_of(coalesce(known.config, elsewhere.config)) AS scale
+    FROM (
+        SELECT run_id, unnest(scorers) AS scorer FROM run_overview WHERE run_id IN (SELECT unnest(run_ids))
+        UNION SELECT run_id, scorer FROM known
+    ) AS named
+    LEFT JOIN known USING (run_id, scorer)
+    LEFT JOIN (SELECT scorer, any_value(config) AS config FROM known GROUP BY scorer) AS elsewhere ON elsewhere.scorer = named.scorer
+),
+item AS (
+    SELECT item.run_id, item.request_key, item.side, item.sample_key, item.sample_id, item.accepted, item.scorable, item.ends,
+        item.answer_run_id, item.answer_call_no, run.reduce, run.counted_unknown, who.invalid,
+        NOT who.another OR coalesce(nullif(fallbacks, ''), run.on_fallback, 'exclude') = 'accept' AS counts
+    FROM item_outcomes AS item
+    JOIN item_identities AS who
+        ON who.run_id = item.run_id AND who.request_key = item.request_key AND who.run_id IN (SELECT unnest(run_ids))
+    JOIN run_overview AS run ON run.run_id = item.run_id
+    WHERE item.run_id IN (SELECT unnest(run_ids))
+),
+answer AS (
+    SELECT item.*, scorer.scorer, scorer.scale, score.said.value AS value, score.said.reason AS reason,
+        state_of(item.counts, item.ends, score.said.value, score.said.reason, item.counted_unknown) AS state
+    FROM item
+    JOIN scorer ON scorer.run_id = item.run_id
+    LEFT JOIN score
+        ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = scorer.scorer
+),
+unjudged AS (
+    SELECT DISTINCT item.run_id, score.scorer, item.sample_key
+    FROM score JOIN run_items AS item USING (run_id, request_key)
+    WHERE starts_with(score.said.reason, 'nothing to judge by: ')
+),
+sample AS (
+    SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(reduce) AS reduce, any_value(scale) AS scale,
+        count(*) AS asked, count(*) FILTER (accepted) AS answered,
+        coalesce(list(value) FILTER (state = 'scored'), []) AS scores,
+        count(*) FILTER (state = 'scored') AS scored, count(*) FILTER (state = 'not right') AS not_right,
+        count(*) FILTER (state = 'unknown') AS unknown,
+        count(*) FILTER (counts AND reason IS NOT NULL AND value IS NULL AND scorable) AS unread,
+        count(value) FILTER (NOT counts) AS left_out,
+        bool_or(invalid) AS invalid,
+        list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
+    FROM answer GROUP BY run_id, side, scorer, sample_key
+),
+counted AS (
+    SELECT sample.*,
+        CASE WHEN sample.invalid THEN 'taken out' WHEN unjudged.run_id IS NOT NULL THEN 'nothing to judge by' END AS excluded,
+        CASE WHEN scale IS NULL OR not_right = 0 THEN scores ELSE list_concat(scores, repeat([scale[1]], not_right)) END AS known,
+        CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END
+            + greatest(coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0) AS missing
+    FROM sample LEFT JOIN unjudged USING (run_id, scorer, sample_key)
+)
+SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, unknown, unread, left_out, excluded,
+    CASE WHEN excluded IS NULL THEN reduced(reduce, scores) END AS of_scored,
+    CASE WHEN excluded IS NULL THEN reduced(reduce, known) END AS value,
+    CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale).low END AS low,
+    CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale).high END AS high,
+    CASE WHEN reduce IS NULL OR reduce IN ('mean', 'mode') THEN scale ELSE [0.0, 1.0] END AS scale,
+    answers
+FROM counted;

@@ -1,9 +1,12 @@
 -- Who answers under a name, by run and requested model, and what says so. as_requested: the model that was asked names
 -- itself. known_alias: the base that the model list of the run names for a preset, or a name that the account's settings
 -- confirm (`served_as`, in the variable of that name: model -> names). fallback: another model of the list, a confirmed name
--- of another one, or a name other than the confirmed one. unknown: no name, or one that the list does not have.
+-- of another one, or a name other than the confirmed one. unknown: no name, or one that the list does not have. suspected: such a
+-- name of a model that in the same run named itself as well.
 CREATE OR REPLACE VIEW served_identities AS
-SELECT run_id, model, served_model, who.identity AS identity, who.evidence AS evidence
+SELECT run_id, model, served_model, who.identity AS identity, who.evidence AS evidence,
+    who.identity = 'unknown' AND served_model IS NOT NULL
+        AND bool_or(who.identity IN ('as_requested', 'known_alias')) OVER (PARTITION BY run_id, model) AS suspected
 FROM (
     SELECT
         name.run_id,

@@ -1,0 +1,242 @@
+"""Ways to fool a comparison: what is missing of a model's answers never speaks for it, wherever a difference is told."""
+
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.compared_runs import record
+from tests.conftest import Workbench, job, sums
+from tests.pages import Page
+from workbench.evaluation.gates import gate_results
+from workbench.evaluation.run_figures import run_figures, run_findings
+from workbench.job_file import GatesTable
+from workbench.ledger.queries import reading
+from workbench.ledger.run_rows import RunItems
+from workbench.outcomes import Outcome
+from workbench.scoring.scorer import NO_TEXT
+
+N = 120
+_CHANCE = random.Random(7)
+GOOD = [1.0 if _CHANCE.random() < 0.72 else 0.0 for _ in range(N)]
+CHEAT = [1.0 if _CHANCE.random() < 0.64 else 0.0 for _ in range(N)]
+WRONG = [sample for sample, value in enumerate(CHEAT) if not value]
+HIDDEN: list[float | None] = [value or None for value in CHEAT]
+
+
+def hidden(bench: Workbench, outcome: Outcome = Outcome.OK, **more: Any) -> None:
+    """A run in which nothing that cheat does wrong has a score."""
+    outcomes = {("cheat", sample): outcome for sample in WRONG}
+    record(bench, "r1", {"good": GOOD, "cheat": HIDDEN}, scorers=["exact"], outcomes=outcomes, **more)
+
+
+def verdict(bench: Workbench, *runs: str) -> dict[str, Any]:
+    """What compare says of cheat beside good, and the same in every other place."""
+    found = bench.json("compare", *runs, "--baseline", "good") if len(runs) < 2 else bench.json("compare", *runs)
+    (beside,) = found["differences"]
+    said = [beside["says"], bench("compare", *runs, "--no-report").stdout, *found["notes"]]
+    said.append(Page(found["report"]).text)
+    if len(runs) < 2:
+        said.append(Page(bench.json("report", "last")["report"]).text)
+    wrong = [text for text in said if re.search(r"cheat(?: in r\\d)? beats|beats good|cheat ranks first", text)]
+    assert beside["verdict"] == "better" or not wrong
+    return {"notes": " ".join(found["notes"]), "sides": {side["model"]: side for side in found["sides"]}, **beside}
+
+
+def gate(bench: Workbench, least: float) -> dict[str, str]:
+    with reading(bench.ledger) as reader:
+        found = run_findings(reader, "r1")
+        results = gate_results(
+            reader,
+            found,
+            reader.all(RunItems, run_id="r1"),
+            GatesTable(min_mean={"exact": least}, max_unusable_share=0.1),
+        )
+    return {f"{one.gate} {one.model or ''}".strip(): one.result for one in results}
+
+
+OWN = [
+    Outcome.EMPTY,
+    Outcome.TRUNCATED,
+    Outcome.REASONING_EXHAUSTED,
+    Outcome.REFUSED,
+    Outcome.FILTERED,
+    Outcome.CONTEXT_TOO_LONG,
+]
+LOST = [
+    Outcome.ROUTE_DOWN,
+    Outcome.RATE_LIMITED,
+    Outcome.CLIENT_TIMEOUT,
+    Outcome.BROKEN_OFF,
+    Outcome.NULL_BODY,
+    Outcome.CANCELLED,
+]
+
+
+@pytest.mark.parametrize("outcome", OWN)
+def test_an_answer_without_a_score_by_the_model_s_own_doing_is_not_right(bench: Workbench, outcome: Outcome) -> None:
+    hidden(bench, outcome)
+    found = verdict(bench)
+    assert (found["verdict"], found["shared"], found["unknown"]) == ("worse", N, 0)
+    assert found["found"]["difference"] == pytest.approx((sum(CHEAT) - sum(GOOD)) / N)
+    assert f"cheat: {len(WRONG)} of {N} answers" in found["notes"]
+    assert gate(bench, 0.75)["min_mean cheat"] == "not met", "the mean of what is scored is 1.000"
+    if outcome is not Outcome.CONTEXT_TOO_LONG:
+        assert gate(bench, 0.75)["max_unusable_share"] == "not met"
+    cases = bench("export", "r1", "--format", "junit").stdout
+    assert f'name="cheat" tests="{N}" failures="{len(WRONG)}" errors="0" skipped="0"' in cases
+
+
+def test_a_tool_call_where_a_text_was_asked_is_not_right(bench: Workbench) -> None:
+    hidden(bench, reasons={("cheat", sample): NO_TEXT for sample in WRONG})
+    found = verdict(bench)
+    assert (found["verdict"], found["unknown"]) == ("worse", 0)
+
+
+@pytest.mark.parametrize("outcome", LOST)
+def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: Workbench, outcome: Outcome) -> None:
+    hidden(bench, outcome)
+    found = verdict(bench)
+    assert (found["verdict"], found["unknown"], found["shared"]) == ("open", len(WRONG), N - len(WRONG))
+    assert found["low"] < 0 < found["high"]
+    assert "cheat is not ranked" in found["notes"]
+    assert gate(bench, 0.75)["min_mean cheat"] == "cannot tell", "it is met at the best, and not at the worst"
+    shown = bench("show", "r1").stdout.partition("score of asked")[2]
+    assert shown.index("\ngood") < shown.index("\ncheat"), "who answered little does not stand first"
+    assert f"not ranked by exact: cheat: {N - len(WRONG)} of {N} answers have a result" in shown
+    assert "good scores 0." in Page(bench.json("report", "last")["report"]).text
+
+
+def test_what_no_scorer_could_read_is_unknown(bench: Workbench) -> None:
+    hidden(bench, reasons={("cheat", sample): "the scorer failed: ValueError: no number" for sample in WRONG})
+    assert verdict(bench)["verdict"] == "open"
+
+
+def test_a_fallback_s_answers_are_unknown(bench: Workbench) -> None:
+    names = {("cheat", sample): "good" for sample in WRONG}
+    record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"], served_by=names)
+    found = verdict(bench)
+    assert (found["verdict"], found["unknown"]) == ("open", len(WRONG))
+    assert "are of another model (good) and are left out" in found["notes"]
+
+
+def test_a_foreign_name_of_a_model_that_names_itself_is_unknown(bench: Workbench) -> None:
+    names = {("cheat", sample): "somebody-70b" for sample in WRONG}
+    record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"], served_by=names)
+    found = verdict(bench)
+    assert (found["verdict"], found["unknown"]) == ("open", len(WRONG))
+    assert f"{len(WRONG)} of {N} answers are under a name that is in no model list" in found["notes"]
+
+
+def test_samples_that_were_taken_out_are_said_with_why(bench: Workbench) -> None:
+    record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"])
+    ids = [option for sample in WRONG for option in ("--sample", str(sample))]
+    bench("invalidate", "r1", *ids, "--reason", "too hard")
+    found = verdict(bench)
+    assert found["asked"] == N - len(WRONG)
+    assert f"{len(WRONG)} of {N} samples are taken out by `workbench invalidate`: too hard" in found["notes"]
+
+
+def test_answers_that_are_reused_are_said_with_their_dates(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(8))
+    bench.write("job.toml", job("sim/instant"))
+    bench.json("run", "job.toml", "--no-report")
+    bench.write("job.toml", job("sim/instant", "Abacus Large [careful]"))
+    bench.json("run", "job.toml", "--no-report")
+    notes = " ".join(bench.json("compare", "--no-report")["notes"])
+    assert "Answers are reused from earlier runs: 8 of 8 of sim/instant, of 20" in notes
+
+
+JOB = """models = ["m"]
+[dataset]
+path = "d.jsonl"
+[prompt]
+system = "{system}"
+[request]
+temperature = {temperature}
+[[scorers]]
+name = "exact"
+"""
+
+
+def test_another_prompt_or_temperature_is_said_with_both(bench: Workbench) -> None:
+    texts = [JOB.format(system="Think first.", temperature=0), JOB.format(system="Answer.", temperature=1)]
+    for number, text in enumerate(texts, 1):
+        record(bench, f"r{number}", {"m": [1.0] * 30 if number > 1 else [0.0] * 30}, scorers=["exact"], job_toml=text)
+    found = bench.json("compare", "r1", "r2", "--no-report")
+    assert found["differences"][0]["verdict"] == "better"
+    notes = " ".join(found["notes"])
+    assert "prompt.system differs: “Think first.” (r1); “Answer.” (r2)." in notes
+    assert "request.temperature differs: 0" in notes
+
+
+def test_only_samples_that_are_equal_are_compared(bench: Workbench) -> None:
+    record(bench, "r1", {"m": [1.0] * 40}, scorers=["exact"])
+    record(bench, "r2", {"m": [1.0] * 60}, scorers=["exact"])
+    found = bench.json("compare", "r1", "r2", "--no-report")
+    (beside,) = found["differences"]
+    assert (beside["asked"], beside["only_side"], beside["only_baseline"], beside["unknown"]) == (40, 20, 0, 0)
+    assert "compared on the 40 samples that both have; 20 are only in m in r2." in " ".join(found["notes"])
+
+
+def test_a_better_that_rests_on_cut_off_answers_says_so(bench: Workbench) -> None:
+    """Both are right in what they finish; one is cut off in a third."""
+    cut = {("short", sample): Outcome.TRUNCATED for sample in range(0, N, 3)}
+    values: Mapping[str, list[float | None]] = {
+        "whole": [1.0 if n % 5 else 0.0 for n in range(N)],
+        "short": [None if n % 3 == 0 else 1.0 if n % 5 else 0.0 for n in range(N)],
+    }
+    record(bench, "r1", values, scorers=["exact"], outcomes=cut)
+    found = bench.json("compare", "--no-report", "--baseline", "short")
+    (beside,) = found["differences"]
+    assert beside["verdict"] == "better"
+    assert "better in right answers delivered; among the 80 scored on both: no difference shown" in beside["says"]
+    assert "of short 40 of 120 answers are cut off" in beside["says"]
+    page = Page(bench.json("report", "last")["report"]).text
+    assert "in right answers delivered" in page
+
+
+def test_a_job_may_take_cut_off_answers_for_unknown_which_only_widens(bench: Workbench) -> None:
+    hidden(bench, Outcome.TRUNCATED, counted_unknown=["cut_off"])
+    found = verdict(bench)
+    assert (found["verdict"], found["unknown"]) == ("open", len(WRONG))
+    hidden_right = gate(bench, 0.5)["min_mean cheat"]
+    assert hidden_right == "met", "at the worst it is as without the table"
+
+
+def test_the_best_of_equal_models_is_not_better_for_having_been_chosen(bench: Workbench) -> None:
+    values = {f"m{n}": [1.0 if _CHANCE.random() < 0.5 else 0.0 for _ in range(N)] for n in range(5)}
+    record(bench, "r1", values, scorers=["exact"])
+    best = max(values, key=lambda model: sum(values[model]))
+    chosen = {
+        row["side"]["model"]: row for row in bench.json("compare", "--no-report", "--baseline", best)["differences"]
+    }
+    with reading(bench.ledger) as reader:
+        standing = run_figures(reader, "r1").standing
+    assert standing.leading[0] == best
+    for model, row in chosen.items():
+        assert row["adjusted_p"] == pytest.approx(standing.differences[model].adjusted_p), "one verdict for one pair"
+
+
+def test_a_frame_tells_what_is_missing(bench: Workbench) -> None:
+    hidden(bench, Outcome.TRUNCATED)
+    scores = wb.open(folder=bench.folder).scores()
+    means = scores[scores["requested_model"] == "cheat"][["value", "low", "high"]].mean()
+    assert means["value"] == 1.0
+    assert means["low"] == means["high"] == pytest.approx(sum(CHEAT) / N)
+    assert scores[scores["requested_model"] == "cheat"]["state"].value_counts().to_dict() == {
+        "scored": N - len(WRONG), "not right": len(WRONG),
+    }  # fmt: skip
+
+
+def test_a_scorer_without_a_scale_ranks_no_model_with_missing_scores(bench: Workbench) -> None:
+    config = '{"name": "custom", "function": "f.py:f"}'
+    hidden(bench, config=config)
+    found = verdict(bench)
+    assert (found["at_lowest"], found["verdict"]) == (None, "better"), "on what is known of both, and said so"
+    assert "the scorer has no scale" in found["says"]
+    assert "cheat is not ranked" in found["notes"]
+    assert gate(bench, 0.5)["min_mean cheat"] == "cannot tell"

@@ -1,0 +1,10 @@
+-- The least and the most that the scores of a scorer may be, from its settings; NULL where nothing says so. `Scorer.ends` says the
+-- same.
+CREATE OR REPLACE MACRO scale_of(config) AS CASE json_extract_string(config, '$.name')
+    WHEN 'custom' THEN CAST(json_extract(config, '$.scale') AS DOUBLE[])
+    WHEN 'judge' THEN [
+        list_min(CAST(json_extract(config, '$.verdicts.*') AS DOUBLE[])),
+        list_max(CAST(json_extract(config, '$.verdicts.*') AS DOUBLE[]))
+    ]
+    ELSE [0.0, 1.0]
+END;
