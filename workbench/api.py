@@ -274,7 +274,8 @@ def run(
         max_in_flight: At most N requests in flight.
         fresh: Send everything again; earlier answers are kept.
         resume: Continue within the generation of this run.
-        again: Ask once more: answers that were cut off, with `max_tokens`, or samples taken out of the newest run.
+        again: Ask once more: answers that were cut off, with `max_tokens`; of another model; refused; empty; or samples taken out
+            of the newest run.
         max_tokens: The higher cap for `again="truncated"`.
         leave_behind: Go on without the answers that this run of another machine of the team has not handed in.
         occasion: The scheduled time to run, such as 2026-11-21 or 2026-11-21T02:00, for a job with `run.reuse = "occasion"`.

@@ -7,18 +7,20 @@ from typing import Any
 import msgspec
 
 from workbench.api import make_job
-from workbench.endings import JUDGED_RUN, RunEnd
+from workbench.endings import JUDGED_RUN, RunEnd, RunStatus
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job import Job
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.job_rows import RunOfJob
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, ScoreThatCounts
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.pipeline import plan_job, run_job
+from workbench.planning.again import Kind
 from workbench.records import Score
 from workbench.running.options import RunOptions
 from workbench.scoring.judge import PENDING, Judge
@@ -40,12 +42,19 @@ class JudgeCalls(msgspec.Struct, frozen=True):
     """Of what is to be sent: the bytes of the prompts, and `max_tokens` each."""
     judges_itself: bool
     """Whether the judge is one of the models that it judges."""
+    again: Kind | None = None
+    """Which of the judge's earlier answers are asked once more."""
+    asked_in: str | None = None
+    """The run that has asked it all of this already; then another one would add nothing."""
 
 
 class Judged(msgspec.Struct, frozen=True):
     """What a judge has said."""
 
-    end: RunEnd
+    run_id: str
+    """Of the judge's answers."""
+    end: RunEnd | None
+    """How that run ended; None where it was an earlier one."""
     written: int
     """Scores that are new or changed."""
     pending: int
@@ -53,7 +62,9 @@ class Judged(msgspec.Struct, frozen=True):
     ingested: Ingested
 
 
-async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> JudgeCalls | None:
+async def judging(
+    where: Where, ledger: Ledger, run_id: str, scorer: Judge, again: Kind | None = None
+) -> JudgeCalls | None:
     """Find what a judge would be asked; nothing is sent.
 
     Args:
@@ -61,6 +72,7 @@ async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> J
         ledger: The same ledger.
         run_id: Whose answers.
         scorer: The judge.
+        again: Which of its earlier answers are asked once more.
 
     Returns:
         None where the run has no answer with text that it has not judged.
@@ -87,11 +99,22 @@ async def judging(where: Where, ledger: Ledger, run_id: str, scorer: Judge) -> J
         return None
     rows = [_row(scorer, answer.request_key, answer.sample, answer.answer) for answer in found]
     job = _job(run, scorer, rows)
-    planned = await plan_job(where, job)
+    planned = await plan_job(where, job, RunOptions(again=again))
     size = sum(len(json.dumps(row, ensure_ascii=False).encode()) + len(scorer.template) for row in rows)
     tokens = planned.to_send * (size // len(rows) + scorer.max_tokens)
     itself = any(answer.requested_model == scorer.model for answer in found)
-    return JudgeCalls(run_id, scorer, job, len(rows), planned.to_send, tokens, itself)
+    asked_in = None if planned.to_send else _asked_in(ledger, job, planned.planned)
+    return JudgeCalls(run_id, scorer, job, len(rows), planned.to_send, tokens, itself, again, asked_in)
+
+
+def _asked_in(ledger: Ledger, job: Job, planned: int) -> str | None:
+    """The newest run of a judge, where it had all of its answers."""
+    with reading(ledger, frugal=True) as reader:
+        for run in reader.all(RunOfJob, job=job.name)[:1]:
+            found = reader.only(Provenance, run_id=run.run_id)
+            if found.status == RunStatus.COMPLETE and found.planned == planned and found.job_hash == job.hash:
+                return run.run_id
+    return None
 
 
 async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
@@ -100,10 +123,14 @@ async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
     Raises:
         WorkbenchError: Before anything is sent, if the job of the judge has an error.
     """
-    end = await run_job(where, asked.job, RunOptions())
+    end = None
+    judged_in = asked.asked_in
+    if judged_in is None:
+        end = await run_job(where, asked.job, RunOptions(again=asked.again))
+        judged_in = end.summary.run_id
     with reading(ledger, frugal=True) as reader:
         votes: dict[str, list[str]] = {}
-        for vote in reader.each(RecordedAnswer, run_id=end.summary.run_id):
+        for vote in reader.each(RecordedAnswer, run_id=judged_in):
             if vote.counts and vote.accepted and vote.answer:
                 votes.setdefault(vote.sample_id, []).append(vote.answer)
         scores = reader.all(ScoreThatCounts, run_id=asked.run_id)
@@ -117,7 +144,7 @@ async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
                 journal.append(score_entry(asked.run_id, key, name, now, verdict))
                 written += 1
     done = sum(len(said) == asked.scorer.votes for said in votes.values())
-    return Judged(end, written, asked.answers - done, ingest(ledger, whole=journal.whole))
+    return Judged(judged_in, end, written, asked.answers - done, ingest(ledger, whole=journal.whole))
 
 
 def _settings(scorer: Judge) -> str:

@@ -50,7 +50,7 @@ class Effects(NamedTuple):
     wait_s: float | None
     """Before it is sent again in a later pass of the same run, in s; None: not in the same run."""
     rerun: bool
-    """Sent again by a rerun of the job."""
+    """Worth a rerun of the job, which sends it again; what was paid for and is not worth one stands as the answer."""
     drew: Literal["yes", "maybe", "no"]
     """Whether the call may have used allowance, if it was sent at all."""
     route: Literal["well", "sick", ""]
@@ -80,7 +80,7 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.REASONING_EXHAUSTED: Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut_off"),
     Outcome.REFUSED:             Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refused"),
     Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "",        "", ends="filtered"),
-    Outcome.EMPTY:               Effects(False, False, 1.0,  True,  "yes",   "well", "error",   "the model", ends="empty"),
+    Outcome.EMPTY:               Effects(False, False, 1.0,  False, "yes",   "well", "error",   "the model", ends="empty"),
     Outcome.BROKEN_OFF:          Effects(False, False, 1.0,  True,  "yes",   "sick", "error",   "the route"),
     Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", exhausted=True),
     Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job",

@@ -23,7 +23,7 @@ from workbench.job_file import PREVIOUS
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
-from workbench.planning.again import CUT_OFF, INVALIDATED, Again
+from workbench.planning.again import INVALIDATED, Again, of_kind
 from workbench.planning.answers import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
@@ -240,7 +240,7 @@ def _again(ledger: Ledger, job: Job, options: RunOptions) -> Again:
         InputError: No sample of the job's newest run is taken out.
     """
     if options.again != INVALIDATED:
-        return Again(options.max_tokens if options.again == CUT_OFF else None)
+        return of_kind(options.again, options.max_tokens)
     keys: frozenset[str] = frozenset()
     if ledger.exists:
         with reading(ledger, frugal=True) as reader:
@@ -250,7 +250,7 @@ def _again(ledger: Ledger, job: Job, options: RunOptions) -> Again:
         raise InputError(
             Fault("--again", f"no sample of a run of {job.name!r} is taken out and not yet asked again", hint)
         )
-    return Again(sample_keys=keys)
+    return of_kind(options.again, None, keys)
 
 
 def _take_answers(

@@ -1,12 +1,14 @@
 """Refusals, filtered texts and texts that broke off: a model's last word is paid for once, what broke off is sent again."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tests.conftest import Workbench
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
 from tests.end_to_end.odd_server import OddServer, prompts, run
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.frames import Frames
@@ -17,6 +19,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerState
 from workbench.ledger.run_rows import RunItems
 from workbench.ledger.store import Ledger
+from workbench.local_platform.server import ThreadedServer
 
 GATES = "\n[gates]\nmin_mean = { numeric = 0.2 }\n"
 REFUSAL = '{"choices": [{"finish_reason": "stop", "message": {"content": null, "refusal": "No."}}], "model": "m"}'
@@ -38,6 +41,53 @@ def test_a_refusal_is_asked_once_and_its_run_is_complete(oddly: Workbench, odd: 
     page = Path(results[0]["report"]).read_text("utf-8")
     assert "2 of them refused or filtered" in page
     assert ">refused</th>" in page
+
+
+def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "refused", "filtered", "empty", "plain", more=GATES)
+    first = oddly.json("run", "job.toml")
+    assert (first["status"], first["failed"], len(odd.requests)) == ("complete", 1, 4)
+    again = oddly.json("run", "job.toml")
+    assert (again["reused"], len(odd.requests)) == (4, 4), "an empty answer was paid for, and stands"
+    for kind, more in (("refused", 2), ("empty", 1), ("fallback", 0)):
+        before = len(odd.requests)
+        oddly.json("run", "job.toml", "--again", kind)
+        assert len(odd.requests) == before + more
+    assert sorted(odd.requests[4:]) == sorted([one for one in odd.requests[:4] if not one.startswith("plain")])
+
+
+@pytest.fixture
+def rescued(tmp_path: Path) -> Iterator[Workbench]:
+    """A platform whose route `rescued` is always answered for by `good`."""
+    routes = (
+        {"id": "good", "simulated": "answers"},
+        {"id": "rescued", "unavailable": True, "fallback": "good", "simulated": "answers"},
+    )
+    with ThreadedServer(platform_of(*routes, limits={"retries": 0})) as server:
+        yield Workbench(tmp_path, server)
+
+
+def test_a_fallback_s_answers_are_asked_once_more(rescued: Workbench) -> None:
+    rescued.write("sums.jsonl", sums(3))
+    rescued.write("job.toml", job("good", "rescued"))
+    rescued.json("run", "job.toml", "--no-report")
+    assert rescued.json("plan", "job.toml")["to_send"] == 0
+    again = rescued.json("run", "job.toml", "--again", "fallback", "--no-report")
+    assert (again["reused"], again["completed"]) == (3, 3)
+
+
+def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_again(rescued: Workbench) -> None:
+    rescued.write("sums.jsonl", sums(3))
+    rescued.write("job.toml", job("good") + '[[scorers]]\nname = "judge"\nmodel = "rescued"\n')
+    run_id = rescued.json("run", "job.toml", "--no-report")["run_id"]
+    said = rescued("score", run_id, "--yes", code=3).stderr
+    assert "3 answers could not be judged yet; --again fallback, refused or empty asks once more" in said
+    assert len(rescued.json("runs")) == 2
+    for _ in range(2):
+        assert "nothing was sent" in rescued("score", run_id, "--yes", code=3).stderr
+    assert len(rescued.json("runs")) == 2, "a run that asks nothing says nothing"
+    rescued("score", run_id, "--yes", "--again", "fallback", code=3)
+    assert rescued.json("runs")[0]["calls"] == 3
 
 
 def test_a_text_that_broke_off_is_sent_again(oddly: Workbench, odd: OddServer) -> None:

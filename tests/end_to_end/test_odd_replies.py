@@ -38,7 +38,7 @@ def test_a_budget_that_a_route_overruns_is_reported(oddly: Workbench) -> None:
 
 def test_strange_types_and_control_characters_are_kept(oddly: Workbench) -> None:
     prompts(oddly, "strange", "nul")
-    result = run(oddly, code=3)
+    result = run(oddly)
     assert result["outcomes"] == {"empty": 1, "ok": 1} or result["outcomes"] == {"ok": 1, "reasoning_exhausted": 1}
     calls = oddly.lines("show", result["run_id"], "--calls")
     assert any(call["answer"] == "4 \x00 and \x1b[31m" for call in calls)
@@ -61,11 +61,12 @@ def test_failures_that_no_rerun_can_fix_are_reported_and_done(oddly: Workbench) 
     assert (result["failed"], result["outcomes"]) == (1, {"bad_request": 1, "ok": 1})
 
 
-def test_empty_answers_count_as_unscored(oddly: Workbench) -> None:
+def test_empty_answers_are_not_right(oddly: Workbench) -> None:
     prompts(oddly, "plain", "empty 1", "empty 2")
-    result = run(oddly, code=3)
+    result = run(oddly)
     (score,) = oddly.json("show", result["run_id"])["scores"]
     assert (score["scored"], score["unscored"], score["mean"]) == (1, 2, 1.0)
+    assert (score["not_right"], score["interval"]["mean"]) == (2, pytest.approx(1 / 3))
 
 
 def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:

@@ -30,7 +30,9 @@ SILENT = {
     "broken_scorers",
     "run_suspects",
     "route_retries",
+    "answered_by_another",
     "run_unsent",
+    "unsent_keys",
 }
 """They may have nothing to say here; `tests/unit/test_rows.py` asks them of a journal that was made for it."""
 MODELS = ("good", "rescued", "down")

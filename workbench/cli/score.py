@@ -19,6 +19,7 @@ from workbench.judging import judge, judging
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import ScoreThatCounts
 from workbench.ledger.store import Ledger
+from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
 from workbench.session import Where, ledger_to_read
@@ -33,8 +34,13 @@ from workbench.session import Where, ledger_to_read
     help="Use the scorers of this job file [default: the run's own].",
 )
 @click.option("--yes", is_flag=True, help="Ask the judges among the scorers; without it the calls are only stated.")
+@click.option(
+    "--again",
+    type=click.Choice(OF_A_JUDGE),
+    help="Ask judges once more whose own answers are of another model, refused or empty.",
+)
 @options.as_json
-def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) -> None:
+def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bool, **given: Any) -> None:
     """Score RUN again from the ledger; only judges send anything, and only with --yes.
 
     RUN may be `last`, or the beginning of an id. Scores that are still to be judged exit with code 3.
@@ -52,7 +58,7 @@ def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) ->
     stopped, before = int(ExitCode.DONE), handlers()
     for scorer in judges:
         if not stopped:
-            said = anyio.run(partial(_judged, yes=yes), where, ledger, run, scorer)
+            said = anyio.run(partial(_judged, yes=yes, again=again), where, ledger, run, scorer)
             restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
             written, stopped = written + said.written, said.stopped
     with reading(ledger) as reader:
@@ -71,6 +77,9 @@ def score(run: str, job: Path | None, yes: bool, as_json: bool, **given: Any) ->
     sys.exit(stopped or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
 
 
+_HOW_AGAIN = "--again fallback, refused or empty asks once more what the judge's own answers left open"
+
+
 class _Said(NamedTuple):
     """What asking one judge came to."""
 
@@ -80,8 +89,8 @@ class _Said(NamedTuple):
     """The exit code, where a signal ended it and no other judge is to be asked."""
 
 
-async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool) -> _Said:
-    asked = await judging(where, ledger, run, scorer)
+async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool, again: Kind | None) -> _Said:
+    asked = await judging(where, ledger, run, scorer, again)
     if asked is None:
         return _Said()
     answers = plural(asked.answers, "answer")
@@ -92,12 +101,15 @@ async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes:
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
         return _Said()
     done = await judge(where, ledger, asked)
+    if done.pending:
+        left = f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet"
+        how = "the same command asks only for those" if done.end is not None and done.end.exit_code else _HOW_AGAIN
+        say(f"{left}; {how}")
+    if done.end is None:
+        say(f"{scorer.named}: judged in run {done.run_id}; nothing was sent")
+        return _Said(done.written)
     if done.end.error is not None:
         say(f"error: {done.end.error}")
-    if done.pending:
-        say(
-            f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet; the same command asks only for those"
-        )
     ended = done.end.summary
     say(f"{scorer.named}: judged in run {ended.run_id}{f' ({ended.status}: {ended.reason})' if ended.reason else ''}")
     return _Said(done.written, done.end.exit_code if done.end.told_to_stop else 0)

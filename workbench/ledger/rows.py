@@ -16,7 +16,7 @@ class QueryRow(msgspec.Struct, frozen=True):
 
 
 class AcceptedAnswer(QueryRow, frozen=True):
-    """Where the newest accepted answer to a request is."""
+    """Where the newest answer to a request is that stands."""
 
     query = "accepted_answers"
 
@@ -24,8 +24,16 @@ class AcceptedAnswer(QueryRow, frozen=True):
     run_id: str
     call_no: int
     generation: str
-    is_cut: bool
-    """Whether its limit cut it off."""
+    ends: str
+    """Why there is nothing to score in it, as `[unscored]` names it; empty: there is."""
+
+
+class AnsweredByAnother(QueryRow, frozen=True):
+    """A request that another model answered last."""
+
+    query = "answered_by_another"
+
+    request_key: str
 
 
 class KnownSample(QueryRow, frozen=True):

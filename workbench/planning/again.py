@@ -1,4 +1,4 @@
-"""Answers that are asked once more although they were accepted: those cut off by their limit, and those of invalid samples."""
+"""Answers that are asked once more although they stand: cut off, empty, refused, by another model, or of invalid samples."""
 
 from typing import Any, Literal, get_args
 
@@ -6,9 +6,11 @@ import msgspec
 
 from workbench.planning.models import max_tokens_of
 
-CUT_OFF, INVALIDATED = "truncated", "invalidated"
-Kind = Literal["truncated", "invalidated"]
+CUT_OFF, INVALIDATED, FALLBACK = "truncated", "invalidated", "fallback"
+Kind = Literal["truncated", "invalidated", "fallback", "refused", "empty"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+OF_A_JUDGE: tuple[Kind, ...] = ("fallback", "refused", "empty")
+"""Those that a judge's answers can be asked again for."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -18,6 +20,33 @@ class Again(msgspec.Struct, frozen=True):
     """Answers that were cut off are asked again with this cap; None leaves them."""
     sample_keys: frozenset[str] = frozenset()
     """Samples that are asked again as they are."""
+    ends: frozenset[str] = frozenset()
+    """Answers that are asked again for why there is nothing to score in them, as `[unscored]` names it."""
+    by_another: bool = False
+    """Whether answers of another model are asked again."""
+
+
+def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] = frozenset()) -> Again:
+    """The answers of one kind.
+
+    Args:
+        kind: None is none.
+        max_tokens: The higher cap for those that were cut off.
+        invalid: The samples that were taken out.
+    """
+    match kind:
+        case "truncated":
+            return Again(max_tokens)
+        case "invalidated":
+            return Again(sample_keys=invalid)
+        case "fallback":
+            return Again(by_another=True)
+        case "refused":
+            return Again(ends=frozenset({"refused", "filtered"}))
+        case "empty":
+            return Again(ends=frozenset({"empty"}))
+        case None:
+            return Again()
 
 
 def raised(fields: dict[str, Any], max_tokens: int) -> dict[str, Any] | None:

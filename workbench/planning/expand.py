@@ -13,7 +13,7 @@ from workbench.errors import Fault, InputError
 from workbench.job import Job, Variant
 from workbench.job_file import BudgetTable
 from workbench.ledger.queries import Reader
-from workbench.ledger.rows import AcceptedAnswer, KnownSample
+from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
 from workbench.planning.again import Again, raised
 from workbench.planning.answers import MORE, TOGETHER, AnswerKeyWriter, Question
@@ -297,7 +297,7 @@ class Plan:
         self._spool.append(self._encoder.encode(spooled))
 
     def take_answers(self, reader: Reader, generation: str | None = None, again: Again = Again()) -> None:  # noqa: B008 - frozen
-        """Find which items have an accepted answer already, and which samples the ledger knows.
+        """Find which items have an answer already that stands, and which samples the ledger knows.
 
         Args:
             reader: The ledger.
@@ -335,8 +335,12 @@ class Plan:
         """Note the answers that some items have; those that were cut off are given back."""
         keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
         cut_off = []
-        for answer in reader.each(AcceptedAnswer, request_keys=list(keys), generation=generation):
+        asked = {"request_keys": list(keys), "generation": generation}
+        by_another = {row.request_key for row in reader.all(AnsweredByAnother, **asked)} if again.by_another else ()
+        for answer in reader.each(AcceptedAnswer, **asked):
             item = keys[answer.request_key]
+            if answer.ends in again.ends or answer.request_key in by_another:
+                continue
             if (
                 again.sample_keys
                 and self._decoder.decode(self._spool[self._entry_of(item)]).sample_key in again.sample_keys
@@ -344,7 +348,7 @@ class Plan:
                 continue
             self._answer_of[item] = len(self._answers)
             self._answers.append(EarlierAnswer(answer.run_id, answer.call_no, answer.generation))
-            if answer.is_cut:
+            if answer.ends == "cut_off":
                 cut_off.append(item)
         return cut_off
 
