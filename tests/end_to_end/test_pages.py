@@ -57,14 +57,14 @@ def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dic
     desk.write("other.toml", job("Toolsmith (forced ok)", "Abacus Mini [fast]", name="other"))
     desk.json("run", "other.toml")
     expected = {
-        "index": {"runs", "jobs", "newest_run_means"},
+        "index": {"runs", "jobs", "newest_run_scores"},
         "allowance": {"spend", "usage_by", "unknown_draw", "dearest_runs", "dearest_samples"},
         "routes": {"routes", "route_outcomes", "route_matrix"},
     }
     for name, queries in expected.items():
         page = Page(Path(run["report"]).with_name(f"{name}.html"))
         assert not page.loads
-        assert queries <= page.queries | {"newest_run_means", "unknown_draw"}, (name, page.queries)
+        assert queries <= page.queries | {"newest_run_scores", "unknown_draw"}, (name, page.queries)
         page.check(desk.ledger)
 
 

@@ -22,7 +22,7 @@ from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, st
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
-from workbench.ledger.job_rows import RunLine, RunMean
+from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.session import ledger_to_read, pages_folder
@@ -51,7 +51,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     claims = team_claims(ledger)
     with reading(ledger) as reader:
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
-        means = {one.run_id: one.mean for one in reader.all(RunMean, most=most)}
+        means = {one.run_id: one.mean for one in run_means(reader.all(ModelMean, most=most))}
     if as_json:
         print_json([msgspec.structs.asdict(row) | {"mean_score": means.get(row.run_id)} for row in rows])
         return

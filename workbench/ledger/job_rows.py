@@ -1,5 +1,6 @@
 """The results of queries about jobs and their runs: one struct per query, with its columns in order."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from workbench.ledger.rows import QueryRow
@@ -86,30 +87,34 @@ class NewestRun(QueryRow, frozen=True):
     """Of the newest run only."""
 
 
-class RunMean(QueryRow, frozen=True):
-    """The mean score of a run by the first scorer of its job that scored anything."""
-
-    query = "newest_run_means"
-
-    run_id: str
-    job: str
-    started_at: datetime
-    scored: int
-    mean: float
-
-
 class ModelMean(QueryRow, frozen=True):
-    """The mean score of a model of a run by one scorer."""
+    """The mean score of a run by one scorer, of a model or over all of them."""
 
     query = "newest_run_scores"
 
     run_id: str
     job: str
     started_at: datetime
+    place: int | None
+    """Of the scorer in its job."""
     scorer: str
-    model: str
+    model: str | None
+    """None: over all models."""
     scored: int
     mean: float
+
+
+def run_means(means: Sequence[ModelMean]) -> list[ModelMean]:
+    """Of each run the mean over all its models by the first scorer of its job that scored anything.
+
+    Args:
+        means: In the order of the query.
+    """
+    first: dict[str, ModelMean] = {}
+    for row in means:
+        if row.model is None:
+            first.setdefault(row.run_id, row)
+    return list(first.values())
 
 
 class JobRun(QueryRow, frozen=True):

@@ -10,7 +10,7 @@ from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers
-from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, RunMean
+from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means
 from workbench.ledger.rows import Provenance
 from workbench.report import time_charts
 from workbench.report.build import Asked
@@ -31,7 +31,8 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     ends = {run.run_id: run for run in found}
     needs = [run for job in jobs if needs_action(run := ends[job.last_run_id])]
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}
-    scores, means = reader.all(ModelMean, most=MOST_RUNS), reader.all(RunMean, most=MOST_RUNS)
+    means = reader.all(ModelMean, most=MOST_RUNS)
+    scores = [row for row in means if row.model is not None]
     changes = job_changes(reader)
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
 
@@ -49,7 +50,7 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "needs": [(run, recorded_continuation(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends),
-            "charts": _charts(means),
+            "charts": _charts(run_means(means)),
             "most": MOST_RUNS,
         }
 
@@ -87,11 +88,11 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     for row in scores:
         if 0 <= row.mean <= 1:
             told = f"{row.model}, {row.scorer}: {people.significant(row.mean)} over {people.count(row.scored)} scored"
-            found.setdefault(row.run_id, []).append({"mean": row.mean, "colour": colours.of(row.model), "told": told})
+            found.setdefault(row.run_id, []).append({"mean": row.mean, "colour": colours.of(str(row.model)), "told": told})
     return found
 
 
-def _charts(means: Sequence[RunMean]) -> list[Chart]:
+def _charts(means: Sequence[ModelMean]) -> list[Chart]:
     """Mean score by job over time."""
     points = [
         {
@@ -106,7 +107,7 @@ def _charts(means: Sequence[RunMean]) -> list[Chart]:
     if len(points) <= len(jobs):
         return []
     shown = Table(
-        "newest_run_means", Result("newest_run_means", {"most": MOST_RUNS}, means), ("run_id",),
+        "newest_run_scores", Result("newest_run_scores", {"most": MOST_RUNS}, means), ("run_id", "scorer", "model"),
         (Column("started_at", "started", "moment"), Column("job", "job", "text"), Column("mean", "mean", "number"),
          Column("scored", "scored")),
     )  # fmt: skip

@@ -129,7 +129,7 @@ def _line(run_ids: list[str], scores: list[ModelMean], colours: Colours) -> Mark
         if row.run_id in places and 0 <= row.mean <= 1:
             across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (places[row.run_id] / max(1, len(run_ids) - 1))
             down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row.mean)
-            models.setdefault(row.model, []).append((across, down))
+            models.setdefault(str(row.model), []).append((across, down))
     drawn = Markup("").join(
         Markup('<polyline points="{}" stroke="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2" fill="{}"/>').format(
             " ".join(f"{x:.1f},{y:.1f}" for x, y in points), colours.of(model), *points[-1], colours.of(model)

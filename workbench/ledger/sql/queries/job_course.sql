@@ -8,10 +8,9 @@ WITH newest AS (
 ),
 item AS (
     SELECT newest.started_at, item.run_id, item.side, item.accepted, item.completion_tokens, item.latency_ms,
-        item.served_model, item.answer_call_no, who.identity
+        item.served_model, item.answer_call_no, item.identity
     FROM newest
-    JOIN item_outcomes AS item ON item.run_id = newest.run_id
-    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
+    JOIN item_identities AS item ON item.run_id = newest.run_id
 ),
 score AS (
     SELECT run_id, side, avg(value) AS mean, count(value) AS scored,

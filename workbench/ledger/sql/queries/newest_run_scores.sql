@@ -1,8 +1,14 @@
--- Mean scores of the newest runs, by run, scorer and model (and variant), over samples (see `sample_scores`). scored: samples.
+-- Mean scores of the newest runs over samples, of those that are known (see `sample_scores`), by run and scorer: by model (and
+-- variant), and over all models (model NULL). scored: such samples. place: of the scorer in its job, the first being 1 (NULL: it is
+-- not named there). Runs without scores are left out.
 -- Parameters: most (how many runs)
-WITH newest AS (SELECT run_id, job, started_at FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most)
-SELECT newest.run_id, newest.job, newest.started_at, sample.scorer, sample.side AS model, count(sample.value) AS scored,
-    avg(sample.value) AS mean
+WITH newest AS (SELECT run_id, job, started_at, scorers FROM run_overview ORDER BY started_at DESC NULLS LAST LIMIT $most)
+SELECT newest.run_id, newest.job, newest.started_at, list_position(any_value(newest.scorers), sample.scorer) AS place, sample.scorer,
+    sample.side AS model, count(sample.value) AS scored, avg(sample.value) AS mean
 FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id)
-GROUP BY ALL HAVING count(sample.value) > 0
-ORDER BY newest.started_at, sample.scorer, model;
+GROUP BY GROUPING SETS (
+    (newest.run_id, newest.job, newest.started_at, sample.scorer, sample.side),
+    (newest.run_id, newest.job, newest.started_at, sample.scorer)
+)
+HAVING count(sample.value) > 0
+ORDER BY newest.started_at, newest.run_id, place NULLS LAST, sample.scorer, model NULLS FIRST;

@@ -13,7 +13,7 @@ WITH means AS (
         CAST(histogram(high) FILTER (high IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS highs,
         avg(coalesce(low, value)) AS at_worst, any_value(scale)[1] AS least, any_value(scale)[2] AS most,
         count(*) FILTER (left_out > 0 AND scored = 0 AND excluded IS NULL) AS samples_left_out
-    FROM sample_scores([$run_id]) GROUP BY side, scorer
+    FROM sample_scores([$run_id]) WHERE run_id = $run_id GROUP BY side, scorer
 )
 SELECT rate.model, rate.scorer, rate.scored, rate.unscored, means.mean, rate.is_binary, means.samples, means.asked, means.not_right,
     means.unknown, rate.left_out, rate.invalid_samples, means.samples_left_out, means.value_counts, means.lows, means.highs,

@@ -8,12 +8,11 @@ named AS (
 ),
 said AS (
     SELECT item.run_id, run.job, run.identity AS endpoint_identity, item.request_key, item.sample_id, item.sample_key,
-        item.epoch, item.model AS requested_model, item.variant, item.served_model, who.identity, who.counts,
+        item.epoch, item.model AS requested_model, item.variant, item.served_model, item.identity, item.counts,
         named.scorer, named.scale, score.value, score.reason, score.extracted,
-        CASE WHEN who.invalid THEN 'not asked' ELSE state_of(who.counts, item.ends, score.value, score.reason, run.counted_unknown) END AS state
-    FROM item_outcomes AS item
+        CASE WHEN item.invalid THEN 'not asked' ELSE state_of(item.counts, item.ends, score.value, score.reason, run.counted_unknown) END AS state
+    FROM item_identities AS item
     JOIN named ON named.run_id = item.run_id
-    JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
     LEFT JOIN score ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = named.scorer
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE $run_id IS NULL OR item.run_id = $run_id

@@ -1,10 +1,8 @@
 -- What the models of some runs answered to some samples, with the score of one scorer; texts are cut to most_chars.
 -- Parameters: run_ids (list), sample_keys (list), scorer, most_chars
 SELECT item.run_id, item.side AS model, item.sample_key, item.sample_id, item.epoch, item.outcome, item.scorable,
-    item.served_model, who.identity, left(response.answer, $most_chars) AS answer, score.value, score.reason, score.extracted
-FROM item_outcomes AS item
-JOIN item_identities AS who
-        ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
+    item.served_model, item.identity, left(response.answer, $most_chars) AS answer, score.value, score.reason, score.extracted
+FROM item_identities AS item
 LEFT JOIN responses AS response ON response.run_id = item.answer_run_id AND response.call_no = item.answer_call_no
 LEFT JOIN latest_scores AS score
     ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = $scorer

@@ -9,25 +9,23 @@
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
 WITH item AS (
-    SELECT item.*, who.identity, who.another,
-        item.accepted AND NOT who.invalid
-            AND (NOT who.another OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept') AS counts
-    FROM item_outcomes AS item
-    JOIN item_identities AS who
-        ON who.run_id = item.run_id AND who.request_key = item.request_key AND list_contains($run_ids::VARCHAR[], who.run_id)
+    SELECT item.*,
+        item.accepted AND NOT item.invalid
+            AND (NOT item.another OR coalesce($on_fallback, run.on_fallback, 'exclude') = 'accept') AS has_own
+    FROM item_identities AS item
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE list_contains($run_ids::VARCHAR[], item.run_id)
 ),
 side AS (
     SELECT run_id, side AS model, min(answer_call_no) AS first_call_no, count(*) AS asked, count(*) FILTER (accepted) AS answered,
         count(*) FILTER (ends = 'cut_off') AS cut_off, count(*) FILTER (accepted AND ends NOT IN ('', 'cut_off')) AS refused,
-        avg(completion_tokens) FILTER (counts) AS completion_tokens,
-        stddev_samp(completion_tokens) FILTER (counts) AS tokens_deviation,
-        count(completion_tokens) FILTER (counts) AS tokens_known,
-        count(*) FILTER (counts AND completion_tokens IS NULL) AS answers_without_usage,
-        quantile_cont(latency_ms, 0.5) FILTER (counts) AS p50_ms,
-        quantile_cont(latency_ms, 0.9) FILTER (counts) AS p90_ms,
-        list_sort(list(latency_ms) FILTER (counts AND latency_ms IS NOT NULL)) AS latencies,
+        avg(completion_tokens) FILTER (has_own) AS completion_tokens,
+        stddev_samp(completion_tokens) FILTER (has_own) AS tokens_deviation,
+        count(completion_tokens) FILTER (has_own) AS tokens_known,
+        count(*) FILTER (has_own AND completion_tokens IS NULL) AS answers_without_usage,
+        quantile_cont(latency_ms, 0.5) FILTER (has_own) AS p50_ms,
+        quantile_cont(latency_ms, 0.9) FILTER (has_own) AS p90_ms,
+        list_sort(list(latency_ms) FILTER (has_own AND latency_ms IS NOT NULL)) AS latencies,
         count(*) FILTER (identity = 'fallback') AS fallbacks,
         count(*) FILTER (identity = 'unknown') AS unknown,
         count(*) FILTER (identity = 'unknown' AND another) AS suspected,

@@ -8,5 +8,5 @@ SELECT score.run_id, score.side AS model, score.sample_key, score.sample_id, sco
     json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1')) AS cluster
 FROM sample_scores($run_ids::VARCHAR[], fallbacks := coalesce($on_fallback, '')) AS score
 LEFT JOIN samples AS sample ON sample.sample_key = score.sample_key
-WHERE score.scorer = $scorer
+WHERE score.scorer = $scorer AND list_contains($run_ids::VARCHAR[], score.run_id)  -- the list alone is no filter of a scan
 ORDER BY score.run_id, score.side, length(score.sample_id), score.sample_id, score.sample_key;

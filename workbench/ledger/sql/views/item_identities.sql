@@ -1,10 +1,9 @@
--- Who answered a run's item (NULL: nothing accepted did), as `served_identities` says; whether its sample was taken out
+-- The items of runs (see `item_outcomes`) with who answered each (NULL: nothing accepted did), as `served_identities` says; whether its sample was taken out
 -- (`workbench invalidate`); another: whether another model gave it, or is suspected to have; and whether the answer counts in
 -- scores: another model's does only where the run's job accepts them.
 CREATE OR REPLACE VIEW item_identities AS
 SELECT
-    item.run_id,
-    item.request_key,
+    item.*,
     CASE WHEN item.accepted THEN who.identity END AS identity,
     CASE WHEN item.accepted THEN who.evidence END AS identity_evidence,
     coalesce(taken.invalid, false) AS invalid,

@@ -26,17 +26,15 @@ scorer AS (
 ),
 item AS (
     SELECT item.run_id, item.request_key, item.side, item.sample_key, item.sample_id, item.accepted, item.scorable, item.ends,
-        item.answer_run_id, item.answer_call_no, run.reduce, run.counted_unknown, who.invalid,
-        NOT who.another OR coalesce(nullif(fallbacks, ''), run.on_fallback, 'exclude') = 'accept' AS counts
-    FROM item_outcomes AS item
-    JOIN item_identities AS who
-        ON who.run_id = item.run_id AND who.request_key = item.request_key AND who.run_id IN (SELECT unnest(run_ids))
+        item.answer_run_id, item.answer_call_no, run.reduce, run.counted_unknown, item.invalid,
+        NOT item.another OR coalesce(nullif(fallbacks, ''), run.on_fallback, 'exclude') = 'accept' AS may_count
+    FROM item_identities AS item
     JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE item.run_id IN (SELECT unnest(run_ids))
 ),
 answer AS (
     SELECT item.*, scorer.scorer, scorer.scale, score.said.value AS value, score.said.reason AS reason,
-        state_of(item.counts, item.ends, score.said.value, score.said.reason, item.counted_unknown) AS state
+        state_of(item.may_count, item.ends, score.said.value, score.said.reason, item.counted_unknown) AS state
     FROM item
     JOIN scorer ON scorer.run_id = item.run_id
     LEFT JOIN score
@@ -53,8 +51,8 @@ sample AS (
         coalesce(list(value) FILTER (state = 'scored'), []) AS scores,
         count(*) FILTER (state = 'scored') AS scored, count(*) FILTER (state = 'not right') AS not_right,
         count(*) FILTER (state = 'unknown') AS unknown,
-        count(*) FILTER (counts AND reason IS NOT NULL AND value IS NULL AND scorable) AS unread,
-        count(value) FILTER (NOT counts) AS left_out,
+        count(*) FILTER (may_count AND reason IS NOT NULL AND value IS NULL AND scorable) AS unread,
+        count(value) FILTER (NOT may_count) AS left_out,
         bool_or(invalid) AS invalid,
         list_sort(list(answer_run_id || ' ' || answer_call_no) FILTER (answer_run_id IS NOT NULL)) AS answers
     FROM answer GROUP BY run_id, side, scorer, sample_key
