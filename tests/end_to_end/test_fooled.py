@@ -173,6 +173,15 @@ def test_another_prompt_or_temperature_is_said_with_both(bench: Workbench) -> No
     assert "request.temperature differs: 0" in notes
 
 
+def test_long_values_are_told_from_where_they_differ(bench: Workbench) -> None:
+    for number, end in enumerate(("in words", "as a number"), 1):
+        text = JOB.format(system=f"{'Be careful. ' * 40}Answer {end}.", temperature=0)
+        record(bench, f"r{number}", {"m": [1.0] * 9}, scorers=["exact"], job_toml=text)
+    notes = " ".join(bench.json("compare", "r1", "r2", "--no-report")["notes"])
+    assert "Be careful. Answer in words.” (r1); …" in notes
+    assert "Answer as a number.” (r2)." in notes
+
+
 def test_only_samples_that_are_equal_are_compared(bench: Workbench) -> None:
     record(bench, "r1", {"m": [1.0] * 40}, scorers=["exact"])
     record(bench, "r2", {"m": [1.0] * 60}, scorers=["exact"])

@@ -20,9 +20,7 @@ from workbench.local_platform.server import ThreadedServer
 from workbench.records import Score
 
 
-@pytest.mark.parametrize(
-    ("scorers", "mean"), [(["exact", "length"], 0.25), (["length", "exact"], 40.0), (None, 0.25)]
-)
+@pytest.mark.parametrize(("scorers", "mean"), [(["exact", "length"], 0.25), (["length", "exact"], 40.0), (None, 0.25)])
 def test_the_score_of_a_run_is_by_the_first_scorer_of_its_job(
     tmp_path: Path, scorers: list[str] | None, mean: float
 ) -> None:

@@ -1,7 +1,7 @@
 """What is not alike between the sides of a comparison beside the models themselves: each of it could make the difference."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -19,7 +19,7 @@ from workbench.ledger.score_rows import ModelText, RunScorer, SharedAnswers, Sid
 NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates"})
 """Tables and keys of a job that change no answer and no score."""
 _NO_BODY = frozenset({"id", "id_glob", "name"})
-_MOST_CHARS = 120
+_MOST_CHARS, _BEFORE = 120, 30  # of a value, and of what is alike before its first difference
 _NAMED = 3
 
 
@@ -96,8 +96,11 @@ def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _flat(inner, f"{place}.{name}" if place else name)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _flat(inner, f"{place}[{number}]")
     elif value is not None:
-        yield place, _shown(value)
+        yield place, f"“{value}”" if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _of_models(runs: Sequence[Provenance], sides: Sequence[Side]) -> Iterator[str]:
@@ -221,13 +224,18 @@ def _named(runs: Sequence[Provenance], sides: Sequence[Side]) -> Iterator[str]:
             yield f"{_name(side, runs)}: {part} are under a name that is in no model list, or under none{left}."
 
 
-def _each(values: Any) -> str:
-    return "; ".join(f"{value} ({name})" for name, value in values)
+def _each(values: Iterable[tuple[str, str]]) -> str:
+    """Values with whose they are: `0.7 (r1); 0.2 (r2)`; long ones from where they differ."""
+    told = list(values)
+    letters = zip(*(text for _, text in told), strict=False)
+    alike = next((place for place, found in enumerate(letters) if len(set(found)) > 1), 0)
+    begin = alike - _BEFORE if alike > _MOST_CHARS - _BEFORE else 0
+    return "; ".join(f"{_short(text, begin)} ({name})" for name, text in told)
 
 
-def _shown(value: Any) -> str:
-    text = f"“{value}”" if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= _MOST_CHARS else f"{text[: _MOST_CHARS - 1]}…"
+def _short(text: str, begin: int) -> str:
+    part = text[begin : begin + _MOST_CHARS]
+    return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _MOST_CHARS else ''}"
 
 
 def _name(side: Side, runs: Sequence[Provenance]) -> str:

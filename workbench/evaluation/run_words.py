@@ -1,5 +1,6 @@
 """A run in two sentences: which model leads and how sure that is, and the worst that went wrong."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from workbench.evaluation.difference_words import signed, size
 from workbench.evaluation.run_figures import RunFigures, broken_text
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.standing import Standing
+from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import EFFECTS, Outcome
 
 _NAMED = 3  # models that a sentence names; the tables have them all
@@ -16,8 +18,8 @@ _NOTED = 0.05  # of a model's requests; less is in the table
 
 
 def verdict(figures: RunFigures) -> str:
-    """The run in at most two sentences, with their numbers."""
-    return " ".join(filter(None, (leader(figures.standing), trouble(figures))))
+    """The run in a few sentences, with their numbers."""
+    return " ".join(filter(None, (leader(figures.standing), coverage(figures) or trouble(figures))))
 
 
 def leader(found: Standing) -> str:
@@ -158,6 +160,26 @@ def _on(found: Standing) -> str:
 def _named(models: list[str] | tuple[str, ...]) -> str:
     more = [f"{len(models) - _NAMED} more"] if len(models) > _NAMED else []
     return words([*models[:_NAMED], *more])
+
+
+def coverage(figures: RunFigures) -> str:
+    """How many of several models gave no answer of use, and why; empty where at most one did."""
+    accept = figures.provenance.on_fallback == "accept"
+    without: Counter[str] = Counter()
+    for row in figures.items:
+        if row.answered - row.cut_off - row.refused - (0 if accept else row.fallbacks) <= 0:
+            without[_mostly(figures, row)] += 1
+    if without.total() < 2:  # one is told with its numbers
+        return ""
+    kinds = ", ".join(f"{number} {why}" for why, number in without.most_common())
+    return f"{without.total()} of {plural(len(figures.items), 'model')} gave no answer of use: {kinds}."
+
+
+def _mostly(figures: RunFigures, row: RunItems) -> str:
+    """What most of a model's answers are that are of no use."""
+    kinds = {"answered by another model": row.fallbacks, "cut off": row.cut_off, "refused or filtered": row.refused}
+    kinds |= {name.replace("_", " "): number for name, number in _failed_as(figures, row.model).items()}
+    return max(kinds, key=lambda kind: kinds[kind]) if any(kinds.values()) else "not asked"
 
 
 class Trouble(NamedTuple):

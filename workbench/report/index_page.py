@@ -88,7 +88,9 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     for row in scores:
         if 0 <= row.mean <= 1:
             told = f"{row.model}, {row.scorer}: {people.significant(row.mean)} over {people.count(row.scored)} scored"
-            found.setdefault(row.run_id, []).append({"mean": row.mean, "colour": colours.of(str(row.model)), "told": told})
+            found.setdefault(row.run_id, []).append(
+                {"mean": row.mean, "colour": colours.of(str(row.model)), "told": told}
+            )
     return found
 
 

@@ -125,7 +125,7 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
     """A row a model for the first table, the best first; those that were never asked last."""
     troubles, asked = troubles_by_model(figures), {row.model: row for row in figures.items}
     sides = {side.model: side for side in figures.standing.sides}
-    means = {(row.model, row.scorer): row.mean for row, _ in figures.scores}
+    means = {(row.model, row.scorer): interval for row, interval in figures.scores}
     planned = planned_by_model(figures)
     rows = []
     for model in [*sides, *(model for model in planned if model not in sides)]:
