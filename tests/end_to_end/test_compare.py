@@ -8,6 +8,7 @@ import pytest
 
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench, job, sums
+from tests.pages import Page
 from workbench.frames import Frames
 from workbench.local_platform.server import ThreadedServer
 
@@ -129,6 +130,18 @@ def test_samples_of_clusters_are_tested_as_such(bench: Workbench) -> None:
     assert found["differences"][0]["found"]["method"] == "t test over 2 clusters"
     assert "b: 2 clusters, which is few: the test may claim too much." in found["notes"]
     assert difference(bench, "--cluster", "none")["found"]["method"] == "McNemar's exact test"
+
+
+def test_one_interval_for_clusters_on_page_terminal_and_in_gates(bench: Workbench) -> None:
+    clusters = [f"text {n // 10}" for n in range(100)]
+    values = [float(n // 10 < 6) for n in range(100)]
+    record(bench, "r1", {"m": values, "n": [1.0] * 100}, clusters=clusters, scorers=["exact"])
+    (side,) = [side for side in bench.json("compare", "--no-report")["sides"] if side["model"] == "m"]
+    (row,) = [row for row in bench.json("show", "r1")["scores"] if row["model"] == "m"]
+    assert row["interval"] == side["interval"]
+    assert row["interval"]["clusters"] == 10
+    assert row["interval"]["high"] - row["interval"]["low"] > 0.55, "as of ten answers, not of a hundred"
+    assert "100 samples in 10 clusters" in Page(bench.json("report", "last")["report"]).text
 
 
 def test_a_frame_says_the_same(bench: Workbench) -> None:

@@ -28,6 +28,7 @@ SILENT = {
     "tools_forced",
     "readings",
     "broken_scorers",
+    "run_cluster_sums",
     "run_suspects",
     "route_retries",
     "answered_by_another",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from workbench.stats.intervals import AskedValues, Interval, mean_interval, mean_intervals, student
+from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_interval, mean_intervals, student
 
 LEVEL = 0.025
 
@@ -130,6 +130,44 @@ def test_three_values_miss_at_most_in_the_share_that_is_said(n: int) -> None:
         truth = shares[1] / 2 + rest
         assert chances[lows > truth].sum() <= LEVEL + 1e-9
         assert chances[highs < truth].sum() <= LEVEL + 1e-9
+
+
+def clustered(groups: Sequence[Sequence[float]]) -> Interval:
+    """The interval of a mean of values from 0 to 1 that belong to clusters."""
+    counts = Counter(value for group in groups for value in group)
+    sums = [ClusterSum(len(group), sum(group), sum(group)) for group in groups]
+    (found,) = mean_intervals([AskedValues(counts, counts, counts, (0.0, 1.0), sums)])
+    assert found is not None
+    return found
+
+
+def test_clusters_of_one_are_independent_values() -> None:
+    values = [1.0] * 30 + [0.0] * 10 + [0.5] * 3
+    alone, found = mean_interval(values), clustered([[value] for value in values])
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-6)
+
+
+def test_clusters_that_score_alike_count_as_so_many_values() -> None:
+    found, alone = clustered([[1.0] * 10] * 7 + [[0.0] * 10] * 3), mean_interval([1.0] * 7 + [0.0] * 3)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-6)
+    assert (found.n, found.clusters) == (100, 10)
+    assert clustered([[1.0] * 9] * 3).high == pytest.approx(1.0, abs=1e-6)
+    assert clustered([[0.0] * 9] * 3).low == 0.0
+
+
+@pytest.mark.parametrize("runs", [100, pytest.param(4_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("groups", "size", "alike"), [(10, 10, 0.5), (30, 4, 0.9), (60, 3, 0.0), (8, 25, 0.2)])
+def test_the_interval_over_clusters_holds_what_it_should(groups: int, size: int, alike: float, runs: int) -> None:
+    """Clusters of many sizes whose values are alike: at most 2.5 % of the intervals lie beyond the truth on either side."""
+    chance, missed = np.random.default_rng(9), [0, 0]
+    for _ in range(runs):
+        sizes = chance.integers(1, 2 * size, groups)
+        ease = [
+            np.sqrt(alike) * chance.standard_normal() + np.sqrt(1 - alike) * chance.standard_normal(n) for n in sizes
+        ]
+        found = clustered([[float(value) for value in one < stats.norm.ppf(0.7)] for one in ease])
+        missed = [missed[0] + ((found.low or 0) > 0.7), missed[1] + ((found.high or 1) < 0.7)]
+    assert max(missed) / runs <= LEVEL + (0.04 if runs < 1_000 else 0.003)
 
 
 def test_unknown_values_widen_the_interval_to_both_ends() -> None:

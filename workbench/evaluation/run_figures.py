@@ -12,6 +12,8 @@ from workbench.evaluation.standing import Standing, standing
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers
 from workbench.ledger.run_rows import (
+    RunClusterSum,
+    RunHasClusters,
     RunHasScores,
     RunItemOutcome,
     RunItems,
@@ -22,7 +24,7 @@ from workbench.ledger.run_rows import (
     RunTokens,
 )
 from workbench.scoring.scorers import FAILED
-from workbench.stats.intervals import AskedValues, Interval, mean_intervals
+from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
 
 LAST = "last"
 """The newest run, where the id of one is asked for."""
@@ -93,11 +95,17 @@ def run_findings(reader: Reader, run_id: str) -> RunFindings:
 
 def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None]]:
     rows = reader.all(RunScore, run_id=run_id)
-    return list(zip(rows, mean_intervals([_values(row) for row in rows]), strict=True))
-
-
-def _values(row: RunScore) -> AskedValues:
-    return AskedValues.counted(row.value_counts, row.lows, row.highs, row.least, row.most)
+    clusters: dict[tuple[str, str], list[ClusterSum]] = {}
+    if reader.only(RunHasClusters, run_id=run_id).clustered:
+        for row in reader.each(RunClusterSum, run_id=run_id):
+            clusters.setdefault((row.model, row.scorer), []).append(ClusterSum(row.samples, row.low, row.high))
+    asked = [
+        AskedValues.counted(
+            row.value_counts, row.lows, row.highs, row.least, row.most, clusters.get((row.model, row.scorer), ())
+        )
+        for row in rows
+    ]
+    return list(zip(rows, mean_intervals(asked), strict=True))
 
 
 def run_figures(reader: Reader, run_id: str) -> RunFigures:

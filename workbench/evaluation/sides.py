@@ -10,7 +10,7 @@ import msgspec
 
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import SideFigures, SideSample, UnsentKey
-from workbench.stats.intervals import AskedValues, Interval, mean_intervals, student
+from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals, student
 from workbench.stats.paired import LEVEL, Bounded, Paired, holm, level_shown, paired
 
 FEW_DIFFER = 10
@@ -207,7 +207,19 @@ def of_samples(rows: Sequence[SideSample]) -> AskedValues:
         Counter(row.low for row in asked if row.low is not None),
         Counter(row.high for row in asked if row.high is not None),
         scale,
+        _clusters(asked),
     )
+
+
+def _clusters(asked: Sequence[SideSample]) -> list[ClusterSum]:
+    """The clusters of samples, where each belongs to one and some of them to the same."""
+    found: dict[str, tuple[int, float, float]] = {}
+    for row in asked:
+        if row.cluster is None or row.low is None or row.high is None:
+            return []
+        samples, low, high = found.get(row.cluster, (0, 0.0, 0.0))
+        found[row.cluster] = samples + 1, low + row.low, high + row.high
+    return [ClusterSum(*sums) for sums in found.values()] if len(found) < len(asked) else []
 
 
 def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interval | None, most_asked: int) -> Side:

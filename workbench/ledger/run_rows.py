@@ -38,6 +38,26 @@ class RunScore(QueryRow, frozen=True):
     most: float | None
 
 
+class RunHasClusters(QueryRow, frozen=True):
+    """Whether a sample of a run says what it belongs to."""
+
+    query = "run_has_clusters"
+
+    clustered: bool
+
+
+class RunClusterSum(QueryRow, frozen=True):
+    """A cluster of samples, as a model scored on it."""
+
+    query = "run_cluster_sums"
+
+    model: str
+    scorer: str
+    samples: int
+    low: float
+    high: float
+
+
 class RunOutcome(QueryRow, frozen=True):
     """How often a model's own calls ended in one way."""
 

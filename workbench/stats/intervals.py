@@ -20,7 +20,7 @@ _MOST_STEPS = 64
 """More distinct values than this are rounded outward to so many steps of their scale."""
 _NODES, _STEP, _FROM, _TO = 64, 0.1, -3.3, 3.0
 """Of the quadrature: checked against the beta distribution, the largest error of a probability is 3e-8."""
-_MOST_TRIES, _CLOSE = 100, 1e-9
+_MOST_TRIES, _CLOSE, _CLOSE_CLUSTERED = 100, 1e-9, 1e-7
 _REACH = math.sqrt(1 / _SIDE - 1)
 """No 2.5 % point is further from its mean, in standard deviations (Cantelli's inequality), and far beyond the quadrature is
 blind.
@@ -41,6 +41,8 @@ class Interval(msgspec.Struct, frozen=True):
     at_worst: float | None
     at_best: float | None
     """The mean were the unknown values the lowest or the highest that they can be; None where no scale says so."""
+    clusters: int | None = None
+    """Of how many groups of samples that vary together the interval is; None: the samples are taken for independent."""
 
     @property
     def is_whole(self) -> bool:
@@ -49,6 +51,15 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 Counts = Mapping[float, int] | None
+
+
+class ClusterSum(NamedTuple):
+    """A cluster's samples together."""
+
+    samples: int
+    low: float
+    """The sum of the lowest that they can be."""
+    high: float
 
 
 class AskedValues(NamedTuple):
@@ -60,14 +71,22 @@ class AskedValues(NamedTuple):
     highs: Mapping[float, int]
     """The lowest and the highest that each of all can be; of fewer where no scale says so."""
     scale: tuple[float, float] | None
+    clusters: Sequence[ClusterSum] = ()
+    """Of the same samples; none where they are taken for independent."""
 
     @classmethod
     def counted(
-        cls, values: Counts, lows: Counts, highs: Counts, least: float | None, most: float | None
+        cls,
+        values: Counts,
+        lows: Counts,
+        highs: Counts,
+        least: float | None,
+        most: float | None,
+        clusters: Sequence[ClusterSum] = (),
     ) -> "AskedValues":
         """The same from a row of a query, which has None where it counted nothing or no scale is known."""
         scale = None if least is None or most is None else (least, most)
-        return cls(values or {}, lows or {}, highs or {}, scale)
+        return cls(values or {}, lows or {}, highs or {}, scale, clusters)
 
 
 def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = None) -> Interval:
@@ -90,11 +109,19 @@ def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
     On a known scale this is Gaffke's bound at 2.5 % a side, the lower of the lowest values and the upper of the highest. It makes
     no assumption on the values but that they are independent and alike, and is Clopper and Pearson's interval for right or wrong.
     That it holds its level is a conjecture; the largest error that exact enumeration has found is .0244 of .025. On an unknown
-    scale it is Student's over the known values, which is approximate.
+    scale it is Student's over the known values, which is approximate. Where values belong to clusters, a mean is inside where the
+    clusters' sums do not rule it out, each taken for one observation of it (`_clustered_end`).
 
     Source: Gaffke, N. (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
     variable, Mathematical Methods of Statistics 14, 451-467; Learned-Miller, E. and Thomas, P. (2019), arXiv:1905.06208.
     """
+    grouped = {place: _clustered(one) for place, one in enumerate(asked) if one.clusters and one.scale is not None}
+    alone = [AskedValues({}, {}, {}, None) if place in grouped else one for place, one in enumerate(asked)]
+    return [grouped.get(place, found) for place, found in enumerate(_of_samples(alone))]
+
+
+def _of_samples(asked: Sequence[AskedValues]) -> list[Interval | None]:
+    """The intervals of means of independent values."""
     on_scale = [(one, one.scale) for one in asked if one.scale is not None and one.lows]
     lows = iter(_lower_ends([(one.lows, least, most) for one, (least, most) in on_scale]))
     mirrored = [({-value: n for value, n in one.highs.items()}, -most, -least) for one, (least, most) in on_scale]
@@ -109,6 +136,45 @@ def _on_scale(one: AskedValues, low: float, high: float) -> Interval | None:
     if not one.values:
         return None
     return Interval(_mean(one.values), low, high, sum(one.lows.values()), _METHOD, _mean(one.lows), _mean(one.highs))
+
+
+def _clustered(one: AskedValues) -> Interval | None:
+    if not one.values or one.scale is None:
+        return None
+    least, most = one.scale
+    low = _clustered_end([(group.samples, group.low) for group in one.clusters], least)
+    high = -_clustered_end([(group.samples, -group.high) for group in one.clusters], -most)
+    groups = len(one.clusters)
+    method = f"Gaffke's bound over {groups} clusters"
+    ends = _mean(one.lows), _mean(one.highs)
+    return Interval(_mean(one.values), low, high, sum(one.lows.values()), method, *ends, groups)
+
+
+def _clustered_end(groups: Sequence[tuple[int, float]], least: float) -> float:
+    """The lower end of a mean over clusters, each with its size and its sum.
+
+    Supposed that m is the mean, each cluster is one value (sum - m size) / largest size + m, whose mean is m and whose scale is
+    that of a sample. The end is the m of which Gaffke's bound over these values is m.
+    """
+    import numpy as np
+
+    counted = Counter(groups)
+    sizes, sums = (np.array(part, dtype=float) for part in zip(*counted, strict=True))
+    times = np.array([*counted.values(), 1.0])[None, :]
+
+    def excess(mean: float) -> float:
+        apart = np.append((sums - mean * sizes) / sizes.max(), least - mean)[None, :]
+        centre = float((times * apart).sum() / times.sum())
+        spread = float(np.sqrt((times * (apart - centre) ** 2).sum() / (times.sum() * (times.sum() + 1))))
+        if centre >= _REACH * spread:
+            return -_SIDE
+        return float(_probability(apart, times, np.zeros(1))[0]) - _SIDE
+
+    low, high = least, float(sums @ times[0, :-1] / (sizes @ times[0, :-1]))
+    while high - low > _CLOSE_CLUSTERED * max(1.0, abs(high)):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle) >= 0 else (middle, high)
+    return low
 
 
 def _mean(counts: Mapping[float, int]) -> float:
