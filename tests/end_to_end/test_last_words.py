@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.end_to_end.odd_server import OddServer, prompts, run
+from tests.pages import Page
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.frames import Frames
 from workbench.ledger.entries import SampleSeen
@@ -54,6 +55,15 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
         oddly.json("run", "job.toml", "--again", kind)
         assert len(odd.requests) == before + more
     assert sorted(odd.requests[4:]) == sorted([one for one in odd.requests[:4] if not one.startswith("plain")])
+
+
+def test_an_end_that_no_rule_knows_is_named_and_counted(oddly: Workbench) -> None:
+    prompts(oddly, "novel 1", "novel 2", "plain")
+    result = oddly.json("run", "job.toml")
+    assert result["outcomes"] == {"ok": 3}
+    said = "2 answers ended for a reason that is not known, “flow_stop”: taken for whole"
+    assert said in oddly("show", "last").stdout
+    assert f"Whether {said}." in Page(result["report"]).text
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger_rows import every_kind
+from workbench.completion import UNKNOWN_REASON
 from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.database import sql
 from workbench.ledger.queries import Reader, reading
@@ -32,6 +33,7 @@ SILENT = {
     "run_suspects",
     "route_retries",
     "answered_by_another",
+    "run_unknown_ends",
     "run_unsent",
     "unsent_keys",
 }
@@ -82,7 +84,7 @@ def parameters_of(kind: type[QueryRow], reader: Reader) -> dict[str, Any]:
         "request_keys": [row["request_key"] for row in rows_of(reader, "answers", run_id=newest)], "run_id": newest,
         "run_ids": [newest, *others], "sample_keys": keys, "scorer": "numeric", "since": long_ago, "tries": 3,
         "until_at": None, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "margin_s": 15.0, "least_failures": 5,
-        "times": 3.0, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
+        "times": 3.0, "unknown_reason": UNKNOWN_REASON, "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
     }  # fmt: skip
     return {name: given[name] for name in re.findall(r"\$([a-z_]+)", sql("queries", kind.query))}
 

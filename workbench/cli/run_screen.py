@@ -8,7 +8,7 @@ from workbench.cli.output import echo, print_table
 from workbench.display import plural
 from workbench.evaluation.attention import fallbacks
 from workbench.evaluation.comparison_words import known_words, mean_text
-from workbench.evaluation.run_figures import RunFindings, broken_text
+from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
 from workbench.evaluation.sides import MIN_ANSWERED
 from workbench.ledger.run_rows import RunScore
 from workbench.outcomes import EFFECTS, Outcome
@@ -26,6 +26,8 @@ def print_findings(found: RunFindings) -> None:
     _print_scores(found)
     for one in found.broken:
         echo(broken_text(one))
+    for end in found.unknown_ends:
+        echo(unknown_end_text(end))
     _print_substitutes(found)
     _print_failures(found)
     if found.provenance.simulated:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.completion import UNKNOWN_REASON
 from workbench.display import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
@@ -22,6 +23,7 @@ from workbench.ledger.run_rows import (
     RunScore,
     RunServed,
     RunTokens,
+    UnknownEnd,
 )
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
@@ -39,6 +41,7 @@ class RunFindings(msgspec.Struct, frozen=True):
     scores: list[tuple[RunScore, Interval | None]]
     """With the interval of the mean over all that was asked; None where nothing is known."""
     broken: list[BrokenScorer]
+    unknown_ends: list[UnknownEnd]
 
 
 class RunFigures(RunFindings, frozen=True):
@@ -88,9 +91,10 @@ def run_findings(reader: Reader, run_id: str) -> RunFindings:
     """
     provenance = reader.only(Provenance, run_id=find_run(reader, run_id))
     ended = reader.all(RunOutcome, run_id=run_id), reader.all(RunServed, run_id=run_id)
+    ends = reader.all(UnknownEnd, run_id=run_id, unknown_reason=UNKNOWN_REASON)
     if not reader.only(RunHasScores, run_id=run_id).scored:  # to find that out by the others takes 30 ms
-        return RunFindings(provenance, *ended, [], [])
-    return RunFindings(provenance, *ended, _scores(reader, run_id), broken_scorers(reader, [run_id]))
+        return RunFindings(provenance, *ended, [], [], ends)
+    return RunFindings(provenance, *ended, _scores(reader, run_id), broken_scorers(reader, [run_id]), ends)
 
 
 def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None]]:
@@ -121,6 +125,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
         found.served,
         found.scores,
         found.broken,
+        found.unknown_ends,
         reader.all(RunItems, run_id=run_id),
         reader.all(RunItemOutcome, run_id=run_id),
         reader.all(RunTokens, run_id=run_id),
@@ -176,6 +181,13 @@ def broken_text(one: BrokenScorer) -> str:
 
 _COUNTS = {"value_counts", "lows", "highs"}
 """What the interval is computed from."""
+
+
+def unknown_end_text(one: UnknownEnd) -> str:
+    """An end that no rule knows, in words."""
+    return (
+        f"{plural(one.answers, 'answer')} ended for a reason that is not known, “{one.finish_reason}”: taken for whole"
+    )
 
 
 def score_objects(figures: RunFigures) -> list[dict[str, Any]]:

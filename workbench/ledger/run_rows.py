@@ -82,6 +82,15 @@ class RunServed(QueryRow, frozen=True):
     preset: bool
 
 
+class UnknownEnd(QueryRow, frozen=True):
+    """A reason for which answers ended that no rule knows."""
+
+    query = "run_unknown_ends"
+
+    finish_reason: str
+    answers: int
+
+
 class RunItems(QueryRow, frozen=True):
     """How many requests to a model are answered, by this run or an earlier one."""
 

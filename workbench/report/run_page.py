@@ -12,7 +12,7 @@ from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.ongoing import status_now
-from workbench.evaluation.run_figures import RunFigures, run_figures
+from workbench.evaluation.run_figures import RunFigures, run_figures, unknown_end_text
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
 from workbench.evaluation.trouble import CUT_OFF, PENDING, REFUSED, planned_by_model, troubles_by_model
@@ -187,6 +187,7 @@ def not_known(figures: RunFigures, ledger: str) -> list[str]:
         people.unconfirmed(row.requested_model, str(row.served_model), row.answers, ledger) + "."
         for row in names[:_NAMED]
     ]
+    found += [f"Whether {unknown_end_text(one)}." for one in figures.unknown_ends]
     if fallbacks(figures.served):
         told = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
         found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {told}.")
