@@ -249,3 +249,20 @@ def test_a_scorer_without_a_scale_ranks_no_model_with_missing_scores(bench: Work
     assert "the scorer has no scale" in found["says"]
     assert "cheat is not ranked" in found["notes"]
     assert gate(bench, 0.5)["min_mean cheat"] == "cannot tell"
+
+
+def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(bench: Workbench) -> None:
+    """Three nights as before, and then one in which what is wrong, and more than before, comes back as an error."""
+    before = [1.0 if n % 10 < 9 else 0.0 for n in range(N)]
+    for night in range(1, 4):
+        fields = {"occasion": f"2026-11-0{night}", "generation": f"j@{night}"}
+        record(bench, f"r{night}", {"m": before}, scorers=["exact"], **fields)
+    lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(0, N, 2)}
+    values = [None if n % 2 == 0 else value for n, value in enumerate(before)]
+    record(bench, "r4", {"m": values}, scorers=["exact"], outcomes=lost, occasion="2026-11-04", generation="j@4")
+    with reading(bench.ledger) as reader:
+        (result,) = gate_results(
+            reader, run_findings(reader, "r4"), reader.all(RunItems, run_id="r4"), GatesTable(steady=["exact"])
+        )
+    assert (result.gate, result.result) == ("steady", "cannot tell")
+    assert "if the answers that are not known were not right" in result.says

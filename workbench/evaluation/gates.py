@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
@@ -170,13 +171,22 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
         if run.occasion is None or not series or run.run_id not in series[-1].run_ids:
             yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
             continue
-        worse = worse_now(series, gates.false_alarm_rate)
-        for model, change in worse.items():
+        at_worst = worse_now(
+            [one.completed("high") for one in series[:-1]] + [series[-1].completed("low")], gates.false_alarm_rate
+        )
+        at_best = worse_now(
+            [one.completed("low") for one in series[:-1]] + [series[-1].completed("high")], gates.false_alarm_rate
+        )
+        for model, change in (at_worst | at_best).items():
             since = series[change.began_at].occasion
             less = size(-change.difference, are_shares=_are_shares(series))
             says = f"{model} scores {less} less by “{scorer}” since {since} ({plural(change.samples, 'sample')})"
-            yield GateResult("steady", "not met", says, scorer, model)
-        if not worse:
+            if model in at_best:
+                yield GateResult("steady", "not met", says, scorer, model)
+            else:
+                told = f"{says} if the answers that are not known were not right"
+                yield GateResult("steady", "cannot tell", told, scorer, model)
+        if not at_worst and not at_best:
             rate = exact_percent(gates.false_alarm_rate)
             says = (
                 f"no model has become worse by “{scorer}” over {plural(len(series), 'occasion')} (false alarms: {rate})"
@@ -191,7 +201,14 @@ class OccasionScores(msgspec.Struct, frozen=True):
     run_ids: tuple[str, ...]
     at: datetime
     values: dict[str, dict[str, float]]
-    """Model -> sample key -> score, to which the job reduces those of its epochs."""
+    """Model -> sample key -> score, to which the job reduces those of its epochs; those that are known."""
+    lows: dict[str, dict[str, float]]
+    highs: dict[str, dict[str, float]]
+    """The same of all that was asked, were what is not known the lowest or the highest that it can be."""
+
+    def completed(self, end: Literal["low", "high"]) -> "OccasionScores":
+        """The same with the scores at one end in place of those that are known."""
+        return msgspec.structs.replace(self, values=self.lows if end == "low" else self.highs)
 
 
 def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | None = None) -> list[OccasionScores]:
@@ -207,8 +224,11 @@ def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | 
     for row in reader.all(OccasionScore, job=job, scorer=scorer, until_at=until_at):
         one = found.get(row.occasion)
         if one is None:
-            one = found[row.occasion] = OccasionScores(row.occasion, (row.run_id,), row.started_at, {})
-        one.values.setdefault(row.model, {})[row.sample_key] = row.value
+            one = found[row.occasion] = OccasionScores(row.occasion, (row.run_id,), row.started_at, {}, {}, {})
+        if row.value is not None:
+            one.values.setdefault(row.model, {})[row.sample_key] = row.value
+        one.lows.setdefault(row.model, {})[row.sample_key] = row.low
+        one.highs.setdefault(row.model, {})[row.sample_key] = row.high
     return list(found.values())
 
 

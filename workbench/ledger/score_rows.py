@@ -225,7 +225,10 @@ class OccasionScore(QueryRow, frozen=True):
     started_at: datetime
     model: str
     sample_key: str
-    value: float
+    value: float | None
+    """None: nothing is known of it."""
+    low: float
+    high: float
 
 
 class ClusteredScores(TypedDict):

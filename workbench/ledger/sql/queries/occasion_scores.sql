@@ -1,4 +1,4 @@
--- The scores of a job's occasions by model (and variant) and sample (see `sample_scores`), oldest first: of each occasion its
+-- The scores of a job's occasions by model (and variant) and sample, and between which they are (see `sample_scores`), oldest first: of each occasion its
 -- newest run that is complete, or whose gate was not met.
 -- Parameters: job, scorer, until_at (NULL: all; otherwise occasions of runs that began until then)
 WITH newest AS (
@@ -8,7 +8,8 @@ WITH newest AS (
         AND ($until_at IS NULL OR started_at <= $until_at::TIMESTAMP)
     GROUP BY occasion
 )
-SELECT newest.occasion, newest.run_id, newest.started_at, sample.side AS model, sample.sample_key, sample.value
+SELECT newest.occasion, newest.run_id, newest.started_at, sample.side AS model, sample.sample_key, sample.value,
+    coalesce(sample.low, sample.value) AS low, coalesce(sample.high, sample.value) AS high
 FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id)
-WHERE sample.scorer = $scorer AND sample.value IS NOT NULL
+WHERE sample.scorer = $scorer AND coalesce(sample.low, sample.value) IS NOT NULL
 ORDER BY newest.started_at, model, sample.sample_key;
