@@ -102,8 +102,7 @@ def _newest(reader: Reader, job: str) -> list[str]:
 
 def _print_sides(found: Comparison) -> None:
     beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
-    ordered = sorted(found.sides, key=lambda side: not found.is_ranked(side))
-    rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in ordered]
+    rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
     columns = {
         "side": "model", "score": f"{found.scorer} of asked (95 %)", "difference": "difference", "test": "shown",
         "wins": "won:lost:same", "of_scored": "of scored", "scored": "scored", "tokens": "tokens an answer", "p50": "median",

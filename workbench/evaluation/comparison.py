@@ -127,7 +127,14 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
     _check(wanted, there.sides, run_ids)
     order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
-    there.sides.sort(key=lambda side: (run_ids.index(side.run_id), order.get((side.run_id, side.model), len(order))))
+    least = max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
+    there.sides.sort(
+        key=lambda side: (
+            run_ids.index(side.run_id),
+            not is_ranked(side, least),
+            order.get((side.run_id, side.model), len(order)),
+        )
+    )
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
     notes = [
@@ -146,7 +153,6 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
-    least = max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
     return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned, least)
 
 

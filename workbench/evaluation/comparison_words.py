@@ -111,7 +111,7 @@ def warnings(comparison: Comparison) -> list[str]:
         if not comparison.is_ranked(side):
             found.append(f"{name} is not ranked: {not_ranked_words(side, comparison.min_answered)}.")
         if told := not_right_words(side):
-            found.append(f"{name}: {told}: they count as not right.")
+            found.append(f"{name}: {told}, and count as not right.")
         if side.fallbacks:
             says = "are left out" if comparison.on_fallback == "exclude" else "count all the same"
             given = f"{side.fallbacks} of {plural(side.answered, 'answer')} are of another model ({side.fallback_name})"

@@ -28,7 +28,7 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
     data: list[dict[str, Any]] = [
         {
             "model": row.model,
-            "mean": interval.mean,
+            "mean": interval.centre,
             "low": interval.low,
             "high": interval.high,
             "samples": interval.n,

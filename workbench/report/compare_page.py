@@ -139,7 +139,7 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
         charts_found.append(drawn("differences", "How far is each from its baseline?", drawing, None, note))
     cost = [
         {
-            "model": side_name(side, found), "of": side.model, "mean": side.interval.mean, "low": side.interval.low,
+            "model": side_name(side, found), "of": side.model, "mean": side.interval.centre, "low": side.interval.low,
             "high": side.interval.high, **_measured("tokens", side.completion_tokens, side.tokens_bounds),
             **_measured("p50", side.p50_ms, side.p50_bounds_ms, 1000),
         }

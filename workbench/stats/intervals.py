@@ -49,6 +49,11 @@ class Interval(msgspec.Struct, frozen=True):
         """Whether all values are known."""
         return self.at_worst is not None and self.at_worst == self.at_best
 
+    @property
+    def centre(self) -> float:
+        """Where a drawing has the mean: in the middle of where it can be."""
+        return self.mean if self.at_worst is None or self.at_best is None else (self.at_worst + self.at_best) / 2
+
 
 Counts = Mapping[float, int] | None
 
