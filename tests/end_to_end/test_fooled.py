@@ -255,7 +255,7 @@ def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(bench:
     """Three nights as before, and then one in which what is wrong, and more than before, comes back as an error."""
     before = [1.0 if n % 10 < 9 else 0.0 for n in range(N)]
     for night in range(1, 4):
-        fields = {"occasion": f"2026-11-0{night}", "generation": f"j@{night}"}
+        fields: dict[str, Any] = {"occasion": f"2026-11-0{night}", "generation": f"j@{night}"}
         record(bench, f"r{night}", {"m": before}, scorers=["exact"], **fields)
     lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(0, N, 2)}
     values = [None if n % 2 == 0 else value for n, value in enumerate(before)]
@@ -266,3 +266,13 @@ def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(bench:
         )
     assert (result.gate, result.result) == ("steady", "cannot tell")
     assert "if the answers that are not known were not right" in result.says
+
+
+def test_the_strictest_of_several_jobs_says_what_is_ranked(bench: Workbench) -> None:
+    lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(20)}
+    values: list[float | None] = [None] * 20 + [1.0] * 100
+    record(bench, "r1", {"m": [1.0] * N}, scorers=["exact"], min_answered=0.9)
+    record(bench, "r2", {"m": values}, scorers=["exact"], outcomes=lost, min_answered=0.5)
+    notes = bench.json("compare", "r1", "r2", "--no-report")["notes"]
+    assert "m in r2 is not ranked: 100 of 120 answers have a result, and 90 % must." in notes
+    assert "not ranked" not in bench("show", "r2").stdout, "its own job is content with half"

@@ -193,6 +193,20 @@ def test_only_what_compares_is_compared(ledger: Ledger, values: dict[str, dict[s
     assert said_of_them in scored(ledger, values)
 
 
+def test_models_without_an_answer_of_use_are_counted_by_why(ledger: Ledger) -> None:
+    writer = JournalWriter(ledger.journal_folder)
+    writer.append(started("r1", 5))
+    ends = {"down": "route_down", "gone": "route_down", "cut": "truncated", "good": "ok", "fine": "ok"}
+    for number, (model, outcome) in enumerate(ends.items(), 1):
+        accepted = outcome in ("ok", "truncated")
+        writer.append(msgspec.structs.replace(intent("r1", number), model=model))
+        ended = {"outcome": outcome, "accepted": accepted, "rerun": not accepted, "scorable": outcome == "ok"}
+        writer.append(answer("r1", number, model=model, served_model=model, **ended))
+    writer.append(RunEnded("r1", STARTED_AT + timedelta(minutes=1), "incomplete", 3, 60.0))
+    writer.close()
+    assert said(ledger, "r1") == "3 of 5 models gave no answer of use: 2 route down, 1 cut off."
+
+
 def test_flights_are_counted_also_where_nothing_changes(ledger: Ledger) -> None:
     writer = JournalWriter(ledger.journal_folder)
     writer.append(started("r1", 9))

@@ -387,11 +387,11 @@ class _Beside:
     def tested(self) -> Bounded:
         """The tests on the shared samples, and at both ends of what is unknown."""
         both, known = self._joined.both, self._known
-        finished = _paired([(one.one.value, one.other.value) for one in known], known)
+        finished = _paired([one.one.value for one in known], [one.other.value for one in known], known)
         if not self._open:
             return Bounded(finished, finished, finished)
-        lowest = _paired([(one.one.low, one.other.high) for one in both], both)
-        highest = _paired([(one.one.high, one.other.low) for one in both], both)
+        lowest = _paired([one.one.low for one in both], [one.other.high for one in both], both)
+        highest = _paired([one.one.high for one in both], [one.other.low for one in both], both)
         return Bounded(finished, lowest, highest)
 
     def among_scored(self) -> Paired | None:
@@ -399,7 +399,7 @@ class _Beside:
         if not self._not_right:
             return None
         scored = [one for one in self._known if not one.one.not_right and not one.other.not_right]
-        return _paired([(one.one.value, one.other.value) for one in scored], scored)
+        return _paired([one.one.value for one in scored], [one.other.value for one in scored], scored)
 
     def difference(self, tests: _Tests, *, are_shares: bool) -> Difference:
         """What is said of the two."""
@@ -475,14 +475,23 @@ def _joined(rows: dict[str, SideSample], others: dict[str, SideSample]) -> _Join
     return _Joined(both, *only)
 
 
-def _paired(values: Sequence[tuple[float | None, float | None]], joined: Sequence[_Both]) -> Paired | None:
-    """The test of pairs of values; None where there is none, or one is not known."""
-    pairs = [(one, other) for one, other in values if one is not None and other is not None]
-    if not pairs or len(pairs) < len(values):
+def _paired(values: Sequence[float | None], others: Sequence[float | None], joined: Sequence[_Both]) -> Paired | None:
+    """The test of two models' values of the same samples; None where there is none, or one is not known."""
+    one, other = ([value for value in side if value is not None] for side in (values, others))
+    if not joined or len(one) < len(joined) or len(other) < len(joined):
         return None
-    clusters = [cluster for one in joined if (cluster := one.one.cluster or one.other.cluster) is not None]
-    known = clusters if len(clusters) == len(joined) else None
-    return paired([one for one, _ in pairs], [other for _, other in pairs], known)
+    return paired(one, other, _clusters_of(joined))
+
+
+def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:
+    """What each sample belongs to; None where one of them belongs to nothing."""
+    found = []
+    for one, other in joined:
+        cluster = one.cluster or other.cluster
+        if cluster is None:
+            return None
+        found.append(cluster)
+    return found
 
 
 def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:

@@ -63,6 +63,10 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
     return write
 
 
+_ENDED = ("complete", "gate_failed")
+"""With what status a run is compared with the one before."""
+
+
 def verdict(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
     """The newest run against the one before, in a sentence or two."""
     newest = runs[0]
@@ -71,7 +75,9 @@ def verdict(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
     said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
     shown = [change for change in changes if change.verdict != "none shown"]
     if not changes:
-        return said + "It asked nothing again that the run before was scored on."
+        if newest.status not in _ENDED or runs[1].status not in _ENDED:
+            return said + "Runs that are not complete are not compared."
+        return said + "It asked nothing again that the run before has a result for."
     if not shown:
         return said + "No difference from the run before is shown."
     return said + "; ".join(change.says for change in shown) + ", compared with the run before."

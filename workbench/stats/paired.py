@@ -1,4 +1,4 @@
-"""Two models on the samples that both answered: their difference, its test, its interval, and what it could have shown."""
+"""Two models on the same samples: their difference, its test, its interval, and what it could have shown."""
 
 import math
 from collections.abc import Hashable, Sequence
