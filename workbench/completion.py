@@ -43,7 +43,9 @@ _REASONS = {
         "error failed failure network_error server_error timeout cancelled canceled abort aborted interrupted "
         "insufficient_system_resource malformed_function_call".split()
     ),
-    "cut": frozenset("length max_tokens max_output_tokens model_length model_context_window_exceeded".split()),
+    "cut": frozenset(
+        "length max_tokens max_output_tokens model_length model_context_window_exceeded repetition".split()
+    ),
     "whole": frozenset(
         "stop end_turn stop_sequence eos eos_token complete completed tool_calls tool_use function_call".split()
     ),

@@ -1,5 +1,6 @@
 """Ways to fool a comparison: what is missing of a model's answers never speaks for it, wherever a difference is told."""
 
+import json
 import random
 import re
 from collections.abc import Mapping
@@ -171,6 +172,41 @@ def test_another_prompt_or_temperature_is_said_with_both(bench: Workbench) -> No
     notes = " ".join(found["notes"])
     assert "prompt.system differs: “Think first.” (r1); “Answer.” (r2)." in notes
     assert "request.temperature differs: 0" in notes
+
+
+def test_one_sample_under_six_ids_is_one(bench: Workbench) -> None:
+    rows = [{"id": f"twin{n}", "input": "What is 1 + 1?", "target": 2} for n in range(6)]
+    rows += [{"id": f"other{n}", "input": f"What is {n} + {n + 9}?", "target": 2 * n + 9} for n in range(4)]
+    bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    bench.write("job.toml", job("sim/instant", "sim/prose"))
+    bench.json("run", "job.toml", "--no-report")
+    found = bench.json("compare", "--no-report")
+    assert (found["differences"][0]["asked"], [side["samples"] for side in found["sides"]]) == (5, [5, 5])
+    assert [row["asked"] for row in bench.json("show", "last")["scores"]] == [5, 5]
+
+
+def test_samples_with_another_target_are_not_the_same(bench: Workbench) -> None:
+    bench.write("job.toml", job("sim/instant"))
+    for other in (0, 4):  # in the second run four samples ask for less
+        rows = [{"id": str(n), "input": f"What is {n} + {n}?", "target": 2 * n if n >= other else 0} for n in range(12)]
+        bench.write("sums.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        bench.json("run", "job.toml", "--no-report")
+    runs = [run["run_id"] for run in bench.json("runs")]
+    found = bench.json("compare", *reversed(runs), "--no-report")
+    (beside,) = found["differences"]
+    assert beside["asked"] == 9, "of sample 0 the target is the same"
+    assert (beside["only_side"], beside["only_baseline"]) == (3, 3)
+    assert any("dataset is not the same" in note for note in found["notes"])
+
+
+def test_a_higher_cap_of_one_side_is_said(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(12))
+    text = job("Abacus Large [careful]", "sim/instant").replace("max_tokens = 64", "max_tokens = 16")
+    bench.write("job.toml", text)
+    assert bench.json("run", "job.toml", "--no-report")["outcomes"] == {"truncated": 12, "ok": 12}
+    bench("run", "job.toml", "--no-report", "--again", "truncated", "--max-tokens", "200")
+    notes = " ".join(bench.json("compare", "--no-report")["notes"])
+    assert "Answers were capped at different numbers of tokens: Abacus Large [careful] 200" in notes
 
 
 def test_long_values_are_told_from_where_they_differ(bench: Workbench) -> None:

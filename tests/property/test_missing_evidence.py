@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from workbench.evaluation.sides import Side, differences
 from workbench.ledger.score_rows import SideSample
@@ -139,6 +139,35 @@ def test_of_several_equal_models_any_two_are_seldom_told_apart(models: int, miss
     for of_run in zip(*pairs, strict=True):
         wrong += min(holm([one.p_value for one in of_run if one.p_value is not None])) < LEVEL
     assert wrong / runs <= 0.052 + (0.0 if runs > LEAST else 0.05)
+
+
+def graded(low: Scores, high: Scores) -> list[Paired]:
+    """The t tests of differences between two models' scores, in every run."""
+    apart = low - high
+    counts = (apart > 1e-9).sum(1), (apart < -1e-9).sum(1), apart.mean(1), apart.std(1, ddof=1)
+    n = apart.shape[1]
+    return [
+        of_counts(n, int(b), int(w), float(mean), float(sd), is_binary=False)
+        for b, w, mean, sd in zip(*counts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("runs", [LEAST, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("missing", "dependence"), [(0.0, 0.0), (0.02, 0.0), (0.02, 1.0), (0.2, 1.0)])
+def test_equal_models_with_shares_for_scores_are_seldom_told_apart(
+    missing: float, dependence: float, runs: int
+) -> None:
+    chance = np.random.default_rng(15)
+    hard = chance.standard_normal((runs, 120))
+    sides = []
+    for _ in range(2):
+        value = np.floor(4 * ndtr(np.sqrt(0.5) * hard + np.sqrt(0.5) * chance.standard_normal(hard.shape))) / 4
+        likely = missing * (1 - dependence) + np.where(value < 0.5, min(1.0, 2 * dependence * missing), 0.0)
+        gone = chance.random(hard.shape) < likely
+        sides.append((np.where(gone, 0.0, value), np.where(gone, 1.0, value)))
+    (low, high), (base_low, base_high) = sides
+    found = [Bounded(None, *ends) for ends in zip(graded(low, base_high), graded(high, base_low), strict=True)]
+    assert max(shown(found)) <= 0.027 + (0.0 if runs > LEAST else 0.03)
 
 
 @pytest.mark.parametrize("runs", [LEAST, pytest.param(4_000, marks=pytest.mark.long)])

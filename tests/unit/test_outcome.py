@@ -54,9 +54,9 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
       for finish in ("error", "failed", "network_error", "insufficient_system_resource", "abort", "timeout", "cancelled")),
     ("broken off before the first word", 200, answer(content="", finish="error"), Outcome.BROKEN_OFF),
     *((f"cut: {finish}", 200, answer(content="The answ", finish=finish), Outcome.TRUNCATED)
-      for finish in ("max_tokens", "MAX_TOKENS", "Length", "length ", "model_length", "model_context_window_exceeded")),
+      for finish in ("max_tokens", "MAX_TOKENS", "Length", "length ", "model_length", "model_context_window_exceeded", "repetition")),
     *((f"whole: {finish}", 200, answer(content="4", finish=finish), Outcome.OK)
-      for finish in (None, "", "end_turn", "eos", "tool_use", "function_call", "stop_sequence", "repetition")),
+      for finish in (None, "", "end_turn", "eos", "tool_use", "function_call", "stop_sequence", "flow_stop")),
     ("null", 200, None, Outcome.NULL_BODY),
     ("task ids", 200, {"status": True, "task_ids": ["x"]}, Outcome.MALFORMED_BODY),
     ("no choice", 200, {"choices": []}, Outcome.MALFORMED_BODY),

@@ -43,7 +43,7 @@ def differing(
     """
     run_ids = [run.run_id for run in runs]
     return [
-        *_of_runs(runs),
+        *_of_runs(runs, samples),
         *_of_jobs(runs),
         *_of_model_lists(reader, run_ids, sides),
         *_of_scorers(settings, scorer),
@@ -55,19 +55,31 @@ def differing(
     ]
 
 
-def _of_runs(runs: Sequence[Provenance]) -> Iterator[str]:
+def _of_runs(runs: Sequence[Provenance], samples: Samples) -> Iterator[str]:
     if any(run.simulated for run in runs):
         yield "The models are simulated: this says nothing about real ones."
     for run in runs:
         if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
             how = run.status or "no end is recorded"
-            yield f"Run {run.run_id} is not complete ({how}): what it did not ask is missing here."
+            yield f"Run {run.run_id} is not complete ({how}): {_asked_of(run, samples)}."
     if len({run.dataset_hash for run in runs}) > 1:
         yield "The dataset is not the same: only samples with the same input, choices and target are compared."
     if len({run.endpoint for run in runs}) > 1:
         yield f"The platforms differ: {_each((run.run_id, run.endpoint) for run in runs)}."
     if len({run.narrowed for run in runs}) > 1:
         yield f"What was asked differs: {_each((run.run_id, run.narrowed or 'the whole job') for run in runs)}."
+
+
+def _asked_of(run: Provenance, samples: Samples) -> str:
+    """How many samples a run asked that has not ended as it should, and which."""
+    rows = [row for (run_id, _), own in samples.items() if run_id == run.run_id for row in own]
+    known, asked = ({row.sample_key for row in rows if row.asked or every} for every in (True, False))
+    if len(asked) == len(known):  # all that is known of: a killed run has not said what it did not ask
+        return "what it did not ask is missing here"
+    values = job_values(run.job_toml)
+    by_length = values.get("run.order") == "“auto”" and not any(key.startswith("budget.") for key in values)
+    order = "drawn at random" if "dataset.shuffle_seed" in values else "in the dataset's order"
+    return f"{len(asked)} of {plural(len(known), 'sample')} were asked, {'the longest first' if by_length else order}"
 
 
 def _of_jobs(runs: Sequence[Provenance]) -> Iterator[str]:
