@@ -8,6 +8,11 @@ import workbench as wb
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.pages import Page, as_shown
+from workbench.evaluation.gates import gate_results
+from workbench.evaluation.run_figures import run_findings
+from workbench.job_file import GatesTable
+from workbench.ledger.queries import reading
+from workbench.ledger.run_rows import RunItems
 
 LISTED = {"tutor": "base"}
 SERVED = {"tutor": "base", "gone": "base", "odd": "odd-70b"}
@@ -99,3 +104,92 @@ def test_a_long_outage_does_not_become_the_norm(bench: Workbench) -> None:
     routes = Page(bench.folder / "reports" / "routes.html") if bench.json("report") else None
     assert routes is not None
     assert "15 of its 15 answers are of base" in routes.text
+
+
+def asked(bench: Workbench, run_id: str, served: dict[str, dict[int, str]], **more: Any) -> None:
+    """A run of 36 samples for each model, whose answers carry its own name but where another is given by sample."""
+    values = {model: [1.0] * 36 for model in served}
+    names = {(model, sample): name for model, found in served.items() for sample, name in found.items()}
+    record(bench, run_id, values, served_by=names, scorers=["exact"], **more)
+
+
+def verdicts(bench: Workbench, run_id: str, **gates: Any) -> dict[str, str]:
+    with reading(bench.ledger) as reader:
+        found, items = run_findings(reader, run_id), reader.all(RunItems, run_id=run_id)
+        return {
+            f"{one.gate} {one.model or ''}".strip(): one.result
+            for one in gate_results(reader, found, items, GatesTable(**gates))
+        }
+
+
+ALWAYS = dict.fromkeys(range(36), "lab/tools")
+REPLAYED: dict[str, dict[int, str]] = {
+    # as a real gateway answers: under the id that was asked, and a fallback under the name that its model server has for it
+    "echo": {}, "prose": {}, "reasoner": {}, "tools": {}, "Qwen3 Coder [fast]": {}, "vendor/model-x:free": {},
+    "sometimes": {sample: "lab/reason" for sample in range(12)},
+}  # fmt: skip
+
+
+def test_a_real_gateway_s_fallbacks_are_found_and_nothing_else(bench: Workbench) -> None:
+    asked(bench, "r1", REPLAYED, on_fallback="fail")
+    with reading(bench.ledger) as reader:
+        suspects = {row.model: row.suspected for row in reader.all(RunItems, run_id="r1")}
+    assert suspects == dict.fromkeys(REPLAYED, 0) | {"sometimes": 12}
+    assert verdicts(bench, "r1", max_fallback_share=0.03) == {
+        "max_fallback_share": "cannot tell", "on_fallback sometimes": "cannot tell",
+    }  # fmt: skip
+    said = bench("show", "r1").stdout
+    assert (
+        "12 answers of sometimes came as lab/reason, not its name, which it has given: probably another model's" in said
+    )
+    page = Page(bench.json("report", "r1")["report"]).text
+    assert "12 of 36 answers of sometimes came under a name that is not its own and do not count." in page
+
+
+def test_a_route_that_a_fallback_always_answered_for_is_suspected_where_five_others_name_themselves(
+    bench: Workbench,
+) -> None:
+    asked(bench, "r1", {"echo": {}, "prose": {}, "down": ALWAYS})
+    assert identities(bench)["down"] == ("unknown", "not in the model list"), "of three routes too little is known"
+    asked(bench, "r2", {**REPLAYED, "down": ALWAYS})
+    assert identities(bench)["down"] == ("suspected", "not its name, where all others give theirs")
+    asked(bench, "r3", {"fresh": ALWAYS})
+    assert identities(bench)["fresh"] == ("unknown", "not in the model list"), "not all of the others have given theirs"
+
+
+def test_a_name_learns_from_every_run_and_constancy_establishes_nothing(bench: Workbench) -> None:
+    asked(bench, "r1", {"m": dict.fromkeys(range(36), "other-70b")})
+    assert identities(bench)["m"] == ("unknown", "not in the model list")
+    asked(bench, "r2", {"m": {}})
+    with reading(bench.ledger) as reader:
+        (row,) = reader.all(RunItems, run_id="r1")
+    assert row.suspected == 36, "it has given its own name since"
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "answered_as"),
+    [("openai/gpt-4o", "gpt-4o"), ("gpt-4o", "openai/gpt-4o"), ("Lab.GPT-4o", "gpt-4o"), ("gpt-4o", "GPT-4O")],
+)
+def test_an_id_without_its_prefix_is_the_model_itself(bench: Workbench, asked_for: str, answered_as: str) -> None:
+    record(
+        bench,
+        "r1",
+        {asked_for: [1.0] * 4, answered_as + "-mini": [1.0] * 4},
+        served={asked_for: answered_as},
+        scorers=["exact"],
+    )
+    assert identities(bench)[asked_for] == ("known_alias", "its id without a prefix")
+
+
+def test_a_route_s_own_id_can_be_confirmed_before_it_was_ever_given(bench: Workbench) -> None:
+    asked(bench, "r1", {"m": dict.fromkeys(range(36), "other-70b"), "n": {}})
+    told = bench("routes", "status").stderr
+    assert "not confirmed: m answers as other-70b: `workbench routes confirm m m` where that is another model" in told
+    bench("routes", "confirm", "m", "m")
+    assert identities(bench)["m"] == ("fallback", "not the confirmed name")
+
+
+def test_a_probe_confirms_the_ids_of_routes_that_name_themselves(bench: Workbench) -> None:
+    told = bench("probe", "sim/instant", "--confirm", "--no-report", "--yes", code=None).stderr
+    assert "sim/instant answers as itself: confirmed in workbench.toml" in told
+    assert 'served_as = ["sim/instant"]' in (bench.folder / "workbench.toml").read_text()

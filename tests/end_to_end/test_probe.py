@@ -225,12 +225,13 @@ def test_a_probe_that_a_cap_ends_says_so(tmp_path: Path) -> None:
         assert "probe stopped: the cap of 2 requests a day has no room" in one
 
 
-def test_a_name_that_came_and_went_is_told_and_alarms_nobody(bench: Workbench) -> None:
+def test_a_name_that_came_and_went_is_told(bench: Workbench) -> None:
     names = {("m", sample): "m-v2" if sample in (20, 21) else "b" if sample == 0 else "m" for sample in range(60)}
     record(bench, "r1", {"m": [1.0] * 60, "b": [1.0]}, served_by=names)
     found = bench.json("routes", "status")
     assert [(one["before"], one["served_model"]) for one in found["names"]] == [("m", "m-v2")]
-    assert {item["kind"] for item in found["attention"]} == {"fallback"}
+    kinds = {item["kind"]: item["detail"] for item in found["attention"]}
+    assert kinds == {"fallback": "b", "suspected": "m-v2"}, "and may have been another model's"
     assert found["names"][0]["at"].endswith("Z")
 
 
@@ -250,7 +251,7 @@ def test_servers_that_share_the_work_are_no_change() -> None:
 
 
 @pytest.mark.slow
-def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
+def test_a_probe_confirms_no_foreign_name_in_bulk(tmp_path: Path) -> None:
     """The platform answers under its model servers' names, which its list does not have."""
     renamed = planted(able={"upstream": "lab/able-7b"}, replaced={"upstream": "lab/replaced"})
     config = msgspec.structs.replace(renamed, silent=Silent(served_name="upstream"))
@@ -261,8 +262,11 @@ def test_a_probe_confirms_all_names_where_it_is_told_to(tmp_path: Path) -> None:
             "note: able answers as lab/able-7b, which is not confirmed: `workbench routes confirm able lab/able-7b`"
             in told.stderr
         )
+        assert "not told by its name" in told.stdout
         told = bench("probe", "able", "prose", "--no-report", "--confirm")
-        assert "able answers as lab/able-7b: confirmed in workbench.toml" in told.stderr
+        assert "not confirmed: able answers as lab/able-7b, which may be another model" in told.stderr
+        assert "able" not in (tmp_path / "workbench.toml").read_text("utf-8")
+        bench("routes", "confirm", "able", "lab/able-7b")
         found = bench.json("probe", "replaced", "--no-report")
     assert found["routes"]["replaced"]["substitutes"] == ["lab/able-7b"], "its name is the other route's by now"
     assert not found["changes"], "and was, in the probe before"

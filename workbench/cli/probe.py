@@ -21,6 +21,7 @@ from workbench.routes.facts import RouteFacts, said
 from workbench.routes.probes import Probe, probed
 from workbench.running.options import RunOptions
 from workbench.session import ledger_to_write, pages_folder
+from workbench.settings import FILE_NAME
 
 _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "forced tool call", "thinks": "reasoning",
             "reports_usage": "usage", "keeps_cap": "max_tokens", "latency": "median"}  # fmt: skip
@@ -32,7 +33,7 @@ _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "for
 @click.option(
     "--confirm",
     is_flag=True,
-    help="Record unconfirmed names as the routes' own in workbench.toml; only where you know that all of them are well.",
+    help="Record in workbench.toml of every route that answers itself that its id is its name: any other is a fallback's then.",
 )
 @click.option("--yes", is_flag=True, help="Send without asking; simulated routes are asked without it too.")
 @options.reports
@@ -78,12 +79,19 @@ def probe(
     else:
         _print(found, suggests=not confirm)
     if confirm:
-        for model, facts in found.routes.items():
-            for name in facts.unconfirmed:
-                confirm_name(where.folder, model, name)
-                say(f"{model} answers as {name}: confirmed in workbench.toml")
+        _confirm(found, where.folder)
     answered = end.exit_code in (ExitCode.DONE, ExitCode.INCOMPLETE)  # a route that does not answer is a finding too
     sys.exit(ExitCode.GATE_NOT_MET if answered and found.changes else ExitCode.DONE if answered else end.exit_code)
+
+
+def _confirm(found: Probe, folder: Path) -> None:
+    """Record of every route that answers itself that its id is its name; a foreign name may be a fallback's."""
+    for model, facts in found.routes.items():
+        if facts.answers == "itself" and confirm_name(folder, model, model) is not None:
+            say(f"{model} answers as itself: confirmed in {FILE_NAME}")
+        for name in facts.unconfirmed:
+            command = confirming(model, name)
+            say(f"not confirmed: {model} answers as {name}, which may be another model: once you know, `{command}`")
 
 
 def _stated(plan: RunPlan) -> str:

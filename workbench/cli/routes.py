@@ -10,6 +10,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import confirming, milliseconds, percent, plural
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.attention import suspected
 from workbench.ledger.queries import reading
 from workbench.ledger.route_rows import RouteName, RouteTotals
 from workbench.ledger.usage_rows import LedgerPeriod
@@ -61,11 +62,10 @@ def confirm(model: str, name: str, **given: Any) -> None:
         hint = nearest(model, models) or "`workbench routes` lists them"
         raise InputError(Fault("MODEL", f"{model!r} was never asked", hint))
     seen = [row.served_model for row in names]
-    if name not in seen:
+    if name not in [*seen, model]:
         hint = nearest(name, seen) or f"its answers name: {', '.join(seen) or 'none'}"
         raise InputError(Fault("NAME", f"{model!r} never answered as {name!r}", hint))
-    listed = next(row for row in names if row.served_model == name)
-    if listed.evidence == "another model of the list":
+    if any(row.served_model == name and row.evidence == "another model of the list" for row in names):
         raise InputError(Fault("NAME", f"{name!r} is another model of the list, not {model!r}"))
     path = confirm_name(Path.cwd(), model, name)
     say(f"{model} answers as {name}: " + ("it was confirmed before" if path is None else f"written to {path}"))
@@ -85,9 +85,13 @@ def _print_more(found: AccountRoutes) -> None:
         say(f"changed on {change.since:%Y-%m-%d}: {change.model}: {change}")
     for late in found.late[:_MOST_SHOWN]:
         say(f"perhaps retried unseen: {late.model}: {late.says}")
-    for row in found.unconfirmed[:_MOST_SHOWN]:
-        command = confirming(row.requested_model, str(row.served_model))
-        say(f"not confirmed: {row.requested_model} answers as {row.served_model}: `{command}`")
+    for row in [*suspected(found.matrix), *found.unconfirmed][:_MOST_SHOWN]:
+        own = confirming(row.requested_model, row.requested_model)
+        other = confirming(row.requested_model, str(row.served_model))
+        say(
+            f"not confirmed: {row.requested_model} answers as {row.served_model}: `{own}` where that is another model, `{other}` "
+            "where it is itself"
+        )
 
 
 def _row(known: AccountRoute) -> dict[str, Any]:

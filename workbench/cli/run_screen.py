@@ -5,8 +5,8 @@ from collections import Counter
 import msgspec
 
 from workbench.cli.output import echo, print_table
-from workbench.display import plural
-from workbench.evaluation.attention import fallbacks
+from workbench.display import confirming, plural
+from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.comparison_words import known_words, mean_text
 from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
 from workbench.evaluation.sides import MIN_ANSWERED
@@ -79,6 +79,11 @@ def _print_substitutes(found: RunFindings) -> None:
         echo(f"{row.requested_model} was answered by {row.served_model}: {row.answers} answers")
     if len(others) > _MOST_SHOWN:
         echo(f"{sum(row.answers for row in others[_MOST_SHOWN:])} more answers came from another model")
+    for row in suspected(found.served)[:_MOST_SHOWN]:
+        echo(
+            f"{plural(row.answers, 'answer')} of {row.requested_model} came as {row.served_model}, {row.evidence}: "
+            f"probably another model's; where it is not, `{confirming(row.requested_model, str(row.served_model))}`"
+        )
 
 
 def _print_failures(found: RunFindings) -> None:

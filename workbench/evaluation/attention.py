@@ -16,7 +16,9 @@ SLOWER = 1.5
 """Times the earlier median latency."""
 LEAST_ANSWERS = 10
 """Fewer answers than this say nothing about a change."""
-KINDS = ("failing", "fallback", "new name", "slower", "no tool call", "no usage")
+ANOTHER = ("fallback", "suspected")
+"""The identities of answers that are another model's, or are taken for it."""
+KINDS = ("failing", "fallback", "suspected", "new name", "slower", "no tool call", "no usage")
 
 
 S = TypeVar("S", bound=RunServed)
@@ -59,6 +61,11 @@ def fallbacks(matrix: Sequence[S]) -> list[S]:
     return _of_identity(matrix, "fallback")
 
 
+def suspected(matrix: Sequence[S]) -> list[S]:
+    """The rows with a name that is not the model's, though no list says whose it is."""
+    return _of_identity(matrix, "suspected")
+
+
 def unconfirmed(matrix: Sequence[S]) -> list[S]:
     """The rows with a served name that the model list does not have: perhaps another name of the same model."""
     return [row for row in _of_identity(matrix, "unknown") if row.served_model is not None]
@@ -82,6 +89,10 @@ def _substituted(matrix: Sequence[RouteServed]) -> Iterator[Attention]:
     for row in fallbacks(matrix):
         model = row.requested_model
         yield Attention(model, "fallback", row.answers, answers[model], str(row.served_model))
+    for row in suspected(matrix):
+        yield Attention(
+            row.requested_model, "suspected", row.answers, answers[row.requested_model], str(row.served_model)
+        )
 
 
 def _slower(recent: Sequence[RouteRecent]) -> Iterator[Attention]:

@@ -92,33 +92,37 @@ def _beside(interval: Interval | None, wanted: float) -> tuple[GateVerdict, str]
 def _shares(found: RunFindings, items: Sequence[RunItems], gates: GatesTable) -> Iterator[GateResult]:
     """Shares that are counted and need no test: of requests without an answer or with an unusable one, and of fallbacks."""
     planned, answered = found.provenance.planned, sum(row.answered for row in items)
-    fallbacks = sum(row.fallbacks for row in items)
     unusable = sum(row.unusable for row in items)
-    for gate, most, part, whole, what in (
-        ("max_failed_share", gates.max_failed_share, planned - answered, planned, "requests are unanswered"),
-        (
-            "max_unusable_share",
-            gates.max_unusable_share,
-            unusable,
-            planned,
-            "answers are empty, cut off, refused or filtered",
-        ),
-        ("max_fallback_share", gates.max_fallback_share, fallbacks, answered, "answers are of another model"),
+    for gate, most, part, what in (
+        ("max_failed_share", gates.max_failed_share, planned - answered, "requests are unanswered"),
+        ("max_unusable_share", gates.max_unusable_share, unusable, "answers are empty, cut off, refused or filtered"),
     ):
-        if most is not None and whole:
-            says = f"{part} of {whole} {what} ({percent(part / whole)}); at most {exact_percent(most)} may be"
-            yield GateResult(gate, "met" if part / whole <= most else "not met", says)
+        if most is not None and planned:
+            says = f"{part} of {planned} {what} ({percent(part / planned)}); at most {exact_percent(most)} may be"
+            yield GateResult(gate, "met" if part / planned <= most else "not met", says)
+    most = gates.max_fallback_share
+    if most is not None and answered:
+        sure, suspected = sum(row.fallbacks for row in items), sum(row.suspected for row in items)
+        result: GateVerdict = "not met" if sure > most * answered else "met"
+        if result == "met" and sure + suspected > most * answered:
+            result = "cannot tell"
+        says = f"{sure} of {answered} answers are of another model ({percent(sure / answered)})"
+        says += f", and {suspected} under a name that is not the route's" if suspected else ""
+        yield GateResult("max_fallback_share", result, f"{says}; at most {exact_percent(most)} may be")
 
 
 def _fallbacks(found: RunFindings, items: Sequence[RunItems]) -> Iterator[GateResult]:
     if found.provenance.on_fallback != "fail":
         return
-    rows = [row for row in items if row.fallbacks]
-    if not rows:
+    if not any(row.fallbacks or row.suspected for row in items):
         yield GateResult("on_fallback", "met", "every answer is of the model that was asked, as far as names tell")
-    for row in rows:
-        says = f"{row.fallbacks} of {plural(row.answered, 'answer')} of {row.model} are of another model"
-        yield GateResult("on_fallback", "not met", says, None, row.model)
+    for row in items:
+        whole = f"of {plural(row.answered, 'answer')} of {row.model} are"
+        if row.fallbacks:
+            yield GateResult("on_fallback", "not met", f"{row.fallbacks} {whole} of another model", None, row.model)
+        elif row.suspected:
+            says = f"{row.suspected} {whole} under a name that is not the route's"
+            yield GateResult("on_fallback", "cannot tell", says, None, row.model)
 
 
 def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:

@@ -167,7 +167,7 @@ def coverage(figures: RunFigures) -> str:
     accept = figures.provenance.on_fallback == "accept"
     without: Counter[str] = Counter()
     for row in figures.items:
-        if row.answered - row.cut_off - row.refused - (0 if accept else row.fallbacks) <= 0:
+        if row.answered - row.cut_off - row.refused - (0 if accept else row.fallbacks + row.suspected) <= 0:
             without[_mostly(figures, row)] += 1
     if without.total() < 2:  # one is told with its numbers
         return ""
@@ -177,7 +177,8 @@ def coverage(figures: RunFigures) -> str:
 
 def _mostly(figures: RunFigures, row: RunItems) -> str:
     """What most of a model's answers are that are of no use."""
-    kinds = {"answered by another model": row.fallbacks, "cut off": row.cut_off, "refused or filtered": row.refused}
+    kinds = {"answered by another model": row.fallbacks + row.suspected}
+    kinds |= {"cut off": row.cut_off, "refused or filtered": row.refused}
     kinds |= {name.replace("_", " "): number for name, number in _failed_as(figures, row.model).items()}
     return max(kinds, key=lambda kind: kinds[kind]) if any(kinds.values()) else "not asked"
 
@@ -209,31 +210,38 @@ def _troubles(figures: RunFigures) -> Iterator[Trouble]:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
         yield Trouble(numbers.pending, f"{part} have no answer yet: never sent, or interrupted.")
     for row in figures.items:
-        model, items = row.model, row.items
-        failed = _failed_as(figures, model)
-        if failed and sum(failed.values()):
-            most = max(failed, key=lambda name: failed[name])
-            whole = sum(failed.values())
-            why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
-            fault = EFFECTS[Outcome(most)].fault
-            yield Trouble(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
-        if row.fallbacks:
-            name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
-            counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
-            says = f"{_part(row.fallbacks, row.answered)} answers of {model} came from {name} and {counted}."
-            yield Trouble(row.fallbacks, says)
-        if row.cut_off > _NOTED * items:
-            yield Trouble(
-                row.cut_off, f"{_part(row.cut_off, items)} answers of {model} were cut off by their token limit."
-            )
-        if row.refused > _NOTED * items:
-            yield Trouble(row.refused, f"{_part(row.refused, items)} answers of {model} were refused or filtered.")
+        yield from _of_model(figures, row)
     for one in figures.broken:
         yield Trouble(one.failed, f"{broken_text(one)}.")
     for side in figures.standing.sides:
         if side.unread > _NOTED * side.asked:
             judged = f"“{figures.standing.scorer}” could not judge {_part(side.unread, side.answered)} answers of {side.model}."
             yield Trouble(side.unread, judged)
+
+
+def _of_model(figures: RunFigures, row: RunItems) -> Iterator[Trouble]:
+    """What went wrong with one model's requests."""
+    model, items = row.model, row.items
+    failed = _failed_as(figures, model)
+    if failed and sum(failed.values()):
+        most = max(failed, key=lambda name: failed[name])
+        whole = sum(failed.values())
+        why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
+        fault = EFFECTS[Outcome(most)].fault
+        yield Trouble(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
+    if row.fallbacks:
+        name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
+        counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
+        says = f"{_part(row.fallbacks, row.answered)} answers of {model} came from {name} and {counted}."
+        yield Trouble(row.fallbacks, says)
+    if row.suspected:
+        counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
+        says = f"{_part(row.suspected, row.answered)} answers of {model} came under a name that is not its own and {counted}."
+        yield Trouble(row.suspected, says)
+    if row.cut_off > _NOTED * items:
+        yield Trouble(row.cut_off, f"{_part(row.cut_off, items)} answers of {model} were cut off by their token limit.")
+    if row.refused > _NOTED * items:
+        yield Trouble(row.refused, f"{_part(row.refused, items)} answers of {model} were refused or filtered.")
 
 
 def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:

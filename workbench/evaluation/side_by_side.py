@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.comparison import Material
 from workbench.evaluation.sides import Difference, Samples, why_unscored
 from workbench.ledger.queries import Reader
@@ -88,7 +89,7 @@ def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
 
 def _said(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> Said:
     text = row.answer or ""
-    if row.identity == "fallback" and on_fallback == "exclude":
+    if row.identity in ANOTHER and on_fallback == "exclude":
         return Said(row.epoch, text, None, f"left out: {row.served_model} answered")
     if row.reason is not None:
         return Said(row.epoch, text, row.value, row.reason)

@@ -249,7 +249,7 @@ def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interva
         p90_ms=figures.p90_ms,
         fallbacks=figures.fallbacks,
         fallback_name=figures.fallback_name,
-        unnamed=figures.unknown,
+        unnamed=figures.unknown + figures.suspected,
         suspected=figures.suspected,
         reused=figures.reused,
         oldest_at=figures.oldest_at,

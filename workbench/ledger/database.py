@@ -30,6 +30,7 @@ from workbench.outcomes import outcomes_view
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
 VIEW_NAMES = (
+    "same_name",
     "reduced",
     "reduced_within",
     "scale_of",

@@ -106,6 +106,7 @@ class RunItems(QueryRow, frozen=True):
     refused: int
     fallbacks: int
     unknown: int
+    suspected: int
 
 
 class RunItemOutcome(QueryRow, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.attention import KINDS
+from workbench.evaluation.attention import ANOTHER, KINDS
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.records import LOCAL
 from workbench.report import charts, time_charts
@@ -212,7 +212,7 @@ def _timeline(found: AccountRoutes) -> list[dict[str, Any]]:
 
 def _charts(found: AccountRoutes) -> list[Chart]:
     """Who answers for whom, of what is off the diagonal."""
-    off = [row for row in found.matrix if row.identity == "fallback"]
+    off = [row for row in found.matrix if row.identity in ANOTHER]
     asked = {row.requested_model for row in off}
     if len(asked) < 2:  # of a single one, the list says all
         return []

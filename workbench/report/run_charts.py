@@ -75,6 +75,7 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
             Column("reused", "of which reused"), Column("unanswered", "unanswered"), Column("cut_off", "cut off"),
             Column("refused", "refused"),
             Column("fallbacks", "by a fallback"), Column("unknown", "name not known"),
+            Column("suspected", "probably another’s", help="Under a name that is not the model's"),
         ),
         "item_outcomes": table(
             figures.item_outcomes, "run_item_outcomes",

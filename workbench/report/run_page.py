@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.attention import fallbacks, unconfirmed
+from workbench.evaluation.attention import fallbacks, suspected, unconfirmed
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
@@ -188,6 +188,13 @@ def not_known(figures: RunFigures, ledger: str) -> list[str]:
         for row in names[:_NAMED]
     ]
     found += [f"Whether {unknown_end_text(one)}." for one in figures.unknown_ends]
+    for row in suspected(figures.served)[:_NAMED]:
+        answers = people.plural(row.answers, "answer")
+        confirm = people.confirming(row.requested_model, str(row.served_model), ledger)
+        found.append(
+            f"Which model gave {answers} of {row.requested_model}: they came as {row.served_model}, {row.evidence}. Probably "
+            f"it is another one; where it is not, confirm the name: {confirm}."
+        )
     if fallbacks(figures.served):
         told = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
         found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {told}.")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
+from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.report.build import packed_json, write_page
@@ -64,7 +65,7 @@ class _Index:
                 None if judged is None else judged["value"],
                 _short(None if judged is None else judged["extracted"]),
                 (row.outcome or "no answer yet").replace("_", " "),
-                row.identity == "fallback",
+                row.identity in ANOTHER,
                 _shown(row.served_model),
                 row.reused,
                 None if row.latency_ms is None else round(row.latency_ms),

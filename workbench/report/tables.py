@@ -10,6 +10,7 @@ import msgspec
 from markupsafe import Markup, escape
 
 import workbench.display as people
+from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.outcomes import EFFECTS
 
@@ -198,7 +199,7 @@ def served(row: Any) -> Markup:
         return Markup('<span class="ok">the same</span>')
     shown = Markup("<bdi>{}</bdi>").format(people.visible(name))
     evidence = Markup(' <small class="soft">{}</small>').format(value_of(row, "evidence"))
-    if value_of(row, "identity") == "fallback":
+    if value_of(row, "identity") in ANOTHER:
         return Markup('<span class="wasted">{}</span>').format(shown) + evidence
     return shown + evidence
 

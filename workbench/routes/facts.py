@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from workbench.display import words
+from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.rows import ProbeAnswer
 
 JOB = TAG = "probe"
@@ -43,7 +44,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 """By variant of the job: its prompt and body fields."""
 
 
-Answers = Literal["itself", "fallback", "no"]
+Answers = Literal["itself", "not told", "fallback", "no"]
 Tools = Literal["called", "prose", "called by another model"]
 
 
@@ -51,7 +52,8 @@ class RouteFacts(msgspec.Struct, frozen=True):
     """One route, as one probe found it."""
 
     answers: Answers | None = None
-    """`itself`: also under a name that is not confirmed; `fallback`: every answer was another model's."""
+    """`itself`: under its own name or a confirmed one; `not told`: under another one, or none; `fallback`: every answer was
+    another model's, or is taken for it."""
     failure: str | None = None
     """How its calls ended, where none was answered."""
     names: tuple[str, ...] | None = None
@@ -98,12 +100,12 @@ def facts_of(answers: Sequence[ProbeAnswer]) -> RouteFacts:
     failed = [one.outcome for one in answers if one.outcome is not None and one.concluded and not one.accepted]
     if not came:
         return RouteFacts(answers="no", failure=statistics.mode(failed)) if failed else RouteFacts()
-    own = [one for one in came if one.identity != "fallback"]
-    substitutes = _names([one for one in came if one.identity == "fallback"])
+    own = [one for one in came if one.identity not in ANOTHER]
+    substitutes = _names([one for one in came if one.identity in ANOTHER])
     if not own:
         return RouteFacts(answers="fallback", substitutes=substitutes)
     return RouteFacts(
-        answers="itself",
+        answers="itself" if any(one.identity != "unknown" for one in own) else "not told",
         names=_names(own),
         substitutes=substitutes,
         unconfirmed=_names([one for one in own if one.identity == "unknown"]),
@@ -121,11 +123,11 @@ def _names(answers: Sequence[ProbeAnswer]) -> tuple[str, ...]:
 
 def _tools(came: Sequence[ProbeAnswer]) -> Tools | None:
     """A call counts for the route only if it came from whoever answered the plain question."""
-    plain = {one.served_model for one in came if one.question == PLAIN and one.identity != "fallback"}
+    plain = {one.served_model for one in came if one.question == PLAIN and one.identity not in ANOTHER}
     asked = [one for one in came if one.question == TOOL]
     if not asked:
         return None
-    own = [one for one in asked if one.identity != "fallback" and (not plain or one.served_model in plain)]
+    own = [one for one in asked if one.identity not in ANOTHER and (not plain or one.served_model in plain)]
     if any(one.tool_calls for one in own):
         return "called"
     if own:
@@ -152,7 +154,7 @@ def together(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
     if newer.answers is None:
         return known
     found = {name: value for name, value in msgspec.structs.asdict(newer).items() if value is not None}
-    if newer.answers != "itself":
+    if newer.answers not in ("itself", "not told"):
         del found["unconfirmed"]
     if set(found.get("names", ())) <= set(known.names or ()):  # servers that share the work answer in turn
         found.pop("names", None)
@@ -205,7 +207,10 @@ def said(name: str, facts: RouteFacts) -> str:
         failed, others = (facts.failure or "").replace("_", " "), words(list(facts.substitutes))
         if value == "no":
             return f"no: {failed}"
-        return f"{others} in its place" if value == "fallback" else f"itself, and {others}" if others else "itself"
+        if value == "fallback":
+            return f"{others} in its place"
+        own = "itself" if value == "itself" else "not told by its name"
+        return f"{own}, and {others}" if others else own
     if name == "names":
         return words(list(value)) if value else "not named"
     return _SAID[name][0 if value else 1] if name in _SAID else str(value)

@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
+from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.route_rows import RouteName, RouteSubstitute
 
 _MOST_RUNS = 3
@@ -81,7 +82,7 @@ def new_names(rows: Sequence[RouteName]) -> list[NewName]:
     for row in own:
         newest[row.model] = max(row.last_at, newest.get(row.model, row.last_at))
     for row in own:
-        unlisted = row.identity == "unknown" or row.evidence == NOT_CONFIRMED
+        unlisted = row.identity in ("unknown", "suspected") or row.evidence == NOT_CONFIRMED
         before = usual.get(row.model)
         if before is not None and unlisted and row.answers_before >= _LEAST_BEFORE:
             found.append(
@@ -106,5 +107,5 @@ def usual_name(rows: Sequence[RouteName], model: str) -> RouteName | None:
         rows: The names of all routes.
         model: The route.
     """
-    own = [row for row in rows if row.model == model and row.identity != "fallback"]
+    own = [row for row in rows if row.model == model and row.identity not in ANOTHER]
     return max(own, key=lambda row: row.answers, default=None)

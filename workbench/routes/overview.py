@@ -210,7 +210,7 @@ def state_of(routes: list[AccountRoute]) -> dict[str, int]:
         failing = kinds.get("failing")
         if failing is not None and failing.part == failing.whole:
             found["dead"] += 1
-        elif "fallback" in kinds:
+        elif "fallback" in kinds or "suspected" in kinds:
             found["substituted"] += 1
         else:
             found["to look at" if kinds else "fine"] += 1

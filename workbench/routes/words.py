@@ -31,6 +31,8 @@ def told(item: Attention) -> str:
             return f"{part} of its newest {whole} calls failed, most often {item.detail.replace('_', ' ')}"
         case "fallback":
             return f"{part} of its {whole} answers are of {item.detail}"
+        case "suspected":
+            return f"{part} of its {whole} answers are under {item.detail}, which is not its name: probably another model's"
         case "new name":
             return f"it now answers as {item.detail}, which is not confirmed"
         case "slower":

@@ -9,5 +9,5 @@ FROM (
 ) AS newest
 JOIN served_identities AS who
     ON who.run_id = answer.run_id AND who.model = answer.model AND who.served_model IS NOT DISTINCT FROM answer.served_model
-WHERE who.identity = 'fallback' OR who.suspected
+WHERE who.identity IN ('fallback', 'suspected')
 ORDER BY newest.request_key;

@@ -2,7 +2,7 @@
 -- is of answers. Cancelled calls are left out.
 -- Parameters: span (day | hour | minute)
 SELECT attempt.model, date_trunc($span, sent_at) AS from_at, count(*) AS calls, count(*) FILTER (NOT accepted) AS not_accepted,
-    count(*) FILTER (drew = 'yes') AS answers, count(*) FILTER (drew = 'yes' AND who.identity = 'fallback') AS fallbacks,
+    count(*) FILTER (drew = 'yes') AS answers, count(*) FILTER (drew = 'yes' AND who.identity IN ('fallback', 'suspected')) AS fallbacks,
     count(*) FILTER (drew = 'yes' AND total_tokens IS NULL) AS calls_without_usage,
     quantile_cont(latency_ms, 0.5) FILTER (drew = 'yes') AS p50_ms,
     quantile_cont(latency_ms, 0.9) FILTER (drew = 'yes') AS p90_ms

@@ -6,5 +6,5 @@ SELECT attempt.model, attempt.served_model, any_value(who.evidence) AS evidence,
 FROM judged_attempts AS attempt
 JOIN served_identities AS who
     ON who.run_id = attempt.run_id AND who.model = attempt.model AND who.served_model IS NOT DISTINCT FROM attempt.served_model
-WHERE attempt.drew = 'yes' AND who.identity = 'fallback'
+WHERE attempt.drew = 'yes' AND who.identity IN ('fallback', 'suspected')
 GROUP BY attempt.model, attempt.served_model, day ORDER BY attempt.model, attempt.served_model, day;

@@ -31,7 +31,7 @@ substituted AS (
     JOIN served_identities AS who
         ON who.run_id = attempt.run_id AND who.model = attempt.model
         AND who.served_model IS NOT DISTINCT FROM attempt.served_model
-    WHERE attempt.drew = 'yes' AND who.identity = 'fallback' GROUP BY attempt.model
+    WHERE attempt.drew = 'yes' AND who.identity IN ('fallback', 'suspected') GROUP BY attempt.model
 ),
 listed AS (
     SELECT model, arg_max(owned_by, recorded_at) AS owned_by, max(recorded_at) AS listed_at FROM models_seen GROUP BY model

@@ -4,7 +4,7 @@
 -- hold the median with at least 95 % confidence, by the ranks that the binomial distribution gives (NULL: too few answers).
 -- cut_off and refused: answers of no use to a scorer (truncated, or all tokens went into reasoning; refused or filtered).
 -- fallbacks counts answers of another
--- model, unknown those whose model cannot be told, and suspected those of them that are left out like a fallback's. reused: answers
+-- model, unknown those whose model cannot be told, and suspected those that are left out like a fallback's, as their name is not the model's. reused: answers
 -- of earlier runs, with when the oldest and the newest of them were asked for.
 -- on_fallback NULL: as each run's job says.
 -- Parameters: run_ids (list), on_fallback
@@ -28,7 +28,7 @@ side AS (
         list_sort(list(latency_ms) FILTER (has_own AND latency_ms IS NOT NULL)) AS latencies,
         count(*) FILTER (identity = 'fallback') AS fallbacks,
         count(*) FILTER (identity = 'unknown') AS unknown,
-        count(*) FILTER (identity = 'unknown' AND another) AS suspected,
+        count(*) FILTER (identity = 'suspected') AS suspected,
         count(*) FILTER (accepted AND reused) AS reused,
         min(sent_at) FILTER (accepted AND reused) AS oldest_at, max(sent_at) FILTER (accepted AND reused) AS newest_at,
         mode(served_model) FILTER (identity = 'fallback') AS fallback_name

@@ -7,7 +7,7 @@ SELECT
     CASE WHEN item.accepted THEN who.identity END AS identity,
     CASE WHEN item.accepted THEN who.evidence END AS identity_evidence,
     coalesce(taken.invalid, false) AS invalid,
-    coalesce(who.identity = 'fallback' OR who.suspected, false) AS another,
+    coalesce(who.identity IN ('fallback', 'suspected'), false) AS another,
     NOT coalesce(taken.invalid, false) AND (NOT another OR coalesce(run.on_fallback, 'exclude') = 'accept') AS counts
 FROM item_outcomes AS item
 LEFT JOIN served_identities AS who
