@@ -131,7 +131,8 @@ async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
     with reading(ledger, frugal=True) as reader:
         votes: dict[str, list[str]] = {}
         for vote in reader.each(RecordedAnswer, run_id=judged_in):
-            if vote.counts and vote.accepted and vote.answer:
+            refused = vote.outcome is not None and EFFECTS[Outcome(vote.outcome)].ends in ("refused", "filtered")
+            if vote.counts and vote.accepted and vote.answer and not refused:
                 votes.setdefault(vote.sample_id, []).append(vote.answer)
         scores = reader.all(ScoreThatCounts, run_id=asked.run_id)
     before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}

@@ -90,7 +90,7 @@ def test_the_counts_of_these_simulations_are_what_compare_decides_by() -> None:
 def sample_rows(right: Scores, gone: Scores) -> list[SideSample]:
     return [
         SideSample(
-            "r", "m", str(number), str(number), asked=1, answered=1, scored=int(not out), not_right=0, unknown=int(out), unread=0,
+            "r", "m", str(number), str(number), asked=1, answered=1, scored=int(not out), not_right=0, not_right_ends=[], unknown=int(out), unread=0,
             left_out=0, excluded=None, of_scored=None if out else float(value), value=None if out else float(value),
             low=0.0 if out else float(value), high=1.0 if out else float(value), least=0.0, most=1.0, cluster=None,
         )

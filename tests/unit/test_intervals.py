@@ -14,7 +14,7 @@ LEVEL = 0.025
 
 def intervals(counted: Sequence[Mapping[float, int]], scale: tuple[float, float] | None = (0.0, 1.0)) -> list[Interval]:
     """The intervals of means of values that are all known."""
-    found = mean_intervals([AskedValues(counts, counts, counts, scale) for counts in counted])
+    found = mean_intervals([AskedValues(counts, counts, counts, scale, sum(counts.values())) for counts in counted])
     return [one for one in found if one is not None]
 
 
@@ -136,7 +136,7 @@ def clustered(groups: Sequence[Sequence[float]]) -> Interval:
     """The interval of a mean of values from 0 to 1 that belong to clusters."""
     counts = Counter(value for group in groups for value in group)
     sums = [ClusterSum(len(group), sum(group), sum(group)) for group in groups]
-    (found,) = mean_intervals([AskedValues(counts, counts, counts, (0.0, 1.0), sums)])
+    (found,) = mean_intervals([AskedValues(counts, counts, counts, (0.0, 1.0), counts.total(), sums)])
     assert found is not None
     return found
 
@@ -172,19 +172,21 @@ def test_the_interval_over_clusters_holds_what_it_should(groups: int, size: int,
 
 def test_unknown_values_widen_the_interval_to_both_ends() -> None:
     known = Counter({1.0: 30, 0.0: 10})
-    (found,) = mean_intervals([AskedValues(known, known + Counter({0.0: 5}), known + Counter({1.0: 5}), (0.0, 1.0))])
+    (found,) = mean_intervals(
+        [AskedValues(known, known + Counter({0.0: 5}), known + Counter({1.0: 5}), (0.0, 1.0), 45)]
+    )
     assert found is not None
     lowest, highest = mean_interval([1.0] * 30 + [0.0] * 15), mean_interval([1.0] * 35 + [0.0] * 10)
     assert (found.mean, found.n, found.at_worst, found.at_best) == (0.75, 45, 30 / 45, 35 / 45)
     assert (found.low, found.high) == (lowest.low, highest.high)
     assert not found.is_whole
-    (nothing,) = mean_intervals([AskedValues({}, Counter({0.0: 5}), Counter({1.0: 5}), (0.0, 1.0))])
+    (nothing,) = mean_intervals([AskedValues({}, Counter({0.0: 5}), Counter({1.0: 5}), (0.0, 1.0), 5)])
     assert nothing is None, "of nothing known there is no mean"
 
 
 def test_without_a_scale_what_is_missing_bounds_nothing() -> None:
     known = Counter({10.0: 3, 20.0: 5})
-    (found,) = mean_intervals([AskedValues(known, known - Counter({10.0: 1}), known, None)])
+    (found,) = mean_intervals([AskedValues(known, known, known, None, 9)])
     assert found is not None
     assert (found.at_worst, found.at_best) == (None, None)
     assert "Student" in found.method

@@ -17,6 +17,7 @@ from workbench.cli.output import echo, print_json, print_json_lines, print_table
 from workbench.cli.run_screen import print_findings
 from workbench.display import duration, visible
 from workbench.endings import RunStatus
+from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now, team_claims
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
@@ -51,9 +52,9 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     claims = team_claims(ledger)
     with reading(ledger) as reader:
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
-        means = {one.run_id: one.mean for one in run_means(reader.all(ModelMean, most=most))}
+        means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most))}
     if as_json:
-        print_json([msgspec.structs.asdict(row) | {"mean_score": means.get(row.run_id)} for row in rows])
+        print_json([msgspec.structs.asdict(row) | _means(means.get(row.run_id)) for row in rows])
         return
     columns = {
         "run_id": "run", "job": "job", "status": "status", "started_at": "started (UTC)", "time": "time", "planned": "planned",
@@ -66,7 +67,14 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         say(f"`{command}` shows what is missing; rerun its job to send only that")
 
 
-def _in_short(row: RunLine, mean: float | None) -> dict[str, Any]:
+def _means(found: ModelMean | None) -> dict[str, float | None]:
+    """The mean score of a run, of what is known, and between which it is of all asked."""
+    if found is None:
+        return dict.fromkeys(("mean_score", "mean_score_at_worst", "mean_score_at_best"))
+    return {"mean_score": found.mean, "mean_score_at_worst": found.at_worst, "mean_score_at_best": found.at_best}
+
+
+def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
     """A run as a line of a table."""
     taken_s = row.duration_s
     if row.status == RUNNING:
@@ -74,7 +82,7 @@ def _in_short(row: RunLine, mean: float | None) -> dict[str, Any]:
     return msgspec.structs.asdict(row) | {
         "status": row.status or NOT_ENDED,
         "time": "–" if taken_s is None else duration(taken_s),
-        "score": mean,
+        "score": None if found is None else range_text(found.mean, found.at_worst, found.at_best),
     }
 
 

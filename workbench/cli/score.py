@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import anyio
 import click
+import msgspec
 
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.display import count, plural
 from workbench.errors import ExitCode
+from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
 from workbench.job import load_job, parse_job
@@ -69,10 +71,12 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     if as_json:
         print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
     else:
-        print_table(
-            [row for row, _ in figures.scores],
-            {name: name for name in ("model", "scorer", "mean", "scored", "unscored")},
-        )
+        rows = [
+            msgspec.structs.asdict(row) | {"asked_mean": None if interval is None else mean_text(interval)}
+            for row, interval in figures.scores
+        ]
+        columns = {"model": "model", "scorer": "scorer", "asked_mean": "score of asked", "mean": "of scored"}
+        print_table(rows, columns | {name: name for name in ("scored", "unscored")})
         say(f"{written} scores are new or changed")
     sys.exit(stopped or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
 

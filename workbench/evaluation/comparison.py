@@ -1,5 +1,6 @@
 """Models and runs compared on the samples that both sides were asked, and what of it is shown."""
 
+import contextlib
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from workbench.evaluation.sides import (
     Pairs,
     Samples,
     Side,
+    Sides,
     differences,
     is_ranked,
     lost_samples,
@@ -138,7 +140,9 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
     notes = [
-        *differing(reader, runs, settings, chosen, sides, there.samples),
+        *differing(
+            reader, runs, settings, chosen, Sides(sides, there.samples, there.are_shares), on_fallback=on_fallback
+        ),
         *_of_clusters(wanted.cluster, sides, there.samples),
     ]
     keys = {row.sample_key for side in sides for row in there.samples[side.run_id, side.model]}
@@ -198,17 +202,20 @@ def against(material: Material, baseline: str, *, by: str | None = None) -> Comp
 def _others(material: Material, pairs: Pairs) -> list[tuple[Side, Side]]:
     """The further pairs that another baseline would show: who looks first and chooses then has looked at them all."""
     run_ids = [run.run_id for run in material.runs]
-    shown = {frozenset(_places(pair)) for pair in pairs}
-    sides = material.sides
     if len(run_ids) == 1:
-        every = list(itertools.combinations(sides, 2))
+        every = list(itertools.combinations(material.sides, 2))
     else:
-        every = [
-            (one, other)
-            for one, other in itertools.combinations(sides, 2)
-            if one.run_id != other.run_id and one.model == other.model
-        ]
-    return [pair for pair in every if frozenset(_places(pair)) not in shown]
+        every = []
+        for baseline in run_ids:
+            with contextlib.suppress(InputError):  # it shares no model with the others
+                every += _pairs(material.sides, [baseline, *(one for one in run_ids if one != baseline)], baseline)
+    seen = {frozenset(_places(pair)) for pair in pairs}
+    further = []
+    for pair in every:
+        if frozenset(_places(pair)) not in seen:
+            seen.add(frozenset(_places(pair)))
+            further.append(pair)
+    return further
 
 
 def _places(pair: tuple[Side, Side]) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -262,7 +269,7 @@ def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str) -> list
 
 def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[str]:
     """Why the samples are not taken as clusters although a column was named, or is there."""
-    rows = [row for side in sides for row in samples[side.run_id, side.model]]
+    rows = [row for side in sides for row in samples[side.run_id, side.model] if row.asked]
     known = sum(row.cluster is not None for row in rows)
     if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
         return []

@@ -15,10 +15,15 @@ def side_name(side: Side, comparison: Comparison) -> str:
 
 
 def mean_text(found: Interval) -> str:
-    """A mean over all asked: `0.844`, or between which it is where some are unknown: `0.81 to 0.86`."""
-    if found.at_worst is None or found.at_best is None or found.is_whole:
-        return f"{found.mean:.3f}"
-    return f"{found.at_worst:.3f} to {found.at_best:.3f}"
+    """A mean over all asked: `0.844`, or between which it is where some are unknown: `0.810 to 0.860`."""
+    return range_text(found.mean, found.at_worst, found.at_best)
+
+
+def range_text(mean: float, at_worst: float | None, at_best: float | None) -> str:
+    """The same of a mean of what is known, and the means at both ends of what is not; without a scale, what it is of."""
+    if at_worst is None or at_best is None:
+        return f"{mean:.3f} of what is scored"
+    return f"{mean:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
 
 
 def headline(difference: Difference, comparison: Comparison) -> str:
@@ -60,9 +65,17 @@ def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
             rows.append(
                 {"column": part.column, "value": part.value, "samples": len(part.samples)}
                 | _flat(one, comparison)
-                | {"mean": None if mean is None else mean.mean, "baseline_mean": None if base is None else base.mean}
+                | _means("mean", mean)
+                | _means("baseline_mean", base)
             )
     return rows
+
+
+def _means(name: str, found: Interval | None) -> dict[str, float | None]:
+    """A mean of what is known, and between which it is of all asked."""
+    if found is None:
+        return {name: None, f"{name}_at_worst": None, f"{name}_at_best": None}
+    return {name: found.mean, f"{name}_at_worst": found.at_worst, f"{name}_at_best": found.at_best}
 
 
 def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:
@@ -78,17 +91,29 @@ def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
+_NOT_RIGHT = {
+    "cut_off": "cut off", "refused": "refused", "filtered": "filtered", "empty": "empty", "context_too_long": "too long a prompt",
+    "tool_call": "a tool call without text",
+}  # fmt: skip
+
+
 def not_right_words(side: Side) -> str:
     """The answers of a side that have no score by its own doing: `46 of 120 answers are cut off`; empty where none is."""
     if not side.not_right:
         return ""
-    named = ((side.cut_off, "cut off"), (side.refused, "refused or filtered"))
-    kinds = [f"{number} {how}" for number, how in named if number]
-    rest = side.not_right - side.cut_off - side.refused
-    kinds += [f"{rest} empty or otherwise without a score"] if rest > 0 and kinds else []
+    kinds = [
+        f"{number} {_NOT_RIGHT[name]}" for name, number in sorted(side.not_right_as.items(), key=lambda kind: -kind[1])
+    ]
+    whole = f"{side.not_right} of {plural(side.asked, 'answer')}"
+    is_one = side.not_right == 1
     if len(kinds) == 1:
-        return f"{side.not_right} of {plural(side.asked, 'answer')} are {kinds[0].split(' ', 1)[1]}"
-    return f"{side.not_right} of {plural(side.asked, 'answer')} have no score{f' ({words(kinds)})' if kinds else ''}"
+        return f"{whole} {'is' if is_one else 'are'} {kinds[0].split(' ', 1)[1]}"
+    return f"{whole} {'has' if is_one else 'have'} no score ({words(kinds)})"
+
+
+def _is_unbounded(side: Side) -> bool:
+    """Whether no scale says what the answers without a score could have scored."""
+    return side.interval is not None and side.interval.at_worst is None
 
 
 def not_ranked_words(side: Side, min_answered: float) -> str:
@@ -111,7 +136,8 @@ def warnings(comparison: Comparison) -> list[str]:
         if not comparison.is_ranked(side):
             found.append(f"{name} is not ranked: {not_ranked_words(side, comparison.min_answered)}.")
         if told := not_right_words(side):
-            found.append(f"{name}: {told}, and count as not right.")
+            counted = "no scale says what that is to a mean" if _is_unbounded(side) else "not right"
+            found.append(f"{name}: {told}: {counted}.")
         if side.fallbacks:
             says = "are left out" if comparison.on_fallback == "exclude" else "count all the same"
             given = f"{side.fallbacks} of {plural(side.answered, 'answer')} are of another model ({side.fallback_name})"

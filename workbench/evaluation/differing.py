@@ -9,7 +9,7 @@ import msgspec
 
 from workbench.display import count, plural
 from workbench.endings import RunStatus
-from workbench.evaluation.sides import Samples, Side
+from workbench.evaluation.sides import Samples, Side, Sides
 from workbench.job_file import JobFile
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -28,8 +28,9 @@ def differing(
     runs: Sequence[Provenance],
     settings: Sequence[RunScorer],
     scorer: str,
-    sides: Sequence[Side],
-    samples: Samples,
+    there: Sides,
+    *,
+    on_fallback: str,
 ) -> list[str]:
     """Everything that differs, a sentence each.
 
@@ -38,9 +39,10 @@ def differing(
         runs: What is compared.
         settings: Of their scorers.
         scorer: By which of them.
-        sides: Of the runs.
-        samples: Of the sides.
+        there: The sides of the runs.
+        on_fallback: Whether the answers of fallbacks count: `exclude` or `accept`.
     """
+    sides, samples = there.sides, there.samples
     run_ids = [run.run_id for run in runs]
     return [
         *_of_runs(runs, samples),
@@ -51,7 +53,7 @@ def differing(
         *_of_caps(reader, run_ids, sides),
         *_taken_out(reader, runs, sides, samples),
         *_reused(reader, runs, sides),
-        *_named(runs, sides),
+        *_named(runs, sides, on_fallback),
     ]
 
 
@@ -221,18 +223,17 @@ def _days(side: Side) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _named(runs: Sequence[Provenance], sides: Sequence[Side]) -> Iterator[str]:
-    """Answers of other models, and such as cannot be told."""
-    accept = runs[0].on_fallback == "accept"
+def _named(runs: Sequence[Provenance], sides: Sequence[Side], on_fallback: str) -> Iterator[str]:
+    """Answers whose model cannot be told, or is taken for another one."""
     for side in sides:
         if side.unnamed:
             part = f"{count(side.unnamed)} of {plural(side.answered, 'answer')}"
             left = (
-                f"; {count(side.suspected)} of them are left out, as the model names itself otherwise"
+                f"; {count(side.suspected)} of them are left out, as the name is not the model's"
                 if side.suspected
                 else ""
             )
-            left = "" if accept else left
+            left = "" if on_fallback == "accept" else left
             yield f"{_name(side, runs)}: {part} are under a name that is in no model list, or under none{left}."
 
 

@@ -126,10 +126,12 @@ class _Case(NamedTuple):
             return "failure"
         if not self.answer.accepted or self.broke:
             return "error"
-        values = [score.value for score in self.scores.values() if score.value is not None]
-        if not values or not self.answer.counts:
+        scored = [score for score in self.scores.values() if score.value is not None]
+        if not scored or not self.answer.counts:
             return "skipped"
-        return "failure" if any(value < 1 for value in values) else ""
+        if any(score.value is not None and score.value < (1 if score.most is None else score.most) for score in scored):
+            return "failure"
+        return "skipped" if any(score.state == "unknown" for score in self.scores.values()) else ""
 
 
 def _add_case(suite: Element, job: str, case: _Case) -> None:

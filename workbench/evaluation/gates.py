@@ -175,6 +175,11 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
         if run.occasion is None or not series or run.run_id not in series[-1].run_ids:
             yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
             continue
+        if unbounded := sum(one.unbounded for one in series):
+            of = plural(len(series), "occasion")
+            says = f"“{scorer}” has no scale for {plural(unbounded, 'score')} that are missing over {of}"
+            yield GateResult("steady", "cannot tell", says, scorer)
+            continue
         at_worst = worse_now(
             [one.completed("high") for one in series[:-1]] + [series[-1].completed("low")], gates.false_alarm_rate
         )
@@ -210,6 +215,9 @@ class OccasionScores(msgspec.Struct, frozen=True):
     highs: dict[str, dict[str, float]]
     """The same of all that was asked, were what is not known the lowest or the highest that it can be."""
 
+    unbounded: int = 0
+    """Scores that are missing, of which no scale says what they could be."""
+
     def completed(self, end: Literal["low", "high"]) -> "OccasionScores":
         """The same with the scores at one end in place of those that are known."""
         return msgspec.structs.replace(self, values=self.lows if end == "low" else self.highs)
@@ -231,6 +239,9 @@ def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | 
             one = found[row.occasion] = OccasionScores(row.occasion, (row.run_id,), row.started_at, {}, {}, {})
         if row.value is not None:
             one.values.setdefault(row.model, {})[row.sample_key] = row.value
+        if row.low is None or row.high is None:
+            found[row.occasion] = msgspec.structs.replace(one, unbounded=one.unbounded + 1)
+            continue
         one.lows.setdefault(row.model, {})[row.sample_key] = row.low
         one.highs.setdefault(row.model, {})[row.sample_key] = row.high
     return list(found.values())

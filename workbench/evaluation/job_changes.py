@@ -29,8 +29,8 @@ class JobChange(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """better, worse, or none shown."""
-        if self.adjusted_p >= LEVEL:
+        """better, worse, or none shown; nothing is, where no scale says what the missing scores could be."""
+        if self.adjusted_p >= LEVEL or self.found.at_lowest is None:
             return "none shown"
         return "better" if self.found.is_ahead else "worse"
 

@@ -105,7 +105,12 @@ def _scores(reader: Reader, run_id: str) -> list[tuple[RunScore, Interval | None
             clusters.setdefault((row.model, row.scorer), []).append(ClusterSum(row.samples, row.low, row.high))
     asked = [
         AskedValues.counted(
-            row.value_counts, row.lows, row.highs, row.least, row.most, clusters.get((row.model, row.scorer), ())
+            row.value_counts,
+            row.lows,
+            row.highs,
+            (row.least, row.most),
+            row.asked,
+            clusters.get((row.model, row.scorer), ()),
         )
         for row in rows
     ]

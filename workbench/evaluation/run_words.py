@@ -39,12 +39,8 @@ def _best(found: Standing, by: str) -> str:
         return f"No model is ranked {by}."
     if len(ranked) == 1:
         return f"{ranked[0].model} scores {score_text(ranked[0])} {by} on {plural(ranked[0].samples, 'sample')}."
-    if not found.leading:
-        named = _named([side.model for side in ranked])
-        return f"{named} share no sample of which “{found.scorer}” says anything, so they are not ranked."
     if len(found.leading) > 1:
-        means = {f"{found.means[model]:.3f}" for model in found.leading}
-        tied = f"{means.pop()}{_on(found)}" if len(means) == 1 else "they score alike on every sample that they share"
+        tied = f"{mean_text(found.means[found.leading[0]])}{_on(found)}"
         return f"{_named(found.leading)} tie for best {by}: {tied}.{_others_behind(found)}"
     behind = _ranked_behind(found)
     if len(behind) == 1:
@@ -69,7 +65,7 @@ def _unranked(found: Standing) -> str:
 def _two(found: Standing, one: Difference, by: str) -> str:
     if one.verdict == "worse":
         return f"{one.baseline.model} beats {one.side.model} {by} by {_lead(one, found)}."
-    means = f"{_mean(one.baseline, found)} and {_mean(one.side, found)}"
+    means = f"{_mean(one.baseline)} and {_mean(one.side)}"
     return f"{one.baseline.model} scores higher than {one.side.model} {by}, {means}, but {_not_shown(one, found)}."
 
 
@@ -80,7 +76,7 @@ def _several(found: Standing, behind: list[Difference], by: str) -> str:
         nearest = behind[0]
         every = "both" if others == 2 else f"all {others}"
         return f"{best.model} beats {every} others {by}; the nearest, {nearest.side.model}, by {_lead(nearest, found)}."
-    said = f"{best.model} scores best {by}, {_mean(best, found)}{_on(found)}"
+    said = f"{best.model} scores best {by}, {_mean(best)}{_on(found)}"
     if len(unclear) == others:
         return f"{said}, but is not shown to beat any of the {others} others."
     shown = [one.side.model for one in behind if one not in unclear]
@@ -143,18 +139,14 @@ def score_text(side: Side) -> str:
     return f"{mean} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
 
 
-def _mean(side: Side, found: Standing) -> str:
-    """The mean by which a side is ranked; its own where it is not."""
-    mean = found.means.get(side.model, None if side.interval is None else side.interval.mean)
-    return "unscored" if mean is None else f"{mean:.3f}"
+def _mean(side: Side) -> str:
+    """A side's mean over all asked."""
+    return "unscored" if side.interval is None else mean_text(side.interval)
 
 
 def _on(found: Standing) -> str:
-    if not found.shared:
-        return " on the samples that each was scored on"
-    if any(side.samples > found.shared for side in found.sides):
-        return f" on the {plural(found.shared, 'sample')} that the ranked models share"
-    return f" on {plural(found.shared, 'sample')}"
+    asked = {side.samples for side in found.sides if side.model in found.means}
+    return f" on {plural(asked.pop(), 'sample')}" if len(asked) == 1 else " on the samples that each was asked"
 
 
 def _named(models: list[str] | tuple[str, ...]) -> str:
@@ -164,10 +156,10 @@ def _named(models: list[str] | tuple[str, ...]) -> str:
 
 def coverage(figures: RunFigures) -> str:
     """How many of several models gave no answer of use, and why; empty where at most one did."""
-    accept = figures.provenance.on_fallback == "accept"
+    scored = {side.model for side in figures.standing.sides if side.scored}  # a refusal may be right
     without: Counter[str] = Counter()
     for row in figures.items:
-        if row.answered - row.cut_off - row.refused - (0 if accept else row.fallbacks + row.suspected) <= 0:
+        if not row.usable and row.model not in scored:
             without[_mostly(figures, row)] += 1
     if without.total() < 2:  # one is told with its numbers
         return ""

@@ -31,11 +31,13 @@ class Side(msgspec.Struct, frozen=True):
     refused: int
     """Answers of no use to a scorer: their token limit ended them."""
     samples: int
-    """Those that it was asked and that can be judged."""
+    """Those that it, or another model of its run, was asked and that can be judged."""
     scored: int
     """Samples with a score that counts."""
     not_right: int
     """Answers without a score by the model's own doing."""
+    not_right_as: dict[str, int]
+    """Why these have none, as `[unscored]` names it -> how many."""
     unknown: int
     """Answers of which a score is not known."""
     known: int
@@ -181,32 +183,34 @@ def _add_unsent(samples: Samples, unsent: Sequence[UnsentKey]) -> None:
         if example is None:
             continue
         for key in (one for one in unsent if one.run_id == run_id and one.sample_key not in known):
-            known[key.sample_key] = _never_asked(example, key.sample_key, key.sample_id, excluded=None)
+            known[key.sample_key] = _never_asked(example, key.sample_key, key.sample_id)
         for side in (side for side in samples if side[0] == run_id):
             there = {row.sample_key for row in samples[side]}
             for sample_key, row in known.items():
                 if sample_key not in there:
-                    missing = _never_asked(row, sample_key, row.sample_id, excluded=row.excluded)
-                    samples[side].append(msgspec.structs.replace(missing, model=side[1]))
+                    missing = _never_asked(row, sample_key, row.sample_id)
+                    sent = {"model": side[1], "excluded": row.excluded, "unknown": int(row.asked > 0)}
+                    samples[side].append(msgspec.structs.replace(missing, **sent))
 
 
-def _never_asked(like: SideSample, sample_key: str, sample_id: str, *, excluded: str | None) -> SideSample:
+def _never_asked(like: SideSample, sample_key: str, sample_id: str) -> SideSample:
     return SideSample(
-        like.run_id, like.model, sample_key, sample_id, asked=0, answered=0, scored=0, not_right=0, unknown=0, unread=0,
-        left_out=0, excluded=excluded, of_scored=None, value=None, low=like.least, high=like.most, least=like.least,
+        like.run_id, like.model, sample_key, sample_id, asked=0, answered=0, scored=0, not_right=0, not_right_ends=[], unknown=0,
+        unread=0, left_out=0, excluded=None, of_scored=None, value=None, low=like.least, high=like.most, least=like.least,
         most=like.most, cluster=like.cluster if sample_key == like.sample_key else None,
     )  # fmt: skip
 
 
 def of_samples(rows: Sequence[SideSample]) -> AskedValues:
-    """What an interval of the mean needs of the samples of a side that it was asked."""
-    asked = [row for row in rows if row.asked and row.excluded is None]
+    """What an interval of the mean needs of the samples of a side that it, or another model of its run, was asked."""
+    asked = [row for row in rows if (row.asked or row.unknown) and row.excluded is None]
     scale = next(((row.least, row.most) for row in asked if row.least is not None and row.most is not None), None)
     return AskedValues(
         Counter(row.value for row in asked if row.value is not None),
         Counter(row.low for row in asked if row.low is not None),
         Counter(row.high for row in asked if row.high is not None),
         scale,
+        len(asked),
         _clusters(asked),
     )
 
@@ -223,7 +227,7 @@ def _clusters(asked: Sequence[SideSample]) -> list[ClusterSum]:
 
 
 def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interval | None, most_asked: int) -> Side:
-    asked = [row for row in samples if row.asked and row.excluded is None]
+    asked = [row for row in samples if (row.asked or row.unknown) and row.excluded is None]
     scored = [row.of_scored for row in asked if row.of_scored is not None]
     return Side(
         run_id=figures.run_id,
@@ -235,6 +239,7 @@ def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interva
         samples=len(asked),
         scored=len(scored),
         not_right=sum(row.not_right for row in asked),
+        not_right_as=dict(Counter(ends or "tool_call" for row in asked for ends in row.not_right_ends)),
         unknown=sum(row.unknown for row in asked),
         known=sum(row.scored + row.not_right for row in asked),
         wanted=most_asked,
@@ -501,7 +506,7 @@ def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
     for one, there in zip((side, base), rows, strict=True):
         for key in rows[0].keys() | rows[1].keys():
             row = there.get(key)
-            if row is None or row.of_scored is None:
+            if row is None or row.of_scored is None or row.low != row.high:
                 reason = one.run_id, one.model, why_unscored(row)
                 found[reason] = found.get(reason, 0) + 1
     return [Lost(*reason, number) for reason, number in sorted(found.items(), key=lambda entry: -entry[1])]

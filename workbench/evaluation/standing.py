@@ -1,15 +1,14 @@
 """How the models of a run stand beside each other: which leads, and by how much of what a paired test shows."""
 
 import itertools
-import math
-from collections.abc import Sequence
 
 import msgspec
 
-from workbench.evaluation.sides import MIN_ANSWERED, Difference, Samples, Side, differences, is_ranked, sides_of
+from workbench.evaluation.sides import MIN_ANSWERED, Difference, Side, differences, is_ranked, sides_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import RunScorer
+from workbench.stats.intervals import Interval
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -22,11 +21,9 @@ class Standing(msgspec.Struct, frozen=True):
     min_answered: float
     """The share of its answers that must be known of a model that is ranked."""
     leading: tuple[str, ...] = ()
-    """The ranked models with the best mean on the samples that all of these share; empty where no two share any."""
-    shared: int = 0
-    """How many samples that is; 0 where they share too few, and each stands by its own mean."""
-    means: dict[str, float] = {}
-    """By ranked model: the mean by which it is ranked."""
+    """The ranked models that are best: the first one, and those that have the same mean and of which all is known."""
+    means: dict[str, Interval] = {}
+    """By ranked model its mean over all asked; what is not known lifts no model: the mean at the worst ranks it."""
     differences: dict[str, Difference] = {}
     """Every other model of which something is known beside the first leading one, the nearest first, adjusted for all pairs of
     the run."""
@@ -54,48 +51,25 @@ def standing(reader: Reader, run: Provenance) -> Standing:
     if scorer is None or not known:
         return Standing(scorer, there.sides, there.are_shares, least)
     ranked = [side for side in known if is_ranked(side, least)]
-    means, shared = _means(ranked, there.samples)
-    ranked.sort(key=lambda side: -means[side.model])
+    means = {side.model: side.interval for side in ranked if side.interval is not None}
+    ranked.sort(key=lambda side: [-end for end in _ends(means[side.model])])
     others = [side for side in known if side not in ranked]
     ordered = [*ranked, *others]
     first, *rest = ordered
     pairs = [(side, first) for side in rest]
     found = differences(pairs, there.samples, are_shares=there.are_shares, family=list(itertools.combinations(rest, 2)))
     beside = {one.side.model: one for one in found}
+    best = means.get(first.model)
     leading = tuple(
         side.model
         for side in ranked
-        if (
-            math.isclose(means[side.model], means[first.model], abs_tol=1e-9)
-            if shared
-            else _is_level(beside.get(side.model))
-        )
+        if best is not None and (side is first or (best.is_whole and _ends(means[side.model]) == _ends(best)))
     )
-    if pairs and all(one.found is None for one in found):
-        leading, beside = (), {}
     unknown = [side for side in there.sides if side.interval is None]
-    return Standing(scorer, [*ordered, *unknown], there.are_shares, least, leading, shared, means, beside)
+    return Standing(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside)
 
 
-def _is_level(beside: Difference | None) -> bool:
-    """Whether a model scores like the first one on every sample that both were scored on; that one is."""
-    return beside is None or (beside.found is not None and not beside.found.better and not beside.found.worse)
-
-
-def _means(ranked: Sequence[Side], samples: Samples) -> tuple[dict[str, float], int]:
-    """By model the mean by which it is ranked, and over how many samples that all share; 0: each over its own.
-
-    Where each lacks others, what all share says little.
-    """
-    values = {
-        side.model: {row.sample_key: row.value for row in samples[side.run_id, side.model] if row.value is not None}
-        for side in ranked
-    }
-    if not values:
-        return {}, 0
-    shared = set.intersection(*(set(found) for found in values.values()))
-    if 2 * len(shared) < max(map(len, values.values())):
-        return {side.model: side.interval.mean for side in ranked if side.interval is not None}, 0
-    return {model: math.fsum(found[key] for key in shared) / len(shared) for model, found in values.items()}, len(
-        shared
-    )
+def _ends(found: Interval) -> tuple[float, float]:
+    """The means at the worst and at the best, alike where only the last digits of a float differ."""
+    worst, best = found.at_worst or 0.0, found.at_best or 0.0
+    return round(worst, 9), round(best, 9)

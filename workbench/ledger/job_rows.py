@@ -102,6 +102,13 @@ class ModelMean(QueryRow, frozen=True):
     """None: over all models."""
     scored: int
     mean: float
+    at_worst: float | None
+    at_best: float | None
+
+    @property
+    def centre(self) -> float:
+        """Where a drawing has the mean: in the middle of where it can be."""
+        return self.mean if self.at_worst is None or self.at_best is None else (self.at_worst + self.at_best) / 2
 
 
 def run_means(means: Sequence[ModelMean]) -> list[ModelMean]:
@@ -151,6 +158,7 @@ class JobCourse(QueryRow, frozen=True):
     highs: dict[float, int] | None
     least: float | None
     most: float | None
+    asked: int | None
     completion_tokens: float | None
     p50_ms: float | None
     failed_share: float

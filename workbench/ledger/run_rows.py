@@ -102,6 +102,7 @@ class RunItems(QueryRow, frozen=True):
     reused: int
     unanswered: int
     unusable: int
+    usable: int
     cut_off: int
     refused: int
     fallbacks: int

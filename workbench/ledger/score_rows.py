@@ -40,6 +40,7 @@ class AnswerScore(QueryRow, frozen=True):
     reason: str | None
     extracted: str | None
     state: str
+    most: float | None
     low: float | None
     high: float | None
 
@@ -95,6 +96,7 @@ class SideSample(QueryRow, frozen=True):
     answered: int
     scored: int
     not_right: int
+    not_right_ends: list[str]
     unknown: int
     unread: int
     left_out: int
@@ -227,8 +229,9 @@ class OccasionScore(QueryRow, frozen=True):
     sample_key: str
     value: float | None
     """None: nothing is known of it."""
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    """None: no scale says what it can be."""
 
 
 class ClusteredScores(TypedDict):

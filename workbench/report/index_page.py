@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-import workbench.display as people
+from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now
@@ -86,10 +86,10 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     """Bars of mean scores from 0 to 1 by run: one a scorer and model."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in scores:
-        if 0 <= row.mean <= 1:
-            told = f"{row.model}, {row.scorer}: {people.significant(row.mean)} over {people.count(row.scored)} scored"
+        if 0 <= row.centre <= 1:
+            told = f"{row.model}, {row.scorer}: {range_text(row.mean, row.at_worst, row.at_best)}"
             found.setdefault(row.run_id, []).append(
-                {"mean": row.mean, "colour": colours.of(str(row.model)), "told": told}
+                {"mean": row.centre, "colour": colours.of(str(row.model)), "told": told}
             )
     return found
 
@@ -101,7 +101,7 @@ def _charts(means: Sequence[ModelMean]) -> list[Chart]:
             "series": row.job,
             "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}",
             "when": f"{row.started_at:%Y-%m-%d %H:%M}",
-            "mean": row.mean,
+            "mean": row.centre,
         }
         for row in means
     ]

@@ -143,7 +143,9 @@ def _bounds(row: JobCourse) -> dict[str, float]:
     """The interval of a mean, where there is one."""
     if not row.value_counts:
         return {}
-    (found,) = mean_intervals([AskedValues.counted(row.value_counts, row.lows, row.highs, row.least, row.most)])
+    (found,) = mean_intervals(
+        [AskedValues.counted(row.value_counts, row.lows, row.highs, (row.least, row.most), row.asked or 0)]
+    )
     return {} if found is None or found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 

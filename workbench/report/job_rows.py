@@ -126,9 +126,9 @@ def _line(run_ids: list[str], scores: list[ModelMean], colours: Colours) -> Mark
     places = {run_id: number for number, run_id in enumerate(run_ids)}
     models: dict[str, list[tuple[float, float]]] = {}
     for row in scores:
-        if row.run_id in places and 0 <= row.mean <= 1:
+        if row.run_id in places and 0 <= row.centre <= 1:
             across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (places[row.run_id] / max(1, len(run_ids) - 1))
-            down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row.mean)
+            down = _MARGIN + (_HEIGHT - 2 * _MARGIN) * (1 - row.centre)
             models.setdefault(str(row.model), []).append((across, down))
     drawn = Markup("").join(
         Markup('<polyline points="{}" stroke="{}"/><circle cx="{:.1f}" cy="{:.1f}" r="2" fill="{}"/>').format(

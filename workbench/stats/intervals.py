@@ -76,6 +76,8 @@ class AskedValues(NamedTuple):
     highs: Mapping[float, int]
     """The lowest and the highest that each of all can be; of fewer where no scale says so."""
     scale: tuple[float, float] | None
+    asked: int
+    """How many there are, known or not."""
     clusters: Sequence[ClusterSum] = ()
     """Of the same samples; none where they are taken for independent."""
 
@@ -85,13 +87,14 @@ class AskedValues(NamedTuple):
         values: Counts,
         lows: Counts,
         highs: Counts,
-        least: float | None,
-        most: float | None,
+        ends: tuple[float | None, float | None],
+        asked: int,
         clusters: Sequence[ClusterSum] = (),
     ) -> "AskedValues":
         """The same from a row of a query, which has None where it counted nothing or no scale is known."""
+        least, most = ends
         scale = None if least is None or most is None else (least, most)
-        return cls(values or {}, lows or {}, highs or {}, scale, clusters)
+        return cls(values or {}, lows or {}, highs or {}, scale, asked, clusters)
 
 
 def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = None) -> Interval:
@@ -103,7 +106,7 @@ def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = N
     """
     counts = Counter(values)
     known = scale or (SHARES if all(0 <= value <= 1 for value in counts) else None)
-    found = mean_intervals([AskedValues(counts, counts, counts, known)])[0]
+    found = mean_intervals([AskedValues(counts, counts, counts, known, len(values))])[0]
     assert found is not None
     return found
 
@@ -121,7 +124,7 @@ def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
     variable, Mathematical Methods of Statistics 14, 451-467; Learned-Miller, E. and Thomas, P. (2019), arXiv:1905.06208.
     """
     grouped = {place: _clustered(one) for place, one in enumerate(asked) if one.clusters and one.scale is not None}
-    alone = [AskedValues({}, {}, {}, None) if place in grouped else one for place, one in enumerate(asked)]
+    alone = [AskedValues({}, {}, {}, None, 0) if place in grouped else one for place, one in enumerate(asked)]
     return [grouped.get(place, found) for place, found in enumerate(_of_samples(alone))]
 
 
@@ -219,7 +222,7 @@ def _student_of(asked: AskedValues) -> Interval | None:
     n, mean = sum(counts.values()), _mean(counts)
     squares = math.fsum(count * (value - mean) ** 2 for value, count in counts.items())
     found = student(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else None)
-    is_whole = sum(asked.lows.values()) == n and asked.lows == asked.highs
+    is_whole = n == asked.asked and asked.lows == asked.highs
     return found if is_whole else msgspec.structs.replace(found, at_worst=None, at_best=None)
 
 

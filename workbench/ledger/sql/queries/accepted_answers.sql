@@ -1,9 +1,14 @@
--- The newest answer that stands of each of some requests: one that was accepted, or else one that was paid for and that no rerun
--- sends again by itself (see `outcomes`). ends: why there is nothing to score in it.
+-- The answer that stands of each of some requests: the newest that was accepted; without any, the newest attempt, where it was
+-- paid for and no rerun is worth it (see `outcomes`). ends: why there is nothing to score in it.
 -- Parameters: request_keys (list), generation (NULL takes any)
-SELECT request_key, arg_max(run_id, (accepted, ended_at)) AS run_id, arg_max(call_no, (accepted, ended_at)) AS call_no,
-    arg_max(generation, (accepted, ended_at)) AS generation, arg_max(ends, (accepted, ended_at)) AS ends
-FROM judged_attempts
-WHERE (accepted OR (ends <> '' AND NOT rerun AND drew = 'yes')) AND ($generation IS NULL OR generation = $generation)
-    AND request_key IN (SELECT unnest($request_keys::VARCHAR[]))
-GROUP BY request_key;
+SELECT request_key, newest.run_id, newest.call_no, newest.generation, newest.ends
+FROM (
+    SELECT request_key, arg_max({
+        run_id: run_id, call_no: call_no, generation: generation, ends: ends,
+        stands: accepted OR (ends <> '' AND NOT rerun AND drew = 'yes')
+    }, (accepted, ended_at)) AS newest
+    FROM judged_attempts
+    WHERE ($generation IS NULL OR generation = $generation) AND request_key IN (SELECT unnest($request_keys::VARCHAR[]))
+    GROUP BY request_key
+)
+WHERE newest.stands;

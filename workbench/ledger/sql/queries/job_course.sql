@@ -17,13 +17,14 @@ score AS (
         CAST(histogram(value) FILTER (value IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS value_counts,
         CAST(histogram(low) FILTER (low IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS lows,
         CAST(histogram(high) FILTER (high IS NOT NULL) AS MAP(DOUBLE, BIGINT)) AS highs,
-        any_value(scale)[1] AS least, any_value(scale)[2] AS most
+        any_value(scale)[1] AS least, any_value(scale)[2] AS most, count(*) FILTER (excluded IS NULL) AS asked
     FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id, scorer)
     GROUP BY run_id, side
 )
 SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model, count(*) AS requests,
     any_value(score.mean) AS mean, any_value(score.scored) AS scored, any_value(score.value_counts) AS value_counts,
     any_value(score.lows) AS lows, any_value(score.highs) AS highs, any_value(score.least) AS least, any_value(score.most) AS most,
+    any_value(score.asked) AS asked,
     avg(item.completion_tokens) FILTER (item.accepted) AS completion_tokens,
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,

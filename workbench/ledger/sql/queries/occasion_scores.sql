@@ -8,8 +8,7 @@ WITH newest AS (
         AND ($until_at IS NULL OR started_at <= $until_at::TIMESTAMP)
     GROUP BY occasion
 )
-SELECT newest.occasion, newest.run_id, newest.started_at, sample.side AS model, sample.sample_key, sample.value,
-    coalesce(sample.low, sample.value) AS low, coalesce(sample.high, sample.value) AS high
+SELECT newest.occasion, newest.run_id, newest.started_at, sample.side AS model, sample.sample_key, sample.value, sample.low, sample.high
 FROM newest JOIN sample_scores((SELECT list(run_id) FROM newest)) AS sample USING (run_id)
-WHERE sample.scorer = $scorer AND coalesce(sample.low, sample.value) IS NOT NULL
+WHERE sample.scorer = $scorer AND sample.excluded IS NULL
 ORDER BY newest.started_at, model, sample.sample_key;

@@ -1,4 +1,5 @@
--- The answers of a run that scorers judge, with their samples; scorable false is a state that stays unscored.
+-- The answers of a run that scorers judge, with their samples; scorable false is a state that stays unscored: also of an answer
+-- that was not accepted and is the model's own doing, so that the run says of every scorer that there is nothing to score.
 -- A window of the calls of one of the runs that paid for them: its bounds are repeated for every table, so that each is
 -- read by its zone maps, and the joins stay as small as the window.
 -- Parameters: run_id, answer_run_id, first_call_no, end_call_no (exclusive)
@@ -14,7 +15,7 @@ FROM (
 JOIN (
     SELECT call_no, outcome, scorable, latency_ms, completion_tokens, total_tokens, served_model
     FROM judged_attempts
-    WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no AND accepted
+    WHERE run_id = $answer_run_id AND call_no >= $first_call_no AND call_no < $end_call_no AND (accepted OR ends <> '')
 ) AS attempt ON attempt.call_no = item.call_no
 LEFT JOIN (
     SELECT call_no, answer

@@ -1,6 +1,6 @@
 -- The newest score of each run, request and scorer, also of requests that no scorer saw. value NULL is unscored, and reason says why
 -- (NULL: nothing was scored). counts: whether it goes into means (see `item_identities`). state: see `state_of`. low and high: between
--- which the score is, whatever is not known of it: the least of the scale where it is not right (NULL: no scale says so).
+-- which the score is, whatever is not known of it: the least of the scale where it is not right (NULL: no scale says so). most: of the scale.
 -- Parameters: run_id (NULL takes all)
 WITH score AS (SELECT * FROM latest_scores WHERE $run_id IS NULL OR run_id = $run_id),
 named AS (
@@ -17,7 +17,7 @@ said AS (
     LEFT JOIN run_overview AS run ON run.run_id = item.run_id
     WHERE $run_id IS NULL OR item.run_id = $run_id
 )
-SELECT * EXCLUDE (scale, state), state,
+SELECT * EXCLUDE (scale, state), state, scale[2] AS most,
     CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] WHEN 'unknown' THEN scale[1] END AS low,
     CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] WHEN 'unknown' THEN scale[2] END AS high
 FROM said

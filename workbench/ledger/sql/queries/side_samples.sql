@@ -3,7 +3,7 @@
 -- of their ids, 2 before 10.
 -- Parameters: run_ids (list), scorer, cluster (the name of a metadata column), on_fallback (NULL: as each run's job says)
 SELECT score.run_id, score.side AS model, score.sample_key, score.sample_id, score.asked, score.answered, score.scored,
-    score.not_right, score.unknown, score.unread, score.left_out, score.excluded, score.of_scored, score.value, score.low, score.high,
+    score.not_right, score.not_right_ends, score.unknown, score.unread, score.left_out, score.excluded, score.of_scored, score.value, score.low, score.high,
     score.scale[1] AS least, score.scale[2] AS most,
     json_extract_string(sample.sample, '/metadata/' || replace(replace($cluster, '~', '~0'), '/', '~1')) AS cluster
 FROM sample_scores($run_ids::VARCHAR[], fallbacks := coalesce($on_fallback, '')) AS score

@@ -4,7 +4,7 @@
 -- known.
 CREATE OR REPLACE MACRO reduced_within(reducer, known, missing, scale) AS CASE
     WHEN missing = 0 THEN {low: reduced(reducer, known), high: reduced(reducer, known)}
-    WHEN reducer = 'mode' THEN {
+    WHEN reducer = 'mode' AND scale IS NOT NULL THEN {
         low: list_min(list_transform(list_append(known, scale[1]), lambda x: reduced(reducer, list_concat(known, repeat([x], missing))))),
         high: list_max(list_transform(list_append(known, scale[2]), lambda x: reduced(reducer, list_concat(known, repeat([x], missing)))))
     }

@@ -3,6 +3,7 @@
 -- of_scored: over those that are scored (NULL: none is, or too few). value: over those that are known, of which one that is not
 -- right has the least of the scale (NULL: too few are). low and high: between these it is, whatever the unknown ones were (NULL: no
 -- scale says so). scale: of value, as [least, most].
+-- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown.
 -- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it) count epochs; left_out: scored answers of
 -- other models, which do not count. excluded: why the sample is in no mean ('taken out', 'nothing to judge by'; NULL: it is in
 -- them). answers: in an order of their own, to tell whether two runs use the same.
@@ -40,17 +41,24 @@ answer AS (
     LEFT JOIN score
         ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = scorer.scorer
 ),
+epochs AS (
+    SELECT run_id, max(epoch) AS epochs FROM run_items WHERE run_id IN (SELECT unnest(run_ids)) GROUP BY run_id
+),
 unjudged AS (
     SELECT DISTINCT item.run_id, score.scorer, item.sample_key
     FROM score JOIN run_items AS item USING (run_id, request_key)
     WHERE starts_with(score.said.reason, 'nothing to judge by: ')
 ),
 sample AS (
-    SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(reduce) AS reduce, any_value(scale) AS scale,
+    SELECT run_id, side, scorer, sample_key, any_value(sample_id) AS sample_id, any_value(reduce) AS reduce,
+        -- how many epochs are right has its own ends, whatever the scores are
+        CASE WHEN any_value(reduce) IS NULL OR any_value(reduce) IN ('mean', 'mode') THEN any_value(scale)
+            ELSE coalesce(any_value(scale), [0.0, 1.0]) END AS scale,
         count(*) AS asked, count(*) FILTER (accepted) AS answered,
         coalesce(list(value) FILTER (state = 'scored'), []) AS scores,
         count(*) FILTER (state = 'scored') AS scored, count(*) FILTER (state = 'not right') AS not_right,
         count(*) FILTER (state = 'unknown') AS unknown,
+        coalesce(list(ends) FILTER (state = 'not right'), []) AS not_right_ends,
         count(*) FILTER (may_count AND reason IS NOT NULL AND value IS NULL AND scorable) AS unread,
         count(value) FILTER (NOT may_count) AS left_out,
         bool_or(invalid) AS invalid,
@@ -61,11 +69,14 @@ counted AS (
     SELECT sample.*,
         CASE WHEN sample.invalid THEN 'taken out' WHEN unjudged.run_id IS NOT NULL THEN 'nothing to judge by' END AS excluded,
         CASE WHEN scale IS NULL OR not_right = 0 THEN scores ELSE list_concat(scores, repeat([scale[1]], not_right)) END AS known,
-        CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END
-            + greatest(coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0) AS missing
-    FROM sample LEFT JOIN unjudged USING (run_id, scorer, sample_key)
+        CASE WHEN scale IS NULL THEN not_right + unknown ELSE unknown END + greatest(
+            epochs.epochs - asked, coalesce(CAST(nullif(regexp_extract(reduce, '[0-9]+$'), '') AS BIGINT), 0) - asked, 0
+        ) AS missing
+    FROM sample
+    LEFT JOIN unjudged USING (run_id, scorer, sample_key)
+    JOIN epochs USING (run_id)
 )
-SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, unknown, unread, left_out, excluded,
+SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out, excluded,
     CASE WHEN excluded IS NULL THEN reduced(reduce, scores) END AS of_scored,
     CASE WHEN excluded IS NULL THEN reduced(reduce, known) END AS value,
     CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale).low END AS low,
