@@ -222,7 +222,7 @@ def _student_of(asked: AskedValues) -> Interval | None:
     n, mean = sum(counts.values()), _mean(counts)
     squares = math.fsum(count * (value - mean) ** 2 for value, count in counts.items())
     found = student(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else None)
-    is_whole = n == asked.asked and asked.lows == asked.highs
+    is_whole = sum(asked.lows.values()) == asked.asked and asked.lows == asked.highs
     return found if is_whole else msgspec.structs.replace(found, at_worst=None, at_best=None)
 
 
