@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -68,5 +68,39 @@ def record(
                 reason = reasons.get((model, sample), "r")
                 scored = Score(value, reason, extracted(model, sample))
                 writer.append(score_entry(run_id, asked.request_key, ("exact", config), at, scored))
+    writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
+    writer.close()
+
+
+class Asked(NamedTuple):
+    """One request of a run: what was asked, how it ended, and its score by the scorer `exact`."""
+
+    model: str
+    sample: int
+    epoch: int = 1
+    value: float | None = None
+    outcome: Outcome = Outcome.OK
+
+
+def record_epochs(bench: Workbench, run_id: str, asked: Sequence[Asked], *, config: str = "{}", **more: Any) -> None:
+    """Record a run of these requests, each epoch of a sample by itself."""
+    status: str = more.pop("status", "complete")
+    at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))
+    writer = JournalWriter(bench.ledger.journal_folder)
+    writer.append(started(run_id, len(asked), recorded_at=at, scorers=["exact"], **more))
+    for number, one in enumerate(asked, 1):
+        follows, key = EFFECTS[one.outcome], f"sample{one.sample}"
+        sent = msgspec.structs.replace(
+            intent(run_id, number), model=one.model, sample_id=str(one.sample), sample_key=key, epoch=one.epoch
+        )
+        writer.append(SampleSeen(key, msgspec.json.encode({"input": f"q{one.sample}"}).decode()))
+        writer.append(sent)
+        writer.append(
+            answer(run_id, number, model=one.model, served_model=one.model, sample_key=key, epoch=one.epoch, outcome=str(one.outcome),
+                   accepted=follows.accepted, scorable=follows.scorable, rerun=follows.rerun)
+        )  # fmt: skip
+        if follows.accepted or follows.ends:
+            scored = Score(one.value, "r")
+            writer.append(score_entry(run_id, sent.request_key, ("exact", config), at, scored))
     writer.append(RunEnded(run_id, at + timedelta(minutes=1), status, 0, 60.0))
     writer.close()

@@ -79,6 +79,10 @@ class OddServer:
             case "retry":
                 headers["Retry-After"] = "Mon, 01 Jan 2024 00:00:00 +9999999999999999"
                 return web.Response(status=429, headers=headers, text=json.dumps({"error": {"message": "slow"}}))
+            case "flip" if self.requests.count(prompt) == 1:
+                message = {"content": ""}
+            case "flip" if self.requests.count(prompt) == 2:
+                return web.json_response({"error": {"message": "down"}}, status=503)
             case "broken" if self.requests.count(prompt) == 1:
                 message, finish = {"content": "The answ"}, "error"
             case "expired":

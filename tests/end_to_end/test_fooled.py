@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.compared_runs import record
+from tests.compared_runs import Asked, record, record_epochs
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from workbench.evaluation.gates import gate_results
@@ -18,6 +18,7 @@ from workbench.job_file import GatesTable
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import Outcome
+from workbench.scoring.judge import Judge
 from workbench.scoring.scorer import NO_TEXT
 
 N = 120
@@ -312,3 +313,87 @@ def test_the_strictest_of_several_jobs_says_what_is_ranked(bench: Workbench) -> 
     notes = bench.json("compare", "r1", "r2", "--no-report")["notes"]
     assert "m in r2 is not ranked: 100 of 120 answers have a result, and 90 % must." in notes
     assert "not ranked" not in bench("show", "r2").stdout, "its own job is content with half"
+
+
+NO_SCALE = '{"name": "custom", "function": "f.py:f"}'
+
+
+def test_a_scorer_without_a_scale_ranks_nobody_however_little_is_missing(bench: Workbench) -> None:
+    cut = {("cheat", sample): Outcome.TRUNCATED for sample in range(12)}
+    values: Mapping[str, list[float | None]] = {
+        "good": [4.4 + 0.1 * (n % 3) for n in range(N)],
+        "cheat": [None] * 12 + [4.9 + 0.1 * (n % 3) for n in range(N - 12)],
+    }
+    record(bench, "r1", values, scorers=["exact"], outcomes=cut, config=NO_SCALE)
+    found = verdict(bench)
+    assert "cheat is not ranked: no scale says" in found["notes"]
+    assert "no scale says what that is to a mean" in found["notes"]
+    assert gate(bench, 4.8)["min_mean cheat"] == "cannot tell"
+    assert "of what is scored" in bench("show", "r1").stdout
+
+
+@pytest.mark.parametrize("reduce", ["mode", "at_least_1", None])
+def test_what_is_cut_off_speaks_for_nobody_whatever_reduces_it_without_a_scale(
+    bench: Workbench, reduce: str | None
+) -> None:
+    """Cheat is right in its first epoch and cut off in the two others, always."""
+    asked = [Asked("good", n, epoch, float(n % 4 != 0)) for n in range(60) for epoch in (1, 2, 3)]
+    for n in range(60):
+        asked += [Asked("cheat", n, 1, 1.0), *(Asked("cheat", n, epoch, None, Outcome.TRUNCATED) for epoch in (2, 3))]
+    record_epochs(bench, "r1", asked, config=NO_SCALE, reduce=reduce)
+    found = verdict(bench)
+    if reduce == "at_least_1":  # it is right once in every sample, whatever the others were
+        assert (found["verdict"], found["unknown"]) == ("better", 0)
+    else:
+        assert found["at_lowest"] is None
+        assert "cheat is not ranked" in found["notes"]
+        assert gate(bench, 0.9)["min_mean cheat"] == "cannot tell"
+
+
+def test_epochs_that_were_never_sent_are_unknown(bench: Workbench) -> None:
+    """A fast model had five tries at each sample, an equal one had one when the run was stopped."""
+    chance = random.Random(5)
+    asked = [Asked("fast", n, epoch, float(chance.random() < 0.4)) for n in range(80) for epoch in range(1, 6)]
+    asked += [Asked("slow", n, 1, float(chance.random() < 0.4)) for n in range(80)]
+    record_epochs(bench, "r1", asked, reduce="at_least_1", status="incomplete")
+    (beside,) = bench.json("compare", "--no-report", "--baseline", "slow")["differences"]
+    assert (beside["side"]["model"], beside["verdict"]) == ("fast", "open")
+    assert beside["unknown"] > 30
+
+
+def test_wrong_answers_that_are_lost_lift_no_model_to_the_first_place(bench: Workbench) -> None:
+    """All of good is known: 75 %. Cheat is right on 65 %, and a fifth of its answers are lost, all of them wrong."""
+    wrong = list(range(65, 84))
+    lost = {("cheat", sample): Outcome.ROUTE_DOWN for sample in wrong}
+    values: Mapping[str, list[float | None]] = {
+        "good": [1.0 if n % 4 else 0.0 for n in range(100)],
+        "cheat": [None if n in wrong else float(n < 65) for n in range(100)],
+    }
+    record(bench, "r1", values, scorers=["exact"], outcomes=lost)
+    page = Page(bench.json("report", "last")["report"]).text
+    assert "good scores higher than cheat by “exact”, 0.750 and 0.650 to 0.840" in page
+    (run,) = bench.json("runs")
+    assert (run["mean_score_at_worst"], run["mean_score_at_best"]) == (pytest.approx(0.7), pytest.approx(0.795))
+
+
+def test_a_pair_of_runs_is_adjusted_for_all_that_another_baseline_shows(bench: Workbench) -> None:
+    for number in (1, 2, 3):
+        values = [float((n * 7 + number) % 10 < 4 + 2 * number) for n in range(60)]
+        record(bench, f"r{number}", {f"m{number}": values}, scorers=["exact"])
+    found: dict[frozenset[str], float] = {}
+    for baseline in ("r1", "r2", "r3"):
+        others = [run for run in ("r1", "r2", "r3") if run != baseline]
+        for row in bench.json("compare", baseline, *others, "--no-report")["differences"]:
+            pair = frozenset((row["side"]["run_id"], row["baseline"]["run_id"]))
+            assert found.setdefault(pair, row["adjusted_p"]) == row["adjusted_p"], "one verdict for one pair"
+    assert len(found) == 3
+
+
+def test_junit_passes_nothing_that_is_open_or_below_the_scale(bench: Workbench) -> None:
+    config = '{"name": "custom", "function": "f.py:f", "scale": [0, 100]}'
+    record(bench, "r1", {"m": [1.0, 99.0, 100.0, None]}, scorers=["exact"], config=config)
+    assert 'tests="4" failures="2" errors="0" skipped="1"' in bench("export", "r1", "--format", "junit").stdout
+
+
+def test_a_judge_whose_verdicts_are_all_alike_is_refused() -> None:
+    assert [option for option, _ in Judge(model="m", verdicts={"GOOD": 0.5, "BAD": 0.5}).faults()] == ["verdicts"]

@@ -187,5 +187,5 @@ def test_a_verdict_may_be_of_any_characters(verdicts: dict[str, float], said: st
 
 @pytest.mark.parametrize("words", [["A"], ["A", "a", "B"], ["A", "A.", "B"], ["*", "**"], ["", "x"], ["_x_", "'x'"]])
 def test_verdicts_that_cannot_be_told_apart_are_refused(words: list[str]) -> None:
-    ((field, _),) = Judge(model="m", verdicts=dict.fromkeys(words, 1.0)).faults()
+    ((field, _),) = Judge(model="m", verdicts={word: n / 10 for n, word in enumerate(words)}).faults()
     assert field == "verdicts"

@@ -57,6 +57,25 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
     assert sorted(odd.requests[4:]) == sorted([one for one in odd.requests[:4] if not one.startswith("plain")])
 
 
+def test_an_empty_answer_does_not_stand_where_a_later_pass_failed(oddly: Workbench) -> None:
+    """It was asked again, and what came then is worth a rerun."""
+    prompts(oddly, "flip", "plain", more=GATES)
+    oddly.write("job.toml", (oddly.folder / "job.toml").read_text().replace("passes = 1", "passes = 2"))
+    assert oddly.json("run", "job.toml", "--no-report", code=None)["completed"] == 1
+    again = oddly.json("run", "job.toml", "--no-report", code=None)
+    assert (again["completed"], again["reused"]) == (1, 1)
+
+
+def test_a_judge_that_refused_is_asked_once_more_where_that_is_wanted(oddly: Workbench, odd: OddServer) -> None:
+    judge = '[[scorers]]\nname = "judge"\nmodel = "m"\ntemplate = "refused {{ answer }} {{ verdicts }}"\n'
+    prompts(oddly, "plain 1", "plain 2", more=f"\n{judge}")
+    run_id = oddly.json("run", "job.toml", "--no-report")["run_id"]
+    for options, sent in (((), 2), ((), 0), (("--again", "refused"), 2)):
+        before = len(odd.requests)
+        oddly("score", run_id, "--yes", *options, code=3)
+        assert len(odd.requests) == before + sent, "its words are no vote"
+
+
 def test_an_end_that_no_rule_knows_is_named_and_counted(oddly: Workbench) -> None:
     prompts(oddly, "novel 1", "novel 2", "plain")
     result = oddly.json("run", "job.toml")

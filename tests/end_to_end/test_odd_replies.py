@@ -69,6 +69,13 @@ def test_empty_answers_are_not_right(oddly: Workbench) -> None:
     assert (score["not_right"], score["interval"]["mean"]) == (2, pytest.approx(1 / 3))
 
 
+def test_a_run_of_empty_answers_alone_does_not_meet_a_mean(oddly: Workbench) -> None:
+    prompts(oddly, *(f"empty {n}" for n in range(8)), more="\n[gates]\nmin_mean = { numeric = 0.9 }\n")
+    result = oddly.json("run", "job.toml", "--no-report", code=100)
+    assert "m scores 0.000 [0.000, 0.369] on 8 samples" in result["reason"]
+    assert 'tests="8" failures="8"' in oddly("export", "last", "--format", "junit").stdout
+
+
 def test_a_key_that_a_server_echoes_is_kept_nowhere(oddly: Workbench) -> None:
     prompts(oddly, "plain")
     oddly("run", "job.toml")

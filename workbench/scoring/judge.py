@@ -85,6 +85,8 @@ class Judge(Scorer, frozen=True, tag="judge"):
                 "verdicts",
                 "expected two words or more that differ by more than case, quotes, emphasis and punctuation",
             )
+        elif len(set(self.verdicts.values())) < 2:
+            yield "verdicts", "all have the same score, which tells no answer from another"
         try:
             self.needed()
         except InputError as error:
