@@ -13,7 +13,7 @@ from workbench.evaluation.comparison import ON_FALLBACK, Comparison, Wanted, com
 from workbench.evaluation.comparison_words import headline, mean_text, not_ranked_words, side_name, slice_rows, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
-from workbench.evaluation.slices import Slice
+from workbench.evaluation.slices import Slice, SliceScore
 from workbench.ledger.job_rows import JobRuns, RunOfJob
 from workbench.ledger.queries import Reader, reading
 from workbench.report.build import Draft
@@ -119,7 +119,7 @@ def _print_slices(found: Comparison) -> None:
     rows = [
         {
             "value": part.value, "side": side_name(one.side, found),
-            "mean": _mean(part, one.side), "base": _mean(part, one.baseline),
+            "mean": _mean(part, one.side), "base": _mean(part, one.baseline), "of_scored": _of_scored(part, one.side),
             "difference": _difference(one.side, one, found), "test": outcome(one, are_shares=found.are_shares),
             "shared": one.shared,
         }
@@ -127,16 +127,26 @@ def _print_slices(found: Comparison) -> None:
         for one in part.differences
     ]  # fmt: skip
     columns = {
-        "value": found.slices[0].column, "side": "model", "mean": found.scorer, "base": "baseline", "difference": "difference",
+        "value": found.slices[0].column, "side": "model", "mean": f"{found.scorer} of asked",
+        "of_scored": "of scored", "base": "baseline", "difference": "difference",
         "test": "shown", "shared": "shared",
     }  # fmt: skip
     echo("")
-    print_table(rows, columns, whole="value", spare=("base", "mean"))
+    print_table(rows, columns, whole="value", spare=("base", "of_scored", "mean"))
+
+
+def _score(part: Slice, side: Side) -> SliceScore:
+    return next(score for score in part.scores if (score.run_id, score.model) == (side.run_id, side.model))
 
 
 def _mean(part: Slice, side: Side) -> str:
-    score = next(score for score in part.scores if (score.run_id, score.model) == (side.run_id, side.model))
-    return "–" if score.interval is None else mean_text(score.interval)
+    interval = _score(part, side).interval
+    return "–" if interval is None else mean_text(interval)
+
+
+def _of_scored(part: Slice, side: Side) -> str:
+    score = _score(part, side)
+    return "–" if score.mean_of_scored is None else f"{score.mean_of_scored:.3f} of {score.scored}"
 
 
 def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from workbench.display import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
 from workbench.evaluation.sides import Difference, Lost, Side
+from workbench.evaluation.slices import SliceScore
 from workbench.stats.intervals import Interval
 
 
@@ -59,9 +60,9 @@ def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """The differences within each slice as flat rows, with the mean scores of both sides in it."""
     rows = []
     for part in comparison.slices:
-        means = {(score.run_id, score.model): score.interval for score in part.scores}
+        scores = {(score.run_id, score.model): score for score in part.scores}
         for one in part.differences:
-            mean, base = (means[side.run_id, side.model] for side in (one.side, one.baseline))
+            mean, base = (scores[side.run_id, side.model] for side in (one.side, one.baseline))
             rows.append(
                 {"column": part.column, "value": part.value, "samples": len(part.samples)}
                 | _flat(one, comparison)
@@ -71,11 +72,13 @@ def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def _means(name: str, found: Interval | None) -> dict[str, float | None]:
-    """A mean of what is known, and between which it is of all asked."""
-    if found is None:
-        return {name: None, f"{name}_at_worst": None, f"{name}_at_best": None}
-    return {name: found.mean, f"{name}_at_worst": found.at_worst, f"{name}_at_best": found.at_best}
+def _means(name: str, score: SliceScore) -> dict[str, float | None]:
+    """A mean of what is known, between which it is of all asked, and that of what is scored."""
+    found = score.interval
+    ends = (None, None, None) if found is None else (found.mean, found.at_worst, found.at_best)
+    return dict(zip((name, f"{name}_at_worst", f"{name}_at_best"), ends, strict=True)) | {
+        f"{name}_of_scored": score.mean_of_scored
+    }
 
 
 def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def differing(
     sides, samples = there.sides, there.samples
     run_ids = [run.run_id for run in runs]
     return [
-        *_of_runs(runs, samples),
+        *_of_runs(runs, there),
         *_of_jobs(runs),
         *_of_model_lists(reader, run_ids, sides),
         *_of_scorers(settings, scorer),
@@ -57,13 +57,13 @@ def differing(
     ]
 
 
-def _of_runs(runs: Sequence[Provenance], samples: Samples) -> Iterator[str]:
+def _of_runs(runs: Sequence[Provenance], there: Sides) -> Iterator[str]:
     if any(run.simulated for run in runs):
         yield "The models are simulated: this says nothing about real ones."
     for run in runs:
         if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
             how = run.status or "no end is recorded"
-            yield f"Run {run.run_id} is not complete ({how}): {_asked_of(run, samples)}."
+            yield f"Run {run.run_id} is not complete ({how}): {_asked_of(run, there)}."
     if len({run.dataset_hash for run in runs}) > 1:
         yield "The dataset is not the same: only samples with the same input, choices and target are compared."
     if len({run.endpoint for run in runs}) > 1:
@@ -72,9 +72,11 @@ def _of_runs(runs: Sequence[Provenance], samples: Samples) -> Iterator[str]:
         yield f"What was asked differs: {_each((run.run_id, run.narrowed or 'the whole job') for run in runs)}."
 
 
-def _asked_of(run: Provenance, samples: Samples) -> str:
+def _asked_of(run: Provenance, there: Sides) -> str:
     """How many samples a run asked that has not ended as it should, and which."""
-    rows = [row for (run_id, _), own in samples.items() if run_id == run.run_id for row in own]
+    if sum(side.asked for side in there.sides if side.run_id == run.run_id) == run.planned:
+        return "it sent every request, and some have no answer"
+    rows = [row for (run_id, _), own in there.samples.items() if run_id == run.run_id for row in own]
     known, asked = ({row.sample_key for row in rows if row.asked or every} for every in (True, False))
     if len(asked) == len(known):  # all that is known of: a killed run has not said what it did not ask
         return "what it did not ask is missing here"

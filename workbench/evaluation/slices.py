@@ -1,5 +1,6 @@
 """A comparison within parts of the dataset: the samples that share a value of one of their further columns."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import msgspec
 
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.sides import Difference, Pairs, Samples, Side, differences_within, of_samples
+from workbench.ledger.score_rows import SideSample
 from workbench.stats.intervals import Interval, mean_intervals
 
 MOST_VALUES = 12
@@ -25,6 +27,7 @@ class SliceScore(msgspec.Struct, frozen=True):
     run_id: str
     model: str
     scored: int
+    mean_of_scored: float | None
     interval: Interval | None
     """Of the mean over what was asked; None where nothing is known."""
 
@@ -110,10 +113,11 @@ def _sliced(column: str, parts: Mapping[str, set[str]], of: Parted) -> Iterator[
     # at once: each by itself takes 1.6 ms where there are more values than two
     intervals = iter(mean_intervals([of_samples(part[side.run_id, side.model]) for part in within for side in sides]))
     for (value, keys), part, found in zip(parts.items(), within, tested, strict=True):
-        scores = [
-            SliceScore(
-                side.run_id, side.model, sum(row.scored > 0 for row in part[side.run_id, side.model]), next(intervals)
-            )
-            for side in sides
-        ]
+        scores = [_score(side, part[side.run_id, side.model], next(intervals)) for side in sides]
         yield Slice(column, value, sorted(keys), scores, found)
+
+
+def _score(side: Side, rows: Sequence[SideSample], interval: Interval | None) -> SliceScore:
+    scored = [row.of_scored for row in rows if row.of_scored is not None]
+    mean = math.fsum(scored) / len(scored) if scored else None
+    return SliceScore(side.run_id, side.model, len(scored), mean, interval)
