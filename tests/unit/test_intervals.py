@@ -184,6 +184,12 @@ def test_unknown_values_widen_the_interval_to_both_ends() -> None:
     assert nothing is None, "of nothing known there is no mean"
 
 
+def test_a_scale_of_one_point_is_none() -> None:
+    """As of a judge whose verdicts all had the same score."""
+    (found,) = intervals([Counter({0.5: 30})], (0.5, 0.5))
+    assert (found.low, found.high) == (None, None), "no interval has the width 0"
+
+
 def test_without_a_scale_what_is_missing_bounds_nothing() -> None:
     known = Counter({10.0: 3, 20.0: 5})
     (found,) = mean_intervals([AskedValues(known, known, known, None, 9)])

@@ -9,9 +9,19 @@ from typing import Any
 import duckdb
 import msgspec
 import pytest
+import tomli_w
 
 from workbench.evaluation.differing import NO_MATTER, job_values
-from workbench.job_file import JobFile, UnscoredTable
+from workbench.job_file import (
+    BudgetTable,
+    CompareTable,
+    DatasetTable,
+    JobFile,
+    PromptTable,
+    RequestFields,
+    RunTable,
+    UnscoredTable,
+)
 from workbench.ledger.database import sql
 from workbench.outcomes import EFFECTS
 from workbench.records import Sample, Score
@@ -159,24 +169,54 @@ def test_one_right_of_four_asked_is_not_all_right(db: duckdb.DuckDBPyConnection)
 
 
 JOB: dict[str, Any] = {"models": ["m"], "dataset": {"path": "d.jsonl"}, "scorers": [{"name": "exact"}]}
-OTHERS: dict[str, Any] = {
-    "models": ["m", {"id": "n", "temperature": 1}], "dataset": {"path": "other.jsonl"}, "prompt": {"system": "Think."},
-    "request": {"temperature": 0.5}, "variants": [{"name": "a", "seed": 1}], "run": {"epochs": 3}, "budget": {"requests": 9},
-    "scorers": [{"name": "exact", "ignore_case": True}], "compare": {"min_answered": 0.5}, "unscored": {"cut_off": "unknown"},
+BODY: dict[str, Any] = {
+    "max_tokens": 9, "max_completion_tokens": 9, "temperature": 0.5, "top_p": 0.5, "stop": ["x"], "seed": 1, "presence_penalty": 1.0,
+    "frequency_penalty": 1.0, "response_format": {"type": "json_object"}, "tools": [{"type": "function"}], "tools_path": "t.json",
+    "tool_choice": "none", "tool_ids": ["a"], "parallel_tool_calls": False, "extra": {"a": 1},
+}  # fmt: skip
+OTHERS: dict[str, dict[str, Any]] = {
+    "dataset": {
+        "path": "other.jsonl", "format": "csv", "layout": "gsm8k", "limit": 5, "sample_ids": ["a*"], "shuffle_seed": 3,
+        "fields": {"input": "q"},
+    },
+    "prompt": {"system": "Think.", "template": "{{ id }}", "messages": [{"role": "user", "content": "x"}]},
+    "request": BODY,
+    "run": {
+        "epochs": 3, "reduce": "mode", "max_in_flight": 3, "reuse": "occasion", "on_fallback": "accept", "ghost_s": 1.0,
+        "order": "file", "passes": 3, "gateway_limit_s": 9.0, "deadline_s": 9.0, "request_deadline_s": 9.0, "patience_s": 9.0,
+        "max_reply_bytes": 2**20, "max_failed_share": 0.5,
+    },
+    "budget": {"requests": 9, "total_tokens": 9, "units": 9.0, "share_of_left": 0.5},
+    "compare": {"min_answered": 0.5},
+    "unscored": dict.fromkeys(UnscoredTable.__struct_fields__, "unknown"),
+}  # fmt: skip
+"""Of each table of a job and each of its keys a value that is not the default."""
+LISTS: dict[str, Any] = {
+    "models": ["m", {"id": "n"}], "variants": [{"name": "a", "seed": 1}], "scorers": [{"name": "exact", "ignore_case": True}],
+}  # fmt: skip
+TABLES: dict[str, type[msgspec.Struct]] = {
+    "dataset": DatasetTable, "prompt": PromptTable, "request": RequestFields, "run": RunTable, "budget": BudgetTable,
+    "compare": CompareTable, "unscored": UnscoredTable,
 }  # fmt: skip
 
 
-def test_every_key_of_a_job_that_could_make_a_difference_is_listed_where_it_differs() -> None:
-    import tomli_w
+def changed(job: dict[str, Any]) -> set[str]:
+    """The keys under which a comparison lists a difference from `JOB`."""
+    before, after = (job_values(tomli_w.dumps(one)) for one in (JOB, job))
+    return {key for key in before | after if before.get(key) != after.get(key)}
 
-    keys = set(JobFile.__struct_fields__)
-    assert keys - NO_MATTER == set(OTHERS), "a new table of a job belongs to one of the two"
-    before = job_values(tomli_w.dumps(JOB))
-    for table, value in OTHERS.items():
-        after = job_values(tomli_w.dumps(JOB | {table: value}))
-        changed = {key for key in before | after if before.get(key) != after.get(key)}
-        assert changed, table
-        assert all(re.split(r"[.\[]", key)[0] == table for key in changed)
-    assert job_values(tomli_w.dumps(JOB | {"run": {"epochs": 1}})) == before, (
-        "a default that is written is no difference"
-    )
+
+def test_every_table_of_a_job_is_told_apart_or_makes_no_difference() -> None:
+    assert set(JobFile.__struct_fields__) - NO_MATTER == set(OTHERS) | set(LISTS), "a new one belongs to one of them"
+    assert changed(JOB | {"run": {"epochs": 1}}) == set(), "a default that is written is no difference"
+    for name, value in LISTS.items():
+        assert {re.split(r"[.\[]", key)[0] for key in changed(JOB | {name: value})} == {name}
+
+
+@pytest.mark.parametrize("table", OTHERS)
+def test_every_key_of_a_job_that_could_make_a_difference_is_listed_where_it_differs(table: str) -> None:
+    assert set(OTHERS[table]) == set(TABLES[table].__struct_fields__), "a new key is listed too"
+    for key, value in OTHERS[table].items():
+        found = changed(JOB | {table: JOB.get(table, {}) | {key: value}})
+        assert found, key
+        assert all(name.startswith(f"{table}.{key}") for name in found), key

@@ -123,6 +123,9 @@ def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
     Source: Gaffke, N. (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
     variable, Mathematical Methods of Statistics 14, 451-467; Learned-Miller, E. and Thomas, P. (2019), arXiv:1905.06208.
     """
+    asked = [
+        one._replace(scale=None) if one.scale is not None and one.scale[0] >= one.scale[1] else one for one in asked
+    ]
     grouped = {place: _clustered(one) for place, one in enumerate(asked) if one.clusters and one.scale is not None}
     alone = [AskedValues({}, {}, {}, None, 0) if place in grouped else one for place, one in enumerate(asked)]
     return [grouped.get(place, found) for place, found in enumerate(_of_samples(alone))]
