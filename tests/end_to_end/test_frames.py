@@ -227,7 +227,7 @@ def test_notebooks_leave_out_fallbacks_and_keep_variants_apart(name: str, bench:
     (shown,) = (
         cell.outputs[0].data["text/plain"]
         for cell in notebook.cells
-        if cell.cell_type == "code" and 'scores["counts"]' in cell.source
+        if cell.cell_type == "code" and any(f'scores["{name}"]' in cell.source for name in ("counts", "state"))
     )
     assert all(f"{model} · {variant}" in shown for model in ("careful]", "[fast]") for variant in ("plain", "terse"))
     assert "Classic" not in shown, "another model answered for it"

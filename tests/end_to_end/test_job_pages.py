@@ -43,7 +43,7 @@ def test_nothing_is_said_where_nothing_was_asked_again(bench: Workbench) -> None
         bench.json("run", "job.toml")
     index, job_page = pages(bench, "sums")
     assert "1 job: 1 fine." in index.text
-    assert "It asked nothing again that the run before was scored on." in job_page.text
+    assert "It asked nothing again that the run before has a result for." in job_page.text
 
 
 def test_a_first_run_and_one_that_failed_have_pages(bench: Workbench) -> None:

@@ -270,7 +270,7 @@ def test_a_probe_confirms_no_foreign_name_in_bulk(tmp_path: Path) -> None:
         found = bench.json("probe", "replaced", "--no-report")
     assert found["routes"]["replaced"]["substitutes"] == ["lab/able-7b"], "its name is the other route's by now"
     assert not found["changes"], "and was, in the probe before"
-    assert (tmp_path / "workbench.toml").read_text().count("served_as") == 1
+    assert (tmp_path / "workbench.toml").read_text().count("served_as") == 2
 
 
 @pytest.mark.slow

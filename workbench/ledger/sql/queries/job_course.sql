@@ -8,7 +8,7 @@ WITH newest AS (
 ),
 item AS (
     SELECT newest.started_at, item.run_id, item.side, item.accepted, item.completion_tokens, item.latency_ms,
-        item.served_model, item.answer_call_no, item.identity, item.another
+        item.served_model, item.answer_call_no, item.identity
     FROM newest
     JOIN item_identities AS item ON item.run_id = newest.run_id
 ),
@@ -29,7 +29,7 @@ SELECT item.run_id, any_value(item.started_at) AS started_at, item.side AS model
     quantile_cont(item.latency_ms, 0.5) FILTER (item.accepted) AS p50_ms,
     count(*) FILTER (item.accepted IS NOT TRUE) / count(*) AS failed_share,
     count(*) FILTER (item.identity IN ('fallback', 'suspected')) / count(*) AS fallback_share,
-    mode(item.served_model) FILTER (item.accepted AND NOT item.another) AS served_model
+    mode(item.served_model) FILTER (item.accepted AND item.identity IS DISTINCT FROM 'fallback') AS served_model
 FROM item LEFT JOIN score ON score.run_id = item.run_id AND score.side = item.side
 GROUP BY item.run_id, item.side
 ORDER BY started_at, item.run_id, min(item.answer_call_no), item.side;
