@@ -361,6 +361,17 @@ def test_epochs_that_were_never_sent_are_unknown(bench: Workbench) -> None:
     assert beside["unknown"] > 30
 
 
+def test_what_the_lost_answers_cannot_change_is_known(bench: Workbench) -> None:
+    """Of pass@2 one right answer of two decides, whatever the lost one was."""
+    asked = [Asked("sure", n, 1, 1.0) for n in range(20)] + [
+        Asked("sure", n, 2, None, Outcome.ROUTE_DOWN) for n in range(20)
+    ]
+    asked += [Asked("wrong", n, epoch, 0.0) for n in range(20) for epoch in (1, 2)]
+    record_epochs(bench, "r1", asked, reduce="pass@2")
+    (beside,) = bench.json("compare", "--no-report", "--baseline", "wrong")["differences"]
+    assert (beside["verdict"], beside["unknown"], beside["shared"]) == ("better", 0, 20)
+
+
 def test_wrong_answers_that_are_lost_lift_no_model_to_the_first_place(bench: Workbench) -> None:
     """All of good is known: 75 %. Cheat is right on 65 %, and a fifth of its answers are lost, all of them wrong."""
     wrong = list(range(65, 84))

@@ -301,26 +301,21 @@ def differences_within(
         are_shares: Whether all scores are from 0 to 1.
         family: Further pairs that could be looked at as well.
     """
-    beside = [
-        [
-            _Beside(side, base, _joined(rows[side.run_id, side.model], rows[base.run_id, base.model]))
-            for side, base in every
-        ]
-        for every in [[*pairs, *family]]
-        for part in parts
-        for rows in [{side: {row.sample_key: row for row in own} for side, own in part.items()}]
-    ]
-    flat = [one for row in beside for one in row]
-    tested = [one.tested() for one in flat]
+    every, beside = [*pairs, *family], []
+    for part in parts:
+        rows = {side: {row.sample_key: row for row in own} for side, own in part.items()}
+        for side, base in every:
+            beside.append(_Beside(side, base, _joined(rows[side.run_id, side.model], rows[base.run_id, base.model])))
+    tested = [one.tested() for one in beside]
     adjusted = _adjusted([found.p_value for found in tested])
     finished = _adjusted([None if found.finished is None else found.finished.p_value for found in tested])
-    scored = [one.among_scored() for one in flat]
+    scored = [one.among_scored() for one in beside]
     only_scored = _adjusted([None if found is None else found.p_value for found in scored])
     alone = LEVEL / max(sum(p_value is not None for p_value in adjusted), 1)
-    tests = map(_Tests, tested, adjusted, finished, scored, only_scored, itertools.repeat(alone))
+    tests = list(map(_Tests, tested, adjusted, finished, scored, only_scored, itertools.repeat(alone)))
     return [
-        [one.difference(test, are_shares=are_shares) for one, test in list(zip(row, tests))[: len(pairs)]]  # noqa: B905 - goes on
-        for row in beside
+        [beside[n].difference(tests[n], are_shares=are_shares) for n in range(first, first + len(pairs))]
+        for first in (place * len(every) for place in range(len(parts)))
     ]
 
 
@@ -393,7 +388,7 @@ class _Beside:
         """The tests on the shared samples, and at both ends of what is unknown."""
         both, known = self._joined.both, self._known
         finished = _paired([one.one.value for one in known], [one.other.value for one in known], known)
-        if not self._open:
+        if not self._open and len(known) == len(both):
             return Bounded(finished, finished, finished)
         lowest = _paired([one.one.low for one in both], [one.other.high for one in both], both)
         highest = _paired([one.one.high for one in both], [one.other.low for one in both], both)

@@ -1,7 +1,7 @@
 -- The score of each sample of some runs by run, side (the model, and its variant where the job has some) and scorer, to which the
 -- job reduces the scores of its epochs (see `reduced` and `state_of`).
 -- of_scored: over those that are scored (NULL: none is, or too few). value: over those that are known, of which one that is not
--- right has the least of the scale (NULL: too few are). low and high: between these it is, whatever the unknown ones were (NULL: no
+-- right has the least of the scale (NULL: too few are to tell). low and high: between these it is, whatever the unknown ones were (NULL: no
 -- scale says so). scale: of value, as [least, most].
 -- not_right_ends: why these are (see `outcomes`; empty: a tool call where a text was asked). Epochs that were never sent are unknown.
 -- asked, answered, scored, not_right, unknown and unread (the scorer could not judge it) count epochs; left_out: scored answers of
@@ -75,12 +75,15 @@ counted AS (
     FROM sample
     LEFT JOIN unjudged USING (run_id, scorer, sample_key)
     JOIN epochs USING (run_id)
+),
+ended AS (
+    SELECT *, CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale) END AS ends FROM counted
 )
-SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out, excluded,
+SELECT run_id, side, scorer, sample_key, sample_id, asked, answered, scored, not_right, not_right_ends, unknown, unread, left_out,
+    excluded,
     CASE WHEN excluded IS NULL THEN reduced(reduce, scores) END AS of_scored,
-    CASE WHEN excluded IS NULL THEN reduced(reduce, known) END AS value,
-    CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale).low END AS low,
-    CASE WHEN excluded IS NULL THEN reduced_within(reduce, known, missing, scale).high END AS high,
+    CASE WHEN excluded IS NULL THEN coalesce(reduced(reduce, known), CASE WHEN ends.low = ends.high THEN ends.low END) END AS value,
+    ends.low AS low, ends.high AS high,
     CASE WHEN reduce IS NULL OR reduce IN ('mean', 'mode') THEN scale ELSE [0.0, 1.0] END AS scale,
     answers
-FROM counted;
+FROM ended;
