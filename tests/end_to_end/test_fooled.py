@@ -78,7 +78,12 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize("outcome", OWN)
+def first_of(outcomes: list[Outcome]) -> list[Any]:
+    """All of them, of which the default suite takes the first."""
+    return [outcomes[0], *(pytest.param(outcome, marks=pytest.mark.slow) for outcome in outcomes[1:])]
+
+
+@pytest.mark.parametrize("outcome", first_of(OWN))
 def test_an_answer_without_a_score_by_the_model_s_own_doing_is_not_right(bench: Workbench, outcome: Outcome) -> None:
     hidden(bench, outcome)
     found = verdict(bench)
@@ -98,7 +103,7 @@ def test_a_tool_call_where_a_text_was_asked_is_not_right(bench: Workbench) -> No
     assert (found["verdict"], found["unknown"]) == ("worse", 0)
 
 
-@pytest.mark.parametrize("outcome", LOST)
+@pytest.mark.parametrize("outcome", first_of(LOST))
 def test_answers_that_were_lost_are_bounded_and_the_model_is_not_ranked(bench: Workbench, outcome: Outcome) -> None:
     hidden(bench, outcome)
     found = verdict(bench)
@@ -332,7 +337,9 @@ def test_a_scorer_without_a_scale_ranks_nobody_however_little_is_missing(bench: 
     assert "of what is scored" in bench("show", "r1").stdout
 
 
-@pytest.mark.parametrize("reduce", ["mode", "at_least_1", None])
+@pytest.mark.parametrize(
+    "reduce", ["mode", *(pytest.param(one, marks=pytest.mark.slow) for one in ("at_least_1", None))]
+)
 def test_what_is_cut_off_speaks_for_nobody_whatever_reduces_it_without_a_scale(
     bench: Workbench, reduce: str | None
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_refusal_is_asked_once_and_its_run_is_complete(oddly: Workbench, odd: 
     assert ">refused</th>" in page
 
 
+@pytest.mark.slow
 def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "refused", "filtered", "empty", "plain", more=GATES)
     first = oddly.json("run", "job.toml")
@@ -66,6 +67,7 @@ def test_an_empty_answer_does_not_stand_where_a_later_pass_failed(oddly: Workben
     assert (again["completed"], again["reused"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_judge_that_refused_is_asked_once_more_where_that_is_wanted(oddly: Workbench, odd: OddServer) -> None:
     judge = '[[scorers]]\nname = "judge"\nmodel = "m"\ntemplate = "refused {{ answer }} {{ verdicts }}"\n'
     prompts(oddly, "plain 1", "plain 2", more=f"\n{judge}")
@@ -105,6 +107,7 @@ def test_a_fallback_s_answers_are_asked_once_more(rescued: Workbench) -> None:
     assert (again["reused"], again["completed"]) == (3, 3)
 
 
+@pytest.mark.slow
 def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_again(rescued: Workbench) -> None:
     rescued.write("sums.jsonl", sums(3))
     rescued.write("job.toml", job("good") + '[[scorers]]\nname = "judge"\nmodel = "rescued"\n')
