@@ -35,7 +35,7 @@ def left_over(bench: Workbench) -> list[str]:
     return sorted(path.name for path in found if path.is_dir() or path.read_bytes() not in (b"", b"blat"))
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(4, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.long)])
 def test_kills_with_large_answers_leave_sound_ledgers_and_no_files(bench: Workbench, kills: int) -> None:
     chance, names, killed, turn = random.Random(kills), ("one", "two"), 0, 0
     while killed < kills:

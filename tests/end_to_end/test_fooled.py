@@ -233,6 +233,7 @@ def test_only_samples_that_are_equal_are_compared(bench: Workbench) -> None:
     assert "compared on the 40 samples that both have; 20 are only in m in r2." in " ".join(found["notes"])
 
 
+@pytest.mark.slow
 def test_a_better_that_rests_on_cut_off_answers_says_so(bench: Workbench) -> None:
     """Both are right in what they finish; one is cut off in a third."""
     cut = {("short", sample): Outcome.TRUNCATED for sample in range(0, N, 3)}
@@ -250,6 +251,7 @@ def test_a_better_that_rests_on_cut_off_answers_says_so(bench: Workbench) -> Non
     assert "in right answers delivered" in page
 
 
+@pytest.mark.slow
 def test_a_job_may_take_cut_off_answers_for_unknown_which_only_widens(bench: Workbench) -> None:
     hidden(bench, Outcome.TRUNCATED, counted_unknown=["cut_off"])
     found = verdict(bench)
@@ -283,6 +285,7 @@ def test_a_frame_tells_what_is_missing(bench: Workbench) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_scorer_without_a_scale_ranks_no_model_with_missing_scores(bench: Workbench) -> None:
     config = '{"name": "custom", "function": "f.py:f"}'
     hidden(bench, config=config)

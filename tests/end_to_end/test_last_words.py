@@ -30,7 +30,7 @@ WHOLE = '{"choices": [{"finish_reason": "eos", "message": {"content": "4"}}], "m
 
 def test_a_refusal_is_asked_once_and_its_run_is_complete(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "refused", "filtered", "plain", more=GATES)
-    results = [oddly.json("run", "job.toml") for _ in range(3)]
+    results = [oddly.json("run", "job.toml", *options) for options in ((), ("--no-report",), ("--no-report",))]
     assert results[0]["outcomes"] == {"refused": 1, "filtered": 1, "ok": 1}
     assert [(result["status"], result["completed"], result["reused"]) for result in results] == [
         ("complete", 3, 0), ("complete", 0, 3), ("complete", 0, 3),
