@@ -18,6 +18,7 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 MEAN = "mean"
+MIN_ANSWERED = 0.8
 PREVIOUS = "previous"
 """The baseline that is the run before."""
 
@@ -210,7 +211,7 @@ class GatesTable(TomlTable, frozen=True):
 class CompareTable(TomlTable, frozen=True):
     """`[compare]`: which models are ranked."""
 
-    min_answered: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
+    min_answered: Annotated[float, msgspec.Meta(ge=0, le=1)] = MIN_ANSWERED
     """A model is ranked where at least this share of what it was asked is scored, or not right by its own doing."""
 
 

@@ -15,6 +15,7 @@ from tests.pages import Page
 from workbench.evaluation.gates import gate_results
 from workbench.evaluation.run_figures import run_figures, run_findings
 from workbench.job_file import GatesTable
+from workbench.ledger.ingest import ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import Outcome
@@ -43,8 +44,10 @@ def verdict(bench: Workbench, *runs: str) -> dict[str, Any]:
     said.append(Page(found["report"]).text)
     if len(runs) < 2:
         said.append(Page(bench.json("report", "last")["report"]).text)
-    wrong = [text for text in said if re.search(r"cheat(?: in r\\d)? beats|beats good|cheat ranks first", text)]
-    assert beside["verdict"] == "better" or not wrong
+    flattering = (
+        r"cheat(?: in r\d)? (?:beats|scores best|scores higher)|beats good|good and cheat tie|cheat and good tie"
+    )
+    assert beside["verdict"] == "better" or not [text for text in said if re.search(flattering, text)]
     return {"notes": " ".join(found["notes"]), "sides": {side["model"]: side for side in found["sides"]}, **beside}
 
 
@@ -272,6 +275,19 @@ def test_the_best_of_equal_models_is_not_better_for_having_been_chosen(bench: Wo
     assert standing.leading[0] == best
     for model, row in chosen.items():
         assert row["adjusted_p"] == pytest.approx(standing.differences[model].adjusted_p), "one verdict for one pair"
+
+
+@pytest.mark.file_ledger
+def test_the_view_that_the_documents_name_tells_both_ends(bench: Workbench) -> None:
+    lost = {("cheat", sample): Outcome.ROUTE_DOWN for sample in WRONG[:10]}
+    lost |= {("cheat", sample): Outcome.TRUNCATED for sample in WRONG[10:]}
+    record(bench, "r1", {"good": GOOD, "cheat": HIDDEN}, scorers=["exact"], outcomes=lost)
+    ingest(bench.ledger)
+    (found,) = bench.rows(
+        "SELECT mean, not_right, unknown, mean_at_worst, mean_at_best FROM pass_rates WHERE model = 'cheat'"
+    )
+    right = N - len(WRONG)
+    assert found == (1.0, len(WRONG) - 10, 10, pytest.approx(right / N), pytest.approx((right + 10) / N))
 
 
 def test_a_frame_tells_what_is_missing(bench: Workbench) -> None:

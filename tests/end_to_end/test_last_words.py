@@ -1,5 +1,6 @@
 """Refusals, filtered texts and texts that broke off: a model's last word is paid for once, what broke off is sent again."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,6 +121,23 @@ def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_agai
     assert len(rescued.json("runs")) == 2, "a run that asks nothing says nothing"
     rescued("score", run_id, "--yes", "--again", "fallback", code=3)
     assert rescued.json("runs")[0]["calls"] == 3
+
+
+def test_a_refusal_is_right_where_the_sample_or_the_scorer_says_so(oddly: Workbench) -> None:
+    rows = [
+        {"input": "refused 1", "refusal": "right"}, {"input": "plain 2", "refusal": "right"}, {"input": "refused 3", "target": "help"},
+        {"input": "plain 4", "target": "4"},
+    ]  # fmt: skip
+    oddly.write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    scorers = '[[scorers]]\nname = "includes"\n[[scorers]]\nname = "includes"\nlabel = "read"\nrefusals = true\n'
+    oddly.write("job.toml", job("m", dataset="d.jsonl").partition("[[scorers]]")[0] + scorers)
+    result = oddly.json("run", "job.toml", "--no-report")
+    assert result["outcomes"] == {"refused": 2, "ok": 2}
+    scores = {call["sample_id"]: call["scores"] for call in oddly.lines("show", "last", "--calls")}
+    assert [scores[sample]["includes"] for sample in ("1", "2", "3", "4")] == [1.0, 0.0, None, 1.0]
+    assert [scores[sample]["read"] for sample in ("1", "2", "3", "4")] == [1.0, 0.0, 1.0, 1.0]
+    (plain, read) = oddly.json("show", "last")["scores"]
+    assert (plain["interval"]["mean"], read["interval"]["mean"]) == (0.5, 0.75)
 
 
 def test_a_text_that_broke_off_is_sent_again(oddly: Workbench, odd: OddServer) -> None:

@@ -2,6 +2,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,12 @@ def test_many_at_once_are_the_same_as_each_alone() -> None:
         assert (one.low, one.high) == pytest.approx((alone.low, alone.high), abs=1e-7)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10, 30, 80, 200])
+def every(first: Sequence[int], most: int) -> list[Any]:
+    """These numbers, and all others from 2 to the most where there is time."""
+    return [*first, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, most + 1) if n not in first)]
+
+
+@pytest.mark.parametrize("n", every([2, 3, 5, 10, 30, 80, 200], 200))
 def test_right_or_wrong_misses_at_most_in_the_share_that_is_said(n: int) -> None:
     """By enumeration: how often a bound lies beyond the truth, at every truth of a grid."""
     bounds = intervals([{1.0: k, 0.0: n - k} if 0 < k < n else {float(k == n): n} for k in range(n + 1)])
@@ -117,7 +123,7 @@ def test_right_or_wrong_misses_at_most_in_the_share_that_is_said(n: int) -> None
         )
 
 
-@pytest.mark.parametrize("n", [2, 5, 12, 30])
+@pytest.mark.parametrize("n", every([2, 5, 12, 30], 30))
 def test_three_values_miss_at_most_in_the_share_that_is_said(n: int) -> None:
     splits = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
     counted = [{value: count for value, count in zip((0.0, 0.5, 1.0), split, strict=True) if count} for split in splits]
@@ -168,6 +174,29 @@ def test_the_interval_over_clusters_holds_what_it_should(groups: int, size: int,
         found = clustered([[float(value) for value in one < stats.norm.ppf(0.7)] for one in ease])
         missed = [missed[0] + ((found.low or 0) > 0.7), missed[1] + ((found.high or 1) < 0.7)]
     assert max(missed) / runs <= LEVEL + (0.04 if runs < 1_000 else 0.003)
+
+
+@pytest.mark.parametrize("runs", [200, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("samples", "epochs", "alike"), [(20, 4, 0.8), (50, 3, 0.5), (200, 5, 0.9)])
+def test_the_interval_over_repeated_samples_holds_what_it_should(
+    samples: int, epochs: int, alike: float, runs: int
+) -> None:
+    """The unit is the sample, with the mean of its epochs: at most 2.5 % of the intervals lie beyond the truth on a side."""
+    chance = np.random.default_rng(10)
+    hard = np.sqrt(alike) * chance.standard_normal((runs, samples, 1))
+    right = hard + np.sqrt(1 - alike) * chance.standard_normal((runs, samples, epochs)) < stats.norm.ppf(0.7)
+    found = intervals([Counter(map(float, means)) for means in right.mean(axis=2)])
+    missed = sum((one.low or 0) > 0.7 for one in found), sum((one.high or 1) < 0.7 for one in found)
+    assert max(missed) / runs <= LEVEL + (0.03 if runs < 1_000 else 0.0)
+
+
+@pytest.mark.parametrize("weight", [0.02, 0.2, 0.5])
+def test_the_width_is_near_student_s_where_student_s_covers(weight: float) -> None:
+    values = [0.0] * round(200 * weight) + [0.5] * 40 + [1.0] * (160 - round(200 * weight))
+    ours, low_high = mean_interval(values), stats.t.interval(0.95, 199, loc=np.mean(values), scale=stats.sem(values))
+    assert ours.low is not None
+    assert ours.high is not None
+    assert ours.high - ours.low <= 1.6 * (low_high[1] - low_high[0])
 
 
 def test_unknown_values_widen_the_interval_to_both_ends() -> None:

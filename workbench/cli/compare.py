@@ -10,7 +10,7 @@ from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.comparison import ON_FALLBACK, Comparison, Wanted, compared, gathered, is_baseline
-from workbench.evaluation.comparison_words import headline, mean_text, not_ranked_words, side_name, slice_rows, warnings
+from workbench.evaluation.comparison_words import headline, mean_text, side_name, slice_rows, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, Side
 from workbench.evaluation.slices import Slice, SliceScore
@@ -109,9 +109,6 @@ def _print_sides(found: Comparison) -> None:
         "unanswered": "unanswered", "fallbacks": "fallback",
     }  # fmt: skip
     print_table(rows, columns, whole="side", spare=("fallbacks", "unanswered", "p50", "tokens", "of_scored"))
-    for side in found.sides:
-        if not found.is_ranked(side):
-            echo(f"not ranked: {side_name(side, found)}: {not_ranked_words(side, found.min_answered)}")
 
 
 def _print_slices(found: Comparison) -> None:
@@ -155,12 +152,13 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
     if interval is not None and interval.low is not None and interval.high is not None:
         score += f" [{interval.low:.3f}, {interval.high:.3f}]"
     pair = difference.found if difference is not None else None
+    shown = "" if difference is None else outcome(difference, are_shares=found.are_shares)
     return {
         "side": side_name(side, found),
         "score": score,
         "of_scored": "–" if side.mean_of_scored is None else f"{side.mean_of_scored:.3f}",
         "difference": _difference(side, difference, found),
-        "test": "" if difference is None else outcome(difference, are_shares=found.are_shares),
+        "test": "; ".join(filter(None, (shown, "" if found.is_ranked(side) else "not ranked"))),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
         "tokens": significant(side.completion_tokens),

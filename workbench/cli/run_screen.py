@@ -1,15 +1,16 @@
 """A run's main results on a terminal: scores with intervals, fallbacks, and what caused failures."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 
 from workbench.cli.output import echo, print_table
 from workbench.display import confirming, plural
 from workbench.evaluation.attention import fallbacks, suspected
-from workbench.evaluation.comparison_words import known_words, mean_text
+from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
-from workbench.evaluation.sides import MIN_ANSWERED
+from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.stats.intervals import CONFIDENCE
@@ -51,22 +52,24 @@ def _print_scores(found: RunFindings) -> None:
     if all(row.samples == row.asked for row, _ in found.scores):
         columns = {name: title for name, title in columns.items() if name not in _WHERE_MISSING}
     print_table(rows, {"model": "model", "scorer": "scorer"} | columns)
-    for row, _ in found.scores:
-        if told := _why_not_ranked(row, found):
-            echo(f"not ranked by {row.scorer}: {row.model}: {told}")
+    least = least_answered([found.provenance])
+    for row, coverage in _coverages(found):
+        if not coverage.is_enough(least) and coverage.wanted:
+            echo(f"not ranked by {row.scorer}: {row.model}: {not_ranked_words(coverage, least)}")
     if taken_out := max(row.invalid_samples for row, _ in found.scores):
         echo(f"{plural(taken_out, 'sample')} taken out of the scores")
     echo()
 
 
-def _why_not_ranked(row: RunScore, found: RunFindings) -> str:
-    """Why a model is not ranked by a scorer; empty where it is."""
-    least = MIN_ANSWERED if found.provenance.min_answered is None else found.provenance.min_answered
-    wanted = max(
-        other.scored + other.not_right + other.unknown for other, _ in found.scores if other.scorer == row.scorer
-    )
-    known = row.scored + row.not_right
-    return "" if known >= least * wanted else known_words(known, wanted, least)
+def _coverages(found: RunFindings) -> Iterator[tuple[RunScore, Coverage]]:
+    """How much is known of every model by every scorer."""
+    asked = [row.scored + row.not_right + row.unknown for row, _ in found.scores]
+    wanted: dict[str, int] = {}
+    for (row, _), answers in zip(found.scores, asked, strict=True):
+        wanted[row.scorer] = max(answers, wanted.get(row.scorer, 0))
+    for row, interval in found.scores:
+        bounded = interval is not None and interval.at_worst is not None
+        yield row, Coverage(row.scored + row.not_right, wanted[row.scorer], bounded)
 
 
 def _rounded(value: float | None) -> float | None:

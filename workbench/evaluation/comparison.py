@@ -11,14 +11,13 @@ from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.differing import differing
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
-    MIN_ANSWERED,
     Difference,
     Pairs,
     Samples,
     Side,
     Sides,
     differences,
-    is_ranked,
+    least_answered,
     lost_samples,
     sides_of,
 )
@@ -60,7 +59,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     def is_ranked(self, side: Side) -> bool:
         """Whether enough is known of a side to rank it."""
-        return is_ranked(side, self.min_answered)
+        return side.coverage.is_enough(self.min_answered)
 
     def unanswered(self, side: Side) -> int:
         """How many requests of a side have no answer: they failed, were interrupted, or never sent."""
@@ -129,11 +128,11 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     there = sides_of(reader, run_ids, chosen, cluster=wanted.cluster, on_fallback=on_fallback)
     _check(wanted, there.sides, run_ids)
     order = {(run.run_id, model): place for run in runs for place, model in enumerate(sides_asked(run))}
-    least = max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
+    least = least_answered(runs)
     there.sides.sort(
         key=lambda side: (
             run_ids.index(side.run_id),
-            not is_ranked(side, least),
+            not side.coverage.is_enough(least),
             order.get((side.run_id, side.model), len(order)),
         )
     )
@@ -168,7 +167,7 @@ def compared(material: Material, wanted: Wanted) -> Comparison:
     """
     if len(material.runs) > 1:
         return against(material, material.baselines[0], by=wanted.by)
-    scored = [side.model for side in material.sides if side.scored and is_ranked(side, material.min_answered)]
+    scored = [side.model for side in material.sides if side.scored and side.coverage.is_enough(material.min_answered)]
     return against(material, wanted.baseline or [*scored, *material.baselines][0], by=wanted.by)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from workbench.display import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
-from workbench.evaluation.sides import Difference, Lost, Side
+from workbench.evaluation.sides import Coverage, Difference, Lost, Side
 from workbench.evaluation.slices import SliceScore
 from workbench.stats.intervals import Interval
 
@@ -114,21 +114,11 @@ def not_right_words(side: Side) -> str:
     return f"{whole} {'has' if is_one else 'have'} no score ({words(kinds)})"
 
 
-def _is_unbounded(side: Side) -> bool:
-    """Whether no scale says what the answers without a score could have scored."""
-    return side.interval is not None and side.interval.at_worst is None
-
-
-def not_ranked_words(side: Side, min_answered: float) -> str:
-    """Why a side is not ranked."""
-    if side.known >= min_answered * side.wanted:
+def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
+    """Why a model is not ranked: `12 of 24 answers have a result, and 80 % must`."""
+    if coverage.known >= min_answered * coverage.wanted:
         return "no scale says what the answers without a score could have scored"
-    return known_words(side.known, side.wanted, min_answered)
-
-
-def known_words(known: int, wanted: int, min_answered: float) -> str:
-    """Of how many answers something is known, where it is too few: `12 of 24 answers have a result, and 80 % must`."""
-    return f"{known} of {plural(wanted, 'answer')} have a result, and {percent(min_answered)} must"
+    return f"{coverage.known} of {plural(coverage.wanted, 'answer')} have a result, and {percent(min_answered)} must"
 
 
 def warnings(comparison: Comparison) -> list[str]:
@@ -137,9 +127,9 @@ def warnings(comparison: Comparison) -> list[str]:
     for side in comparison.sides:
         name = side_name(side, comparison)
         if not comparison.is_ranked(side):
-            found.append(f"{name} is not ranked: {not_ranked_words(side, comparison.min_answered)}.")
+            found.append(f"{name} is not ranked: {not_ranked_words(side.coverage, comparison.min_answered)}.")
         if told := not_right_words(side):
-            counted = "no scale says what that is to a mean" if _is_unbounded(side) else "not right"
+            counted = "not right" if side.coverage.is_bounded else "no scale says what that is to a mean"
             found.append(f"{name}: {told}: {counted}.")
         if side.fallbacks:
             says = "are left out" if comparison.on_fallback == "exclude" else "count all the same"

@@ -54,10 +54,10 @@ def _ranked_behind(found: Standing) -> list[Difference]:
 
 def _unranked(found: Standing) -> str:
     """The models that are not ranked, and why."""
-    sides = [side for side in found.unranked if side.wanted]
+    sides = [side for side in found.unranked if side.coverage.wanted]
     if not sides:
         return ""
-    told = [f"{side.model} ({not_ranked_words(side, found.min_answered)})" for side in sides[:_NAMED]]
+    told = [f"{side.model} ({not_ranked_words(side.coverage, found.min_answered)})" for side in sides[:_NAMED]]
     more = [f"{len(sides) - _NAMED} more"] if len(sides) > _NAMED else []
     return f"Not ranked: {'; '.join([*told, *more])}."
 

@@ -2,21 +2,41 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
+from workbench.job_file import MIN_ANSWERED
 from workbench.ledger.queries import Reader
+from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import SideFigures, SideSample, UnsentKey
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals, student
 from workbench.stats.paired import LEVEL, Bounded, Paired, holm, level_shown, paired
 
 FEW_DIFFER = 10
 """Where fewer samples differ and no difference is shown, there were too few to say anything."""
-MIN_ANSWERED = 0.8
-"""The default of `[compare] min_answered`, for runs that recorded none."""
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much is known of a model by one scorer."""
+
+    known: int
+    """Answers that are scored or not right."""
+    wanted: int
+    """The most answers that any model of its run was asked for."""
+    is_bounded: bool
+    """Whether it is known between which its mean over all asked is."""
+
+    def is_enough(self, min_answered: float) -> bool:
+        """Whether that is enough to rank the model."""
+        return self.is_bounded and self.known >= min_answered * self.wanted
+
+
+def least_answered(runs: Iterable[Provenance]) -> float:
+    """The share of its answers that must be known of a model that is ranked: the largest of the runs' jobs."""
+    return max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -40,10 +60,7 @@ class Side(msgspec.Struct, frozen=True):
     """Why these have none, as `[unscored]` names it -> how many."""
     unknown: int
     """Answers of which a score is not known."""
-    known: int
-    """Answers that are scored or not right."""
-    wanted: int
-    """The most answers that any model of its run was asked for: of as many `known` counts when models are ranked."""
+    coverage: Coverage
     left_out: int
     """Samples whose only scores are of another model's answers, where those do not count."""
     unread: int
@@ -241,8 +258,11 @@ def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interva
         not_right=sum(row.not_right for row in asked),
         not_right_as=dict(Counter(ends or "tool_call" for row in asked for ends in row.not_right_ends)),
         unknown=sum(row.unknown for row in asked),
-        known=sum(row.scored + row.not_right for row in asked),
-        wanted=most_asked,
+        coverage=Coverage(
+            known=sum(row.scored + row.not_right for row in asked),
+            wanted=most_asked,
+            is_bounded=interval is not None and interval.at_worst is not None,
+        ),
         left_out=sum(row.left_out > 0 and not row.scored for row in asked),
         unread=sum(row.unread for row in asked),
         mean_of_scored=sum(scored) / len(scored) if scored else None,
@@ -516,8 +536,3 @@ def _verdict(tests: _Tests) -> str:
     if tests.finished_p is not None and tests.finished_p < LEVEL:
         return "open"
     return "too few" if pair.better + pair.worse < FEW_DIFFER else "none shown"
-
-
-def is_ranked(side: Side, min_answered: float) -> bool:
-    """Whether enough is known of a side to rank it: of most of its answers a score, and of all others what they could have."""
-    return side.interval is not None and side.interval.at_worst is not None and side.known >= min_answered * side.wanted

@@ -4,7 +4,7 @@ import itertools
 
 import msgspec
 
-from workbench.evaluation.sides import MIN_ANSWERED, Difference, Side, differences, is_ranked, sides_of
+from workbench.evaluation.sides import Difference, Side, differences, least_answered, sides_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import RunScorer
@@ -46,11 +46,11 @@ def standing(reader: Reader, run: Provenance) -> Standing:
     scorers = [row.scorer for row in reader.all(RunScorer, run_ids=[run.run_id]) if row.scored]
     scorer = scorers[0] if scorers else None
     there = sides_of(reader, [run.run_id], scorer or "")
-    least = MIN_ANSWERED if run.min_answered is None else run.min_answered
+    least = least_answered([run])
     known = [side for side in there.sides if side.interval is not None]
     if scorer is None or not known:
         return Standing(scorer, there.sides, there.are_shares, least)
-    ranked = [side for side in known if is_ranked(side, least)]
+    ranked = [side for side in known if side.coverage.is_enough(least)]
     means = {side.model: side.interval for side in ranked if side.interval is not None}
     ranked.sort(key=lambda side: [-end for end in _ends(means[side.model])])
     others = [side for side in known if side not in ranked]

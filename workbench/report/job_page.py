@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
+from workbench.endings import RunStatus
+from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
 from workbench.evaluation.ongoing import NOT_ENDED, as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
@@ -15,7 +17,7 @@ from workbench.report.build import Asked, Draft, Page, PageHead, render, write_p
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
-from workbench.stats.intervals import AskedValues, mean_intervals
+from workbench.stats.intervals import AskedValues, Interval, mean_intervals
 
 MOST_RUNS = 60
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
@@ -63,7 +65,7 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
     return write
 
 
-_ENDED = ("complete", "gate_failed")
+_ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """With what status a run is compared with the one before."""
 
 
@@ -105,16 +107,17 @@ def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str
     """A line a model for each measure, where there are runs enough to show a course."""
     if len({row.run_id for row in course}) < _LEAST_RUNS:
         return []
-    models = list(dict.fromkeys(row.model for row in course))
+    models, intervals = list(dict.fromkeys(row.model for row in course)), _intervals(course)
+    table = _course_table(job, course, intervals)
     found: list[Chart] = []
     for name, title, question in _MEASURES:
         points = [
             {
                 "series": row.model, "at": f"{row.started_at:%Y-%m-%dT%H:%M:%SZ}",
                 "when": f"{row.started_at:%Y-%m-%d %H:%M}", name: value,
-            } | (_bounds(row) if name == "mean" else {})
-            for row in course
-            if (value := _value(row, name)) is not None
+            } | (_bounds(interval) if name == "mean" else {})
+            for row, interval in zip(course, intervals, strict=True)
+            if (value := _value(row, name, interval)) is not None
         ]  # fmt: skip
         if not points or (name in _TROUBLES and not any(point[name] for point in points)):
             continue
@@ -122,7 +125,7 @@ def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str
         note = _note(intervals=any("low" in point for point in points), marks=bool(marks) and not found)
         if len(models) > time_charts.MOST_TOGETHER:  # without intervals and marks
             note = f"Each chart: {title}."
-        found.append(drawn(f"{name}", question, drawing, _course_table(job, course) if name == "mean" else None, note))
+        found.append(drawn(f"{name}", question, drawing, table if name == "mean" else None, note))
     return found
 
 
@@ -133,27 +136,37 @@ def _note(*, intervals: bool, marks: bool) -> str:
     return " ".join(filter(None, (thin, dotted)))
 
 
-def _value(row: JobCourse, name: str) -> Any:
+def _value(row: JobCourse, name: str, interval: Interval | None) -> Any:
     if name == "seconds":
         return None if row.p50_ms is None else row.p50_ms / 1000
+    if name == "mean":
+        return None if interval is None else interval.centre
     return getattr(row, name)
 
 
-def _bounds(row: JobCourse) -> dict[str, float]:
-    """The interval of a mean, where there is one."""
-    if not row.value_counts:
-        return {}
-    (found,) = mean_intervals(
-        [AskedValues.counted(row.value_counts, row.lows, row.highs, (row.least, row.most), row.asked or 0)]
-    )
+def _bounds(found: Interval | None) -> dict[str, float]:
+    """The ends of a mean's interval, where it has some."""
     return {} if found is None or found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 
-def _course_table(job: str, course: Sequence[JobCourse]) -> Table:
+def _intervals(course: Sequence[JobCourse]) -> list[Interval | None]:
+    return mean_intervals(
+        [
+            AskedValues.counted(row.value_counts, row.lows, row.highs, (row.least, row.most), row.asked or 0)
+            for row in course
+        ]
+    )
+
+
+def _course_table(job: str, course: Sequence[JobCourse], intervals: Sequence[Interval | None]) -> Table:
+    rows = [
+        msgspec.structs.asdict(row) | {"of_asked": None if interval is None else mean_text(interval)}
+        for row, interval in zip(course, intervals, strict=True)
+    ]
     return Table(
-        "job_course", Result("job_course", {"job": job, "most": MOST_RUNS}, course), ("run_id", "model"),
+        "job_course", Result("job_course", {"job": job, "most": MOST_RUNS}, rows), ("run_id", "model"),
         (Column("started_at", "started", "moment"), Column("model", "model", "text"), Column("requests", "requests"),
-         Column("mean", "mean score", "number"), Column("scored", "scored"),
+         Column("of_asked", "mean of asked", "text"), Column("mean", "of what is known", "number"), Column("scored", "known"),
          Column("completion_tokens", "tokens an answer", "number"), Column("p50_ms", "median", "ms"),
          Column("failed_share", "unanswered", "share"), Column("fallback_share", "by a fallback", "share")),
     )  # fmt: skip

@@ -163,12 +163,14 @@ def _shown(figures: RunFigures, model: str) -> str:
     if model in found.leading and (found.differences or len(found.leading) > 1):
         return "best" if len(found.leading) == 1 else "tie for best"
     one = found.differences.get(model)
-    side = next((side for side in found.unranked if side.model == model and side.wanted), None)
+    side = next((side for side in found.unranked if side.model == model and side.coverage.wanted), None)
     shown = "" if one is None else outcome(one, are_shares=found.are_shares)
     if side is None:
         return shown
     told = (
-        "only a fallback answered" if side.left_out and not side.scored else not_ranked_words(side, found.min_answered)
+        "only a fallback answered"
+        if side.left_out and not side.scored
+        else not_ranked_words(side.coverage, found.min_answered)
     )
     return "; ".join(filter(None, (shown, f"not ranked: {told}")))
 

@@ -81,6 +81,11 @@ class AskedValues(NamedTuple):
     clusters: Sequence[ClusterSum] = ()
     """Of the same samples; none where they are taken for independent."""
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The scale; None also where it is a single point, on which no value tells anything."""
+        return None if self.scale is None or self.scale[0] >= self.scale[1] else self.scale
+
     @classmethod
     def counted(
         cls,
@@ -123,22 +128,20 @@ def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
     Source: Gaffke, N. (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
     variable, Mathematical Methods of Statistics 14, 451-467; Learned-Miller, E. and Thomas, P. (2019), arXiv:1905.06208.
     """
-    asked = [
-        one._replace(scale=None) if one.scale is not None and one.scale[0] >= one.scale[1] else one for one in asked
+    independent = iter(_of_samples([one for one in asked if not one.clusters or one.bounds is None]))
+    return [
+        next(independent) if not one.clusters or one.bounds is None else _clustered(one, *one.bounds) for one in asked
     ]
-    grouped = {place: _clustered(one) for place, one in enumerate(asked) if one.clusters and one.scale is not None}
-    alone = [AskedValues({}, {}, {}, None, 0) if place in grouped else one for place, one in enumerate(asked)]
-    return [grouped.get(place, found) for place, found in enumerate(_of_samples(alone))]
 
 
 def _of_samples(asked: Sequence[AskedValues]) -> list[Interval | None]:
     """The intervals of means of independent values."""
-    on_scale = [(one, one.scale) for one in asked if one.scale is not None and one.lows]
+    on_scale = [(one, one.bounds) for one in asked if one.bounds is not None and one.lows]
     lows = iter(_lower_ends([(one.lows, least, most) for one, (least, most) in on_scale]))
     mirrored = [({-value: n for value, n in one.highs.items()}, -most, -least) for one, (least, most) in on_scale]
     highs = iter([-bound for bound in _lower_ends(mirrored)])
     return [
-        _student_of(one) if one.scale is None or not one.lows else _on_scale(one, next(lows), next(highs))
+        _student_of(one) if one.bounds is None or not one.lows else _on_scale(one, next(lows), next(highs))
         for one in asked
     ]
 
@@ -149,10 +152,9 @@ def _on_scale(one: AskedValues, low: float, high: float) -> Interval | None:
     return Interval(_mean(one.values), low, high, sum(one.lows.values()), _METHOD, _mean(one.lows), _mean(one.highs))
 
 
-def _clustered(one: AskedValues) -> Interval | None:
-    if not one.values or one.scale is None:
+def _clustered(one: AskedValues, least: float, most: float) -> Interval | None:
+    if not one.values:
         return None
-    least, most = one.scale
     low = _clustered_end([(group.samples, group.low) for group in one.clusters], least)
     high = -_clustered_end([(group.samples, -group.high) for group in one.clusters], -most)
     groups = len(one.clusters)

@@ -1,21 +1,36 @@
--- Scores of a run by model and scorer. mean is over scored answers that count; every other item of the run counts as
--- unscored: cut, empty and failed answers, those that a scorer could not judge, those of samples that were
--- taken out, and those left out as a fallback's (left_out: how many of these are scored).
+-- Scores of a run by model and scorer, over answers. mean is over scored answers that count; every other item of the run counts
+-- as unscored: cut, empty and failed answers, those that a scorer could not judge, those of samples that were taken out, and those
+-- left out as a fallback's (left_out: how many of these are scored). not_right and unknown: what unscored ones are to a mean (see
+-- `state_of`), and mean_at_worst and mean_at_best between which the mean of all asked is (NULL: no scale says so).
 CREATE OR REPLACE VIEW pass_rates AS
+WITH named AS (SELECT run_id, scorer, scale_of(any_value(scorer_config)) AS scale FROM scores GROUP BY run_id, scorer),
+answer AS (
+    SELECT item.run_id, item.side, item.sample_key, item.counts, item.invalid, named.scorer, named.scale, score.value,
+        CASE WHEN item.invalid THEN 'not asked'
+            ELSE state_of(item.counts, item.ends, score.value, score.reason, run.counted_unknown) END AS state
+    FROM item_identities AS item
+    JOIN named ON named.run_id = item.run_id
+    LEFT JOIN latest_scores AS score
+        ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = named.scorer
+    LEFT JOIN run_overview AS run ON run.run_id = item.run_id
+)
 SELECT
-    item.run_id,
-    concat_ws(' · ', item.model, item.variant) AS model,
-    named.scorer,
-    count(score.value) FILTER (who.counts) AS scored,
-    count(*) - count(score.value) FILTER (who.counts) AS unscored,
-    count(score.value) FILTER (NOT who.counts AND NOT who.invalid) AS left_out,
-    count(DISTINCT item.sample_key) FILTER (who.invalid) AS invalid_samples,
-    avg(score.value) FILTER (who.counts) AS mean,
-    bool_and(score.value IN (0, 1)) FILTER (score.value IS NOT NULL AND who.counts) AS is_binary,
-    count(DISTINCT item.sample_key) FILTER (score.value IS NOT NULL AND who.counts) AS samples
-FROM run_items AS item
-JOIN (SELECT DISTINCT run_id, scorer FROM scores) AS named USING (run_id)
-JOIN item_identities AS who ON who.run_id = item.run_id AND who.request_key = item.request_key
-LEFT JOIN latest_scores AS score
-    ON score.run_id = item.run_id AND score.request_key = item.request_key AND score.scorer = named.scorer
-GROUP BY item.run_id, concat_ws(' · ', item.model, item.variant), named.scorer;
+    run_id,
+    side AS model,
+    scorer,
+    count(value) FILTER (counts) AS scored,
+    count(*) - count(value) FILTER (counts) AS unscored,
+    count(value) FILTER (NOT counts AND NOT invalid) AS left_out,
+    count(DISTINCT sample_key) FILTER (invalid) AS invalid_samples,
+    avg(value) FILTER (counts) AS mean,
+    bool_and(value IN (0, 1)) FILTER (value IS NOT NULL AND counts) AS is_binary,
+    count(DISTINCT sample_key) FILTER (value IS NOT NULL AND counts) AS samples,
+    count(*) FILTER (state = 'not right') AS not_right,
+    count(*) FILTER (state = 'unknown') AS unknown,
+    CASE WHEN any_value(scale) IS NOT NULL OR bool_and(state IN ('scored', 'not asked'))
+        THEN avg(CASE WHEN state = 'scored' THEN value ELSE scale[1] END) FILTER (state <> 'not asked') END AS mean_at_worst,
+    CASE WHEN any_value(scale) IS NOT NULL OR bool_and(state IN ('scored', 'not asked'))
+        THEN avg(CASE state WHEN 'scored' THEN value WHEN 'not right' THEN scale[1] ELSE scale[2] END)
+            FILTER (state <> 'not asked') END AS mean_at_best
+FROM answer
+GROUP BY run_id, side, scorer;
