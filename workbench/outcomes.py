@@ -55,8 +55,11 @@ class Effects(NamedTuple):
     """Whether the call may have used allowance, if it was sent at all."""
     route: Literal["well", "sick", ""]
     """What it says of the route: five times sick in a row pauses it, well resumes it; empty: nothing."""
-    resembles: Literal["down", "error", "limit", "refusal", "key", "hang", "late", "reset", "gateway", ""]
-    """Which fault of a simulated route is most like it; empty: none."""
+    resembles: Literal[
+        "down", "error", "limit", "refusal", "refused", "key", "hidden", "hang", "late", "reset", "gateway", ""
+    ]
+    """Which fault of a simulated route is most like it: `refused` is an answer, `hidden` a route that the account does not see;
+    empty: none."""
     fault: str
     """Whose doing a failure most likely is, in words; empty for an answer."""
     crowded: Literal["load", "limit", ""] = ""
@@ -78,8 +81,8 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.OK:                  Effects(True,  True,  None, False, "yes",   "well", "",        ""),
     Outcome.TRUNCATED:           Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut_off"),
     Outcome.REASONING_EXHAUSTED: Effects(True,  False, None, False, "yes",   "well", "",        "", ends="cut_off"),
-    Outcome.REFUSED:             Effects(True,  False, None, False, "yes",   "well", "",        "", ends="refused"),
-    Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "",        "", ends="filtered"),
+    Outcome.REFUSED:             Effects(True,  False, None, False, "yes",   "well", "refused", "", ends="refused"),
+    Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "refused", "", ends="filtered"),
     Outcome.EMPTY:               Effects(False, False, 1.0,  False, "yes",   "well", "error",   "the model", ends="empty"),
     Outcome.BROKEN_OFF:          Effects(False, False, 1.0,  True,  "yes",   "sick", "error",   "the route"),
     Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", exhausted=True),
@@ -88,9 +91,9 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.NULL_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.MALFORMED_BODY:      Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the route"),
     Outcome.HTML_BODY:           Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "the platform"),
-    Outcome.KEY_NOT_ALLOWED:     Effects(False, False, None, True,  "no",    "sick", "",        "the account", exhausted=True),
+    Outcome.KEY_NOT_ALLOWED:     Effects(False, False, None, True,  "no",    "sick", "key",     "the account", exhausted=True),
     Outcome.ROUTE_UNAUTHORISED:  Effects(False, False, None, True,  "no",    "sick", "key",     "the route"),
-    Outcome.MODEL_NOT_VISIBLE:   Effects(False, False, None, False, "no",    "sick", "",        "the account"),
+    Outcome.MODEL_NOT_VISIBLE:   Effects(False, False, None, False, "no",    "sick", "hidden",  "the account"),
     Outcome.RATE_LIMITED:        Effects(False, False, 10.0, True,  "no",    "sick", "limit",   "the route", crowded="limit"),
     Outcome.ROUTE_COOLING:       Effects(False, False, 6.0,  True,  "no",    "sick", "limit",   "the route"),
     Outcome.ROUTE_DOWN:          Effects(False, False, 10.0, True,  "maybe", "sick", "down",    "the route"),

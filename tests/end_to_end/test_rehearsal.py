@@ -18,6 +18,7 @@ from workbench.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
+from workbench.outcomes import Outcome
 
 ACCOUNT: list[dict[str, Any]] = [
     {"id": "quick", "simulated": "answers", "latency_ms": {"median": 50, "sigma": 0.3}, "answer_tokens": {"median": 60, "sigma": 0.4}},
@@ -91,6 +92,36 @@ def test_models_that_answered_for_each_other_and_for_none_that_was_asked(tmp_pat
     end = bench.json("run", "job.toml", "--local", "--no-report")
     assert end["outcomes"] == {"ok": 24}
     assert end["served_models"]["never asked"] == 8
+
+
+def test_presets_stay_presets_and_refusals_stay_refusals(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, None)
+    values = {name: [1.0] * 8 for name in ("tutor", "guide", "qwen", "shy", "unseen", "locked")}
+    outcomes = {("shy", n): Outcome.REFUSED for n in range(4)}
+    outcomes |= {("unseen", n): Outcome.MODEL_NOT_VISIBLE for n in range(8)}
+    outcomes |= {("locked", n): Outcome.KEY_NOT_ALLOWED for n in range(8)}
+    names = {"tutor": "qwen", "guide": "lab/llama"}
+    record(bench, "r1", values, served=names, listed={"tutor": "qwen", "guide": "lab/llama"}, outcomes=outcomes)
+    bench("platform", "init", "--from-history")
+    config = load_config(tmp_path / "platform.toml")
+    assert {preset.id: preset.base for preset in config.presets} == {"tutor": "qwen", "guide": "lab/llama"}
+    routes = {route.id: route for route in config.routes}
+    assert set(routes) == {"qwen", "lab/llama", "shy", "unseen", "locked"}
+    assert routes["unseen"].visible_to == ()
+    assert (routes["shy"].answers[0].right, routes["shy"].answers[0].refused) == (0.5, 1.0)
+    bench.write("sums.jsonl", sums(40))
+    bench.write("job.toml", job("tutor", "guide", "shy"))
+    end = bench.json("run", "job.toml", "--local", "--no-report")
+    assert 8 < end["outcomes"]["refused"] < 32
+    calls = bench.lines("show", "last", "--calls", "--local")
+    assert {(row["requested_model"], row["identity"]) for row in calls if row["requested_model"] != "shy"} == {
+        ("tutor", "known_alias"), ("guide", "known_alias"),
+    }  # fmt: skip
+    bench.write("job.toml", job("unseen"))
+    assert "unseen" in bench("run", "job.toml", "--local", "--no-report", code=2).stderr
+    bench.write("job.toml", job("locked"))
+    end = bench.json("run", "job.toml", "--local", "--no-report", code=3)
+    assert set(end["outcomes"]) == {"route_unauthorised"}
 
 
 def test_every_share_of_failures_is_served(tmp_path: Path) -> None:

@@ -139,11 +139,13 @@ class RouteProfile(QueryRow, frozen=True):
     p50_completion_tokens: float | None
     completion_sigma: float | None
     timeout_ms: float | None
-    failures: dict[str, int] | None
-    """What failed calls resemble, and how many do."""
+    ends: dict[str, int] | None
+    """What calls that did not end well resemble, and how many do."""
     answers: int
     calls_without_usage: int
     reasoning_tokens: int
+    base: str | None
+    """Of a preset."""
 
 
 class RouteOutcome(QueryRow, frozen=True):

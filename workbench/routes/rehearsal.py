@@ -4,6 +4,8 @@ import math
 import re
 from typing import Any
 
+import msgspec
+
 from workbench.ledger.queries import Reader
 from workbench.ledger.route_rows import RouteProfile
 from workbench.planning.models import GATEWAY_ATTEMPTS
@@ -11,6 +13,8 @@ from workbench.routes.facts import RouteFacts
 from workbench.routes.probes import probed
 
 _LEAST_ANSWERS = 5
+_RIGHT = 0.8
+"""Of a route's answers, where nothing is known: what the embedded platform takes by itself."""
 _MOST_SIGMA = 3.0
 _ALWAYS = 0.999
 _NAME = re.compile(r"[^\s\x00-\x1f](.*[^\s\x00-\x1f])?")
@@ -34,13 +38,21 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
     """A `platform.toml` as plain values: a simulated route for every model that the ledger knows answers or failures of.
 
     Latencies and answer lengths are lognormal with the history's median and spread; failures keep their shares, and a model
-    that another one answered for falls back as often. What an answer says is computed, and means nothing.
+    that another one answered for falls back as often, one that refuses refuses as often, and one that the account does not see is
+    not seen. A preset stays one, over its base: else its base's name, under which it answers, would be a stranger's. What an
+    answer says is computed, and means nothing.
     """
     rows = [row for row in reader.all(RouteProfile) if _NAME.fullmatch(row.model)]
     known = {model: route.facts for model, route in probed(reader).known.items()}
     by_name = {row.model: row for row in rows}
+    presets = {row.model: row.base for row in rows if _is_preset(row)}
+    bases = {
+        row.base: msgspec.structs.replace(row, model=row.base)
+        for row in rows
+        if row.model in presets and row.base not in by_name and row.base is not None
+    }
     routes: list[dict[str, Any]] = []
-    for row in rows:
+    for row in [*(row for row in rows if row.model not in presets), *bases.values()]:
         route = _healthy(row, known.get(row.model, RouteFacts())) | {"id": row.model}
         faults = _faults(row)
         if row.fallbacks and row.substitute and _NAME.fullmatch(row.substitute):
@@ -52,8 +64,16 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
             faults = [{"share": _down(share), "status": 502}, *(fault for fault in faults if fault not in behind)]
         if faults:
             route["faults"] = faults
+        if (row.ends or {}).get("hidden") == row.calls:
+            route["visible_to"] = []
         routes.append(route)
-    return {"silent": {"served_name": "upstream"}, "routes": routes}
+    found = {"silent": {"served_name": "upstream"}, "routes": routes}
+    return found | ({"presets": [{"id": name, "base": base} for name, base in presets.items()]} if presets else {})
+
+
+def _is_preset(row: RouteProfile) -> bool:
+    """Whether a model is a preset that answers under another name than its own."""
+    return bool(row.base and row.base != row.model and row.served_name != row.model and _NAME.fullmatch(row.base))
 
 
 def _substitute(row: RouteProfile, own: RouteProfile | None, faults: list[dict[str, Any]]) -> dict[str, Any]:
@@ -79,6 +99,10 @@ def _healthy(row: RouteProfile, facts: RouteFacts) -> dict[str, Any]:
         found["latency_ms"] = _lognormal(row.p50_ms, row.latency_sigma)
         if row.p50_completion_tokens:
             found["answer_tokens"] = _lognormal(max(row.p50_completion_tokens, 1.0), row.completion_sigma)
+    if refused := (row.ends or {}).get("refused"):
+        share = refused / row.answers
+        right = min(_RIGHT, 1 - share)
+        found["answers"] = [{"right": round(right, 4), "refused": round(share / (1 - right), 4)}]
     if row.answers and row.calls_without_usage > row.answers / 2:
         found["reports_usage"] = False
     if facts.keeps_cap is False:
@@ -90,8 +114,8 @@ def _healthy(row: RouteProfile, facts: RouteFacts) -> dict[str, Any]:
 
 
 def _faults(row: RouteProfile) -> list[dict[str, Any]]:
-    failures = row.failures or {}
-    return [{"share": _down(failures[name] / row.calls)} | fault for name, fault in _FAULTS.items() if name in failures]
+    ends = row.ends or {}
+    return [{"share": _down(ends[name] / row.calls)} | fault for name, fault in _FAULTS.items() if name in ends]
 
 
 def _down(share: float) -> float:
