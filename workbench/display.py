@@ -76,10 +76,10 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def unconfirmed(model: str, served: str, answers: int, ledger: str) -> str:
+def unconfirmed(model: str, served: str, constancy: str, ledger: str) -> str:
     """What to do about a served name in a ledger that may be the model itself."""
     return (
-        f"Whether {served}, the name on {plural(answers, 'answer')} of {model}, is that model: the model list does not have "
+        f"Whether {served}, {constancy} of {model}, is that model: the model list does not have "
         f"it. Where it is, confirm it: {confirming(model, served, ledger)}"
     )
 

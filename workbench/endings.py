@@ -95,7 +95,8 @@ class FailedRoute(msgspec.Struct, frozen=True):
     """UTC."""
 
 
-GateVerdict = Literal["met", "not met", "cannot tell"]
+GateVerdict = Literal["met", "not met", "cannot tell", "open"]
+"""`open`: an earlier run did not meet it, and what it showed is neither over nor accepted; it does not fail this run."""
 
 
 class GateResult(msgspec.Struct, frozen=True):

@@ -195,9 +195,10 @@ class GatesTable(TomlTable, frozen=True):
     baseline: str = PREVIOUS
     """The run that `max_drop` compares with: an id, or "previous", the newest earlier run of the job that met its gates."""
     steady: list[str] = []
-    """Scorers by which no model may become worse from occasion to occasion; each change fails the one run that shows it."""
+    """Scorers by which no model may become worse from one scheduled run to the next; a drop fails the run that shows it, and
+    stays an open alarm until it is over or accepted. A route that takes half as long again is one too."""
     false_alarm_rate: Annotated[float, msgspec.Meta(gt=0, le=0.5)] = 0.01
-    """How probably `steady` fails any run of the job, over all models and occasions together, though nothing changed."""
+    """How probably `steady` opens any alarm, over all models and scheduled runs together, though nothing changed."""
     max_failed_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """The largest share of requests without an answer."""
     max_unusable_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None

@@ -14,6 +14,7 @@ from workbench.allowance.planned import cap_findings, window_findings, window_pl
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import ExitCode, Fault, InputError
+from workbench.evaluation.alarms import findable_drops
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.gates import decide
 from workbench.evaluation.rescore import rescore
@@ -101,10 +102,11 @@ async def plan_job(
                 _take_answers(session, plan, ledger, among, _again(ledger, job, options))
             experience: dict[str, RouteExperience] = {}
             expected = None
+            findable: tuple[str, ...] = ()
             if ledger.exists:
                 with reading(ledger) as reader:
                     expected = estimate(reader, plan)
-                    experience = experience_of(reader)
+                    experience, findable = experience_of(reader), findable_drops(reader, job)
             expected = expected or estimate(None, plan)
             window = window_plan(ledger, job, caps, expected)
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
@@ -112,7 +114,9 @@ async def plan_job(
             findings += cap_findings(ledger, job, caps, plan.models)
             planned = described(plan, findings, expected, ledger.name, simulated=_is_simulated(session, plan))
             shown = tuple(msgspec.json.decode(plan.item(number).request.body) for number in range(min(show, len(plan))))
-            return msgspec.structs.replace(planned, window=window, settings=settings_files(where), requests=shown)
+            return msgspec.structs.replace(
+                planned, window=window, findable=findable, settings=settings_files(where), requests=shown
+            )
 
 
 def _judge_findings(where: Where, session: Session, job: Job) -> list[Finding]:

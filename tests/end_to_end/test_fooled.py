@@ -312,21 +312,32 @@ def test_a_scorer_without_a_scale_ranks_no_model_with_missing_scores(bench: Work
     assert gate(bench, 0.5)["min_mean cheat"] == "cannot tell"
 
 
-def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(bench: Workbench) -> None:
-    """Three nights as before, and then one in which what is wrong, and more than before, comes back as an error."""
+@pytest.mark.parametrize(
+    ("every", "said"),
+    [
+        (2, "60 of 120 samples have a result by “exact”: too few to tell"),
+        (5, "if the answers that are not known were not right"),
+    ],
+)
+def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(
+    bench: Workbench, every: int, said: str
+) -> None:
+    """Ten nights as before, and then four in which what is wrong, and more than before, comes back as an error."""
     before = [1.0 if n % 10 < 9 else 0.0 for n in range(N)]
-    for night in range(1, 4):
-        fields: dict[str, Any] = {"occasion": f"2026-11-0{night}", "generation": f"j@{night}"}
+    for night in range(1, 11):
+        fields: dict[str, Any] = {"occasion": f"2026-11-{night:02}", "generation": f"j@{night}"}
         record(bench, f"r{night}", {"m": before}, scorers=["exact"], **fields)
-    lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(0, N, 2)}
-    values = [None if n % 2 == 0 else value for n, value in enumerate(before)]
-    record(bench, "r4", {"m": values}, scorers=["exact"], outcomes=lost, occasion="2026-11-04", generation="j@4")
+    lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(0, N, every)}
+    values = [None if n % every == 0 else value for n, value in enumerate(before)]
+    for night in range(11, 15):
+        fields = {"occasion": f"2026-11-{night:02}", "generation": f"j@{night}"}
+        record(bench, f"r{night}", {"m": values}, scorers=["exact"], outcomes=lost, **fields)
     with reading(bench.ledger) as reader:
         (result,) = gate_results(
-            reader, run_findings(reader, "r4"), reader.all(RunItems, run_id="r4"), GatesTable(steady=["exact"])
+            reader, run_findings(reader, "r14"), reader.all(RunItems, run_id="r14"), GatesTable(steady=["exact"])
         )
     assert (result.gate, result.result) == ("steady", "cannot tell")
-    assert "if the answers that are not known were not right" in result.says
+    assert said in result.says
 
 
 def test_the_strictest_of_several_jobs_says_what_is_ranked(bench: Workbench) -> None:

@@ -184,7 +184,10 @@ def test_an_id_without_its_prefix_is_the_model_itself(bench: Workbench, asked_fo
 def test_a_route_s_own_id_can_be_confirmed_before_it_was_ever_given(bench: Workbench) -> None:
     asked(bench, "r1", {"m": dict.fromkeys(range(36), "other-70b"), "n": {}})
     told = bench("routes", "status").stderr
-    assert "not confirmed: m answers as other-70b: `workbench routes confirm m m` where that is another model" in told
+    assert (
+        "not confirmed: m answers as other-70b (the only name in 36 answers): `workbench routes confirm m m` where that is another model"
+        in told
+    )
     bench("routes", "confirm", "m", "m")
     assert identities(bench)["m"] == ("fallback", "not the confirmed name")
 

@@ -196,7 +196,8 @@ def test_a_ledger_of_an_earlier_schema_is_judged_once_more_when_it_is_opened(tmp
         db.execute("DROP TABLE corrected_outcomes CASCADE")
         db.execute("ALTER TABLE runs DROP COLUMN min_answered")
         db.execute("ALTER TABLE runs DROP COLUMN counted_unknown")
-        db.execute("DELETE FROM schema_versions WHERE version IN (0, 15, 16)")
+        db.execute("DROP TABLE acceptances")
+        db.execute("DELETE FROM schema_versions WHERE version IN (0, 15, 16, 17)")
     shutil.rmtree(ledger.journal_folder, ignore_errors=True)
     outcomes, _, state = stands(ledger)
     assert outcomes == ["refused", "truncated", "ok"]

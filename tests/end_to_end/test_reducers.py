@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
-from workbench.evaluation.gates import occasion_scores, worse_now
 from workbench.evaluation.run_figures import run_figures
 from workbench.ledger.entries import RunEnded, RunStarted, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
+from workbench.ledger.score_rows import OccasionScore
 from workbench.ledger.store import Ledger
 from workbench.records import Score
 
@@ -96,10 +96,12 @@ def test_a_sample_with_too_few_scored_epochs_has_no_score_in_any_series(bench: W
         fields = {"recorded_at": first, "occasion": f"2026-01-0{number}", "reduce": "pass@2", "scorers": ["exact"]}
         write(bench.ledger, started(f"r{number}", 3, **fields), {"whole": values, "cut": (0.0,)})
     with reading(bench.ledger) as reader:
-        series = occasion_scores(reader, "j", "exact")
+        rows = reader.all(OccasionScore, job="j", scorers=["exact"], until_at=None)
         (change,) = rows_of(reader, "job_changes", job="j")
         course = rows_of(reader, "job_course", job="j", most=9)
-    assert [one.values for one in series] == [{"m": {"whole": 1.0}}] * 2
-    assert worse_now(series, 0.01) == {}
+    known = [
+        (row.occasion, row.sample_key, row.value) for row in rows if row.scorer is not None and row.value is not None
+    ]
+    assert known == [("2026-01-01", "whole", 1.0), ("2026-01-02", "whole", 1.0)]
     assert [change["known"][name] for name in ("samples", "better", "worse")] == [1, 0, 0]
     assert [(row["mean"], row["scored"]) for row in course] == [(1.0, 1)] * 2

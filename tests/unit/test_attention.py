@@ -7,7 +7,7 @@ from workbench.evaluation.attention import NEWEST_CALLS, fallbacks, routes_that_
 from workbench.ledger.route_rows import RouteRecent, RouteServed, RouteTotals
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
-RECENT = RouteRecent("m", 50, 50, 100, 0, None, 100.0, 100.0)
+RECENT = RouteRecent("m", 50, 0, None, 50, 100, 100.0, 100.0, AT, AT)
 ROUTE = RouteTotals("m", 100, 100, 100, 0, 0, 1.0, 1.0, 0, 0.0, 1.0, 1.0, 1.0, 0.0, 0, 0, 0, 0, 0, 1, None, AT, AT, AT)
 
 
@@ -32,10 +32,10 @@ def test_a_quiet_route_needs_none() -> None:
 def test_thresholds() -> None:
     assert kinds(recent={"newest_failed": 2, "newest_failure": "route_down"}) == []
     assert kinds(recent={"newest_failed": 3, "newest_failure": "route_down"}) == ["failing"]
-    assert kinds(recent={"newest_p50_ms": 150.0}) == []
-    assert kinds(recent={"newest_p50_ms": 151.0}) == ["slower"]
-    assert kinds(recent={"newest_p50_ms": 900.0, "earlier_answers": 9}) == []
-    assert kinds(recent={"newest_p50_ms": None}) == []
+    assert kinds(recent={"now_p50_ms": 150.0}) == []
+    assert kinds(recent={"now_p50_ms": 151.0}) == ["slower"]
+    assert kinds(recent={"now_p50_ms": 900.0, "earlier_answers": 9}) == []
+    assert kinds(recent={"now_p50_ms": None}) == []
     assert kinds({"tools_forced": 20, "forced_and_called": 19}) == []
     assert kinds({"tools_forced": 20, "forced_and_called": 18}) == ["no tool call"]
     assert kinds({"calls_without_usage": 5}) == []

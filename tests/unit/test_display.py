@@ -59,4 +59,6 @@ def test_a_share_that_was_chosen_has_all_its_figures() -> None:
 
 def test_a_name_is_confirmed_on_the_ledger_that_has_it() -> None:
     assert display.confirming("-m", "a b", "l.duckdb") == "workbench routes confirm --ledger l.duckdb -- -m 'a b'"
-    assert "confirm it: workbench routes confirm --ledger l.duckdb m s" in display.unconfirmed("m", "s", 2, "l.duckdb")
+    assert "confirm it: workbench routes confirm --ledger l.duckdb m s" in display.unconfirmed(
+        "m", "s", "the name on 2 of 3 answers", "l.duckdb"
+    )

@@ -13,7 +13,7 @@ import workbench
 from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import every_kind, key, started, write_run
 from workbench.ledger.database import migrations, sql
-from workbench.ledger.entries import ReadingTaken, SampleInvalidated, Scored, journal_columns
+from workbench.ledger.entries import ChangeAccepted, ReadingTaken, SampleInvalidated, Scored, journal_columns
 from workbench.ledger.ingest import ingest_text
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
@@ -24,7 +24,7 @@ from workbench.scoring.scorers import FAILED
 GIVEN: dict[str, Any] = {
     "answer_run_id": "r1", "cluster": "cluster", "keys": ["sample1"], "most_chars": 100, "on_fallback": None,
     "scorer": "numeric", "until_at": None, "edges": [datetime(2026, 1, 1, tzinfo=UTC)], "end_call_no": 9, "failed": FAILED, "first_call_no": 1,
-    "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "most": 10,
+    "generation": None, "in_part": True, "in_parts": False, "job": "nightly", "models": ["m"], "scorers": ["numeric"], "most": 10,
     "request_keys": [key(1)], "run_id": "r1", "run_ids": ["r1"], "sample_keys": ["sample1"],
     "since": datetime(2026, 1, 1, tzinfo=UTC), "tries": 3, "zone": "UTC", "span": "minute", "newest": 50, "most_runs": 3, "margin_s": 15.0, "least_failures": 5,
     "times": 3.0, "unknown_reason": "x", "by": "day", "until": None, "others": "others", "spans": 5, "call_nos": [1, 2], "last_call_no": 9,
@@ -49,6 +49,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     now = started("r1", 1).recorded_at
     journal.append(ReadingTaken("abc", now, now, "used", "37%", False, 0.365, 0.375))
     journal.append(SampleInvalidated("r2", now, "sample1", True, "wrong"))
+    journal.append(ChangeAccepted("nightly", now, True, "a new version", "m"))
     journal.append(Scored("r1", "k", "numeric", "{}", started("r1", 1).recorded_at, "equal", 1.0))
     journal.append(Scored("r1", "k", "custom", "{}", started("r1", 1).recorded_at, f"{FAILED}KeyError: 'x'"))
     journal.close()

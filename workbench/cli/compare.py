@@ -5,6 +5,7 @@ from typing import Any
 import click
 import msgspec
 
+import workbench.evaluation.alarms as alarms
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
@@ -84,7 +85,11 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
         row |= {"says": headline(difference, found)}
-    return plain | {"notes": warnings(found), "slices": slice_rows(found)}
+    return plain | {
+        "notes": warnings(found),
+        "slices": slice_rows(found),
+        "open_alarms": alarms.as_objects(found.open_alarms),
+    }
 
 
 def _newest(reader: Reader, job: str) -> list[str]:

@@ -87,6 +87,8 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
         limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s per call"
         echo(f"  {model.model}: {model.to_send} to send, {limits}")
     print_estimate(planned)
+    for words in planned.findable:
+        echo(f"alarm: {words}")
     if planned.order != "file" and planned.to_send:
         echo("those that took longest before go first")
     echo(f"dataset {planned.dataset_hash[:12]}, ledger {planned.ledger}{', simulated' if planned.simulated else ''}")

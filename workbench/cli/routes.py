@@ -10,7 +10,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import confirming, milliseconds, percent, plural
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.attention import suspected
+from workbench.evaluation.attention import constancy, suspected
 from workbench.ledger.queries import reading
 from workbench.ledger.route_rows import RouteName, RouteTotals
 from workbench.ledger.usage_rows import LedgerPeriod
@@ -89,8 +89,8 @@ def _print_more(found: AccountRoutes) -> None:
         own = confirming(row.requested_model, row.requested_model)
         other = confirming(row.requested_model, str(row.served_model))
         say(
-            f"not confirmed: {row.requested_model} answers as {row.served_model}: `{own}` where that is another model, `{other}` "
-            "where it is itself"
+            f"not confirmed: {row.requested_model} answers as {row.served_model} ({constancy(row, found.matrix)}): `{own}` "
+            f"where that is another model, `{other}` where it is itself"
         )
 
 

@@ -17,6 +17,7 @@ from workbench.cli.output import echo, print_json, print_json_lines, print_table
 from workbench.cli.run_screen import print_findings
 from workbench.display import duration, visible
 from workbench.endings import RunStatus
+from workbench.evaluation.alarms import as_objects, open_alarms, open_lines
 from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now, team_claims
@@ -53,8 +54,15 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     with reading(ledger) as reader:
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
         means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most))}
+        standing = open_alarms(reader)
     if as_json:
-        print_json([msgspec.structs.asdict(row) | _means(means.get(row.run_id)) for row in rows])
+        own = {row.job: as_objects([one for one in standing if one.job == row.job]) for row in rows}
+        print_json(
+            [
+                msgspec.structs.asdict(row) | _means(means.get(row.run_id)) | {"open_alarms": own[row.job]}
+                for row in rows
+            ]
+        )
         return
     columns = {
         "run_id": "run", "job": "job", "status": "status", "started_at": "started (UTC)", "time": "time", "planned": "planned",
@@ -65,6 +73,8 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     if open_ones:
         command = shlex.join(["workbench", "show", open_ones[0].run_id, *options.words(where)])
         say(f"`{command}` shows what is missing; rerun its job to send only that")
+    for line in open_lines(standing, ledger.name):
+        say(line)
 
 
 def _means(found: ModelMean | None) -> dict[str, float | None]:
@@ -105,6 +115,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     with reading(ledger) as reader:
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)
+        standing = open_alarms(reader, figures.provenance.job)
         status = status_now(run, figures.provenance.status, ongoing(reader, ledger, claims))
         if suspects:
             found = reader.all(SuspectSample, run_id=run, scorer=figures.standing.scorer or "")
@@ -118,7 +129,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         print_json(
             summary.as_object()
             | {"status": status, "scores": score_objects(figures), "gates": gates}
-            | {"broken_scorers": msgspec.to_builtins(figures.broken)}
+            | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": as_objects(standing)}
         )
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
@@ -139,6 +150,8 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     print_table(figures.tokens, tokens)
     if status not in _NOTHING_LEFT:
         say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
+    for line in open_lines(standing, ledger.name, named=False):
+        say(line)
     say(f"its page: {shlex.join(['workbench', 'report', run, *options.words(where)])}")
 
 

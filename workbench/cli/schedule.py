@@ -18,7 +18,9 @@ from workbench.cli.output import print_json, print_table, say
 from workbench.endpoint import find_endpoint
 from workbench.environment import moved_folders, read_environment, state_folder, systemd_folder, unseen_by_timers
 from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.evaluation.alarms import Alarm, as_objects, open_alarms, open_lines
 from workbench.job import Job, load_job
+from workbench.ledger.queries import reading
 from workbench.occasions import calendar_events, following
 from workbench.planning.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
@@ -149,7 +151,7 @@ def _gateway_limit_s(where: Where) -> float | None:
 
 
 def _print_list(where: Where, *, as_json: bool) -> None:
-    now, rows = clock.now(), []
+    now, rows, every = clock.now(), [], []
     for path in sorted((*where.folder.glob("[!.]*.toml"), *where.folder.glob("jobs/[!.]*.toml"))):
         try:
             job = load_job(path)
@@ -159,17 +161,29 @@ def _print_list(where: Where, *, as_json: bool) -> None:
             continue
         if job.schedule is not None:
             came = occasions_of(ledger_to_write(where), job, now)
-            rows.append({"job": job.name, "path": os.path.relpath(path, where.folder), **_state(where, job, came, now)})
+            every += (standing := _open(where, job))
+            state = _state(where, job, came, now, standing)
+            rows.append({"job": job.name, "path": os.path.relpath(path, where.folder), **state})
     if as_json:
         print_json(rows)
     elif rows:
         names = ("job", "schedule", "next_at", "last", "result", "run_id", "timer")
         print_table(rows, {name: name.replace("_", " ") for name in names}, whole="run_id")
+        for line in open_lines(every, ledger_to_write(where).name):
+            say(line)
     else:
         say(f"no job in {where.folder} has a [schedule]")
 
 
-def _state(where: Where, job: Job, came: list[Occasion], now: datetime) -> dict[str, Any]:
+def _open(where: Where, job: Job) -> list[Alarm]:
+    ledger = ledger_to_write(where)
+    if not ledger.exists:
+        return []
+    with reading(ledger) as reader:
+        return open_alarms(reader, job.name)
+
+
+def _state(where: Where, job: Job, came: list[Occasion], now: datetime, standing: list[Alarm]) -> dict[str, Any]:
     last = came[-1] if came else None
     return {
         "schedule": job.timetable.cron or "; ".join(calendar_events(job.timetable)),
@@ -180,6 +194,7 @@ def _state(where: Where, job: Job, came: list[Occasion], now: datetime) -> dict[
         "missed": sum(occasion.status == "missed" for occasion in came),
         "timer": _timer(job),
         "ledger": ledger_to_write(where).name,
+        "open_alarms": as_objects(standing),
     }
 
 
@@ -197,7 +212,8 @@ def _timer(job: Job) -> str:
 def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
     now = clock.now()
     came = occasions_of(ledger_to_write(where), job, now)
-    state = _state(where, job, came, now)
+    standing = _open(where, job)
+    state = _state(where, job, came, now, standing)
     rows: list[dict[str, Any]] = [
         {"occasion": one.occasion, "result": one.status, "runs": one.runs, "run_id": one.run_id}
         for one in came[-_LAST:]
@@ -211,6 +227,8 @@ def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
     else:
         say("no occasion has run yet")
     click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none left"))
+    for line in open_lines(standing, ledger_to_write(where).name, named=False):
+        say(line)
     if state["timer"] == "not installed":
         words = ["workbench", "schedule", os.path.relpath(job.path, where.folder), *options.words(where)]
         say(f"no timer is installed: `{shlex.join(words)} --systemd --install`, or --cron")

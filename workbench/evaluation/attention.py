@@ -5,11 +5,12 @@ from typing import TypeVar
 
 import msgspec
 
+from workbench.display import plural
 from workbench.ledger.route_rows import RouteRecent, RouteServed, RouteTotals
 from workbench.ledger.run_rows import RunServed
 
 NEWEST_CALLS = 50
-"""How many of a route's newest calls stand for how it is now."""
+"""How many of a route's newest calls say whether it fails."""
 NOTICED_SHARE = 0.05
 """Failures, missing tool calls and missing usage below this share appear in the tables only."""
 SLOWER = 1.5
@@ -31,11 +32,11 @@ class Attention(msgspec.Struct, frozen=True):
     kind: str
     """One of `KINDS`, the worst first."""
     part: float
-    """How many calls show it; for `slower`, how many times slower."""
+    """How many calls show it; for `slower`, how many times as long they take as before."""
     whole: int
     """Of how many calls."""
     detail: str = ""
-    """The outcome or served name that shows it."""
+    """The outcome or served name that shows it; for `slower`, of which days the answers before are."""
 
 
 def routes_that_need_attention(
@@ -71,6 +72,18 @@ def unconfirmed(matrix: Sequence[S]) -> list[S]:
     return [row for row in _of_identity(matrix, "unknown") if row.served_model is not None]
 
 
+def constancy(row: RunServed, matrix: Sequence[RunServed]) -> str:
+    """How often a name came; it shows whether the route kept to it, and proves nothing.
+
+    Args:
+        row: With the name.
+        matrix: It is a row of.
+    """
+    answers = sum(one.answers for one in matrix if one.requested_model == row.requested_model)
+    part = "the only name in" if row.answers == answers else f"the name on {row.answers} of"
+    return f"{part} {plural(answers, 'answer')}"
+
+
 def _of_identity(matrix: Sequence[S], identity: str) -> list[S]:
     return sorted((row for row in matrix if row.identity == identity), key=lambda row: -row.answers)
 
@@ -97,10 +110,12 @@ def _substituted(matrix: Sequence[RouteServed]) -> Iterator[Attention]:
 
 def _slower(recent: Sequence[RouteRecent]) -> Iterator[Attention]:
     for row in recent:
-        now, before = row.newest_p50_ms, row.earlier_p50_ms
-        enough = row.newest_answers >= LEAST_ANSWERS and row.earlier_answers >= LEAST_ANSWERS
+        now, before = row.now_p50_ms, row.earlier_p50_ms
+        enough = row.now_answers >= LEAST_ANSWERS and row.earlier_answers >= LEAST_ANSWERS
         if enough and now is not None and before and now / before > SLOWER:
-            yield Attention(row.model, "slower", now / before, row.newest_answers)
+            since, until = row.earlier_from, row.earlier_until
+            dates = "" if since is None or until is None else f"{since:%Y-%m-%d} to {until:%Y-%m-%d}"
+            yield Attention(row.model, "slower", now / before, row.now_answers, dates)
 
 
 def _lacking(routes: Sequence[RouteTotals]) -> Iterator[Attention]:

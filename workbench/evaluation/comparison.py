@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import differing
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
@@ -56,6 +57,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """(run id, model) -> the requests that the run planned for it."""
     min_answered: float
     """The share of its answers that must be known of a model that is ranked: the largest of the jobs'."""
+    open_alarms: list[Alarm]
+    """Of the jobs of the runs."""
 
     def is_ranked(self, side: Side) -> bool:
         """Whether enough is known of a side to rank it."""
@@ -80,6 +83,7 @@ class Material(msgspec.Struct, frozen=True):
     on_fallback: str
     planned: dict[tuple[str, str], int]
     min_answered: float
+    open_alarms: list[Alarm]
 
     @property
     def baselines(self) -> list[str]:
@@ -138,7 +142,9 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
     )
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
+    standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
     notes = [
+        *(f"{alarm.job}: {alarm.says}." for alarm in standing),
         *differing(
             reader, runs, settings, chosen, Sides(sides, there.samples, there.are_shares), on_fallback=on_fallback
         ),
@@ -156,7 +162,9 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
-    return Material(chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned, least)
+    return Material(
+        chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned, least, standing
+    )
 
 
 def compared(material: Material, wanted: Wanted) -> Comparison:
@@ -194,7 +202,7 @@ def against(material: Material, baseline: str, *, by: str | None = None) -> Comp
     slices = slices_of(parted) if by is None else sliced_by(by, parted)
     return Comparison(
         material.scorer, material.runs, material.sides, found, material.notes, material.are_shares, material.on_fallback,
-        baseline, slices, material.planned, material.min_answered,
+        baseline, slices, material.planned, material.min_answered, material.open_alarms,
     )  # fmt: skip
 
 

@@ -2,18 +2,15 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Literal
-
-import msgspec
 
 from workbench.display import exact_percent, percent, plural
 from workbench.endings import EXIT_CODES, GateResult, GateVerdict, RunStatus
 from workbench.errors import Fault, InputError
+from workbench.evaluation.alarms import Watch, watches
 from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.difference_words import interval_text, signed, size, unit
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
-from workbench.evaluation.sides import differences, sides_of
+from workbench.evaluation.sides import differences, least_answered, sides_of
 from workbench.job import Job
 from workbench.job_file import PREVIOUS, GatesTable
 from workbench.ledger.entries import GateDecided, RunEnded, newer_than
@@ -22,10 +19,9 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import RunItems
-from workbench.ledger.score_rows import EarlierRun, OccasionScore
+from workbench.ledger.score_rows import EarlierRun
 from workbench.ledger.store import Ledger
 from workbench.stats.intervals import Interval
-from workbench.stats.series import ScoreChange, changes
 
 
 def gate_results(reader: Reader, found: RunFindings, items: Sequence[RunItems], gates: GatesTable) -> list[GateResult]:
@@ -168,103 +164,40 @@ def _baseline(reader: Reader, run_id: str, gates: GatesTable) -> str | None:
 
 
 def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateResult]:
-    """Whether this occasion shows that a model has become worse; each change is told once, when it is seen."""
+    """Whether this occasion shows that a model has become worse, or a route slower; what earlier ones showed stays open."""
     run = found.provenance
-    for scorer in gates.steady:
-        series = occasion_scores(reader, run.job, scorer, run.started_at)
-        if run.occasion is None or not series or run.run_id not in series[-1].run_ids:
+    by_scorer: dict[str | None, list[Watch]] = {name: [] for name in gates.steady}
+    for one in watches(reader, run.job, gates, least_answered([run]), run.started_at):
+        by_scorer.setdefault(one.scorer, []).append(one)
+    for scorer, each in by_scorer.items():
+        if run.occasion is None or not each or each[0].run_ids[-1] != run.run_id:
             yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
             continue
-        if unbounded := sum(one.unbounded for one in series):
-            of = plural(len(series), "occasion")
-            says = f"“{scorer}” has no scale for {plural(unbounded, 'score')} that are missing over {of}"
-            yield GateResult("steady", "cannot tell", says, scorer)
-            continue
-        at_worst = worse_now(
-            [one.completed("high") for one in series[:-1]] + [series[-1].completed("low")], gates.false_alarm_rate
-        )
-        at_best = worse_now(
-            [one.completed("low") for one in series[:-1]] + [series[-1].completed("high")], gates.false_alarm_rate
-        )
-        for model, change in (at_worst | at_best).items():
-            since = series[change.began_at].occasion
-            less = size(-change.difference, are_shares=_are_shares(series))
-            says = f"{model} scores {less} less by “{scorer}” since {since} ({plural(change.samples, 'sample')})"
-            if model in at_best:
-                yield GateResult("steady", "not met", says, scorer, model)
-            else:
-                told = f"{says} if the answers that are not known were not right"
-                yield GateResult("steady", "cannot tell", told, scorer, model)
-        if not at_worst and not at_best:
-            rate = exact_percent(gates.false_alarm_rate)
-            says = (
-                f"no model has become worse by “{scorer}” over {plural(len(series), 'occasion')} (false alarms: {rate})"
-            )
+        told = [result for one in each for result in _watch_results(one, run.run_id)]
+        yield from told
+        if not told and scorer is not None:
+            of, rate = plural(len(each[0].run_ids), "occasion"), exact_percent(gates.false_alarm_rate)
+            says = f"no model has become worse by “{scorer}” over {of} (false alarms: {rate})"
             yield GateResult("steady", "met", says, scorer)
 
 
-class OccasionScores(msgspec.Struct, frozen=True):
-    """The scores of one occasion of a job."""
-
-    occasion: str
-    run_ids: tuple[str, ...]
-    at: datetime
-    values: dict[str, dict[str, float]]
-    """Model -> sample key -> score, to which the job reduces those of its epochs; those that are known."""
-    lows: dict[str, dict[str, float]]
-    highs: dict[str, dict[str, float]]
-    """The same of all that was asked, were what is not known the lowest or the highest that it can be."""
-
-    unbounded: int = 0
-    """Scores that are missing, of which no scale says what they could be."""
-
-    def completed(self, end: Literal["low", "high"]) -> "OccasionScores":
-        """The same with the scores at one end in place of those that are known."""
-        return msgspec.structs.replace(self, values=self.lows if end == "low" else self.highs)
-
-
-def occasion_scores(reader: Reader, job: str, scorer: str, until_at: datetime | None = None) -> list[OccasionScores]:
-    """The scores of a job's occasions, the oldest first.
-
-    Args:
-        reader: The ledger.
-        job: Its name.
-        scorer: By which scorer.
-        until_at: Only occasions of runs that began until then; None takes all.
-    """
-    found: dict[str, OccasionScores] = {}
-    for row in reader.all(OccasionScore, job=job, scorer=scorer, until_at=until_at):
-        one = found.get(row.occasion)
-        if one is None:
-            one = found[row.occasion] = OccasionScores(row.occasion, (row.run_id,), row.started_at, {}, {}, {})
-        if row.value is not None:
-            one.values.setdefault(row.model, {})[row.sample_key] = row.value
-        if row.low is None or row.high is None:
-            found[row.occasion] = msgspec.structs.replace(one, unbounded=one.unbounded + 1)
-            continue
-        one.lows.setdefault(row.model, {})[row.sample_key] = row.low
-        one.highs.setdefault(row.model, {})[row.sample_key] = row.high
-    return list(found.values())
-
-
-def series_changes(series: list[OccasionScores], rate: float) -> dict[str, list[ScoreChange]]:
-    """Model -> its changes over the occasions; all models share the rate of false alarms."""
-    models = list(dict.fromkeys(model for one in series for model in one.values))
-    return {model: changes([one.values.get(model, {}) for one in series], rate / len(models)) for model in models}
-
-
-def worse_now(series: list[OccasionScores], rate: float) -> dict[str, ScoreChange]:
-    """The models that the newest occasion shows to have become worse."""
-    newest = len(series) - 1
-    return {
-        model: found[-1]
-        for model, found in series_changes(series, rate).items()
-        if found and found[-1].seen_at == newest and found[-1].difference < 0
-    }
-
-
-def _are_shares(series: list[OccasionScores]) -> bool:
-    return all(0 <= value <= 1 for one in series for scores in one.values.values() for value in scores.values())
+def _watch_results(watch: Watch, run_id: str) -> Iterator[GateResult]:
+    """What the gate says of one model; nothing where it is as it was."""
+    for alarm in watch.alarms:
+        if alarm.seen_run_id == run_id:
+            says = "; ".join(filter(None, (f"{alarm.what} ({plural(alarm.samples, 'sample')})", alarm.assumes)))
+            yield GateResult("steady", "not met", says, watch.scorer, watch.model)
+        elif alarm.state == "open":
+            yield GateResult("steady", "open", alarm.says, watch.scorer, watch.model)
+    if watch.scorer is None or any(alarm.state == "open" for alarm in watch.alarms):
+        return
+    if run_id not in watch.counting:
+        known, of = watch.coverage.known, plural(watch.coverage.wanted, "sample")
+        says = f"of {watch.model} {known} of {of} have a result by “{watch.scorer}”: too few to tell"
+        yield GateResult("steady", "cannot tell", says, watch.scorer, watch.model)
+    elif watch.is_possible:
+        says = f"{watch.model} scores less by “{watch.scorer}” if the answers that are not known were not right"
+        yield GateResult("steady", "cannot tell", says, watch.scorer, watch.model)
 
 
 def decide(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str | None, Ingested]:

@@ -257,6 +257,18 @@ class SampleInvalidated(Entry, frozen=True, tag="invalid"):
     reason: str
 
 
+class ChangeAccepted(Entry, frozen=True, tag="accepted_change"):
+    """Somebody takes what a job's models show since a change for their level, or takes that back."""
+
+    table = "acceptances"
+
+    job: str
+    recorded_at: datetime
+    accepted: bool
+    reason: str
+    model: str
+
+
 class SampleUnsent(Entry, frozen=True, tag="unsent"):
     """A run ended before it sent any model anything of a sample."""
 
@@ -295,7 +307,7 @@ _OF_COMPLETION = tuple(
 _attempt_values, _completion_values = attrgetter(*_OF_ATTEMPT), attrgetter(*_OF_COMPLETION)
 KINDS = (
     RunStarted, RunEnded, ModelSeen, SampleSeen, Intent, Reuse, Answer, PaceChanged, Scored, GateDecided, SampleInvalidated,
-    SampleUnsent, ReadingTaken,
+    ChangeAccepted, SampleUnsent, ReadingTaken,
 )  # fmt: skip
 KIND_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
 

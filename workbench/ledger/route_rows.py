@@ -93,18 +93,21 @@ class RouteSubstitute(QueryRow, frozen=True):
 
 
 class RouteRecent(QueryRow, frozen=True):
-    """The newest calls of a requested model beside those before them."""
+    """How a requested model's newest calls ended, and how long its answers take now, beside before."""
 
     query = "route_recent"
 
     model: str
     newest_calls: int
-    newest_answers: int
-    earlier_answers: int
     newest_failed: int
     newest_failure: str | None
-    newest_p50_ms: float | None
+    now_answers: int
+    """In the seven days up to the ledger's newest call."""
+    earlier_answers: int
+    now_p50_ms: float | None
     earlier_p50_ms: float | None
+    earlier_from: datetime | None
+    earlier_until: datetime | None
 
 
 class RouteRetries(QueryRow, frozen=True):

@@ -225,6 +225,8 @@ class OccasionScore(QueryRow, frozen=True):
     occasion: str
     run_id: str
     started_at: datetime
+    scorer: str | None
+    """None: `value` says how long it took."""
     model: str
     sample_key: str
     value: float | None
@@ -232,6 +234,30 @@ class OccasionScore(QueryRow, frozen=True):
     low: float | None
     high: float | None
     """None: no scale says what it can be."""
+    of_scored: float | None
+    scale: list[float] | None
+
+
+class WatchedJob(QueryRow, frozen=True):
+    """A job that ran for an occasion, by the newest such run."""
+
+    query = "watched_jobs"
+
+    job: str
+    run_id: str
+    job_toml: str
+
+
+class Acceptance(QueryRow, frozen=True):
+    """That a change of a job was accepted, or that this was taken back."""
+
+    query = "acceptances"
+
+    job: str
+    recorded_at: datetime
+    accepted: bool
+    reason: str
+    model: str
 
 
 class ClusteredScores(TypedDict):

@@ -77,6 +77,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     window: WindowPlan | None = None
     """What it draws of the allowance, and leaves of it; None where that was not worked out."""
+    findable: tuple[str, ...] = ()
+    """How large a drop of a watched score must be to be found within three runs, by model."""
     settings: tuple[str, ...]
     """The settings files that were read."""
     requests: tuple[dict[str, Any], ...]

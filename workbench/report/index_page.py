@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from workbench.evaluation.alarms import accepting, open_alarms
 from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
@@ -33,18 +34,19 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}
     means = reader.all(ModelMean, most=MOST_RUNS)
     scores = [row for row in means if row.model is not None]
-    changes = job_changes(reader)
+    changes, alarms = job_changes(reader), open_alarms(reader)
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
 
     def content() -> dict[str, Any]:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
-        rows = job_rows([(run, ends[run.run_id]) for run in newest], scores, changes, broken, asked.colours)
+        rows = job_rows([(run, ends[run.run_id]) for run in newest], scores, changes, alarms, broken, asked.colours)
         return {
             "period": period,
             "command": asked.command,
             "verdict": summary(rows),
             "rows": rows,
             "broken": [row for row in rows if row.broken],
+            "alarms": [(alarm, accepting(alarm.job, asked.ledger)) for alarm in alarms],
             "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
             "there": {f"{stem}.html" for stem in there},
             "needs": [(run, recorded_continuation(began[run.run_id], asked.ledger)) for run in needs],

@@ -8,6 +8,7 @@ import msgspec
 
 import workbench.display as people
 from workbench.endings import RunStatus
+from workbench.evaluation.alarms import Alarm, accepting, findable_words, watched
 from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
 from workbench.evaluation.ongoing import NOT_ENDED, as_now
@@ -44,6 +45,8 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
     ends = {run.run_id: run for run in reader.all(RunLine, most=MOST_RUNS, run_ids=[run.run_id for run in runs])}
     course = reader.all(JobCourse, job=job, most=MOST_RUNS)
     changes = job_changes(reader, job).get(job, [])
+    watches = watched(reader, job)
+    alarms = [alarm for watch in watches for alarm in watch.alarms]
     period, newest, oldest = asked.period, runs[0], runs[-1]
     frame = PageHead(
         "job", job, period.endpoint or "no endpoint yet", period.key_fingerprint or "not available",
@@ -54,8 +57,12 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
         content = {
             "job": job,
-            "verdict": verdict(runs, changes),
+            "verdict": verdict(runs, changes, alarms),
             "changes": changes,
+            "alarms": [alarm for alarm in alarms if alarm.state == "open"],
+            "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
+            "accepting": accepting(job, asked.ledger),
+            "findable": [findable_words(watch) for watch in watches if watch.scorer is not None],
             "charts": _charts(job, course, _marks(runs, course), asked.colours),
             "runs": _runs_table(job, runs, course, ends, there),
             "most": MOST_RUNS,
@@ -69,9 +76,12 @@ _ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 """With what status a run is compared with the one before."""
 
 
-def verdict(runs: Sequence[JobRun], changes: Sequence[JobChange]) -> str:
-    """The newest run against the one before, in a sentence or two."""
+def verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Sequence[Alarm] = ()) -> str:
+    """What is open, or else the newest run against the one before, in a sentence or two."""
     newest = runs[0]
+    if standing := [alarm for alarm in alarms if alarm.state == "open"]:
+        said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
+        return said + ". ".join(f"{alarm.what}; {alarm.lasts}; open" for alarm in standing) + "."
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
     said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "

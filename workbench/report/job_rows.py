@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 import workbench.clock as clock
 import workbench.display as people
+from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.evaluation.run_figures import broken_text
@@ -51,6 +52,8 @@ class JobRow(msgspec.Struct, frozen=True):
     broken: list[str]
     """The scorers that failed on answers of its newest run, in words."""
     needs_action: bool
+    alarms: list[Alarm] = []
+    """What is open of it."""
 
 
 def page_name(job: str) -> str:
@@ -63,6 +66,7 @@ def job_rows(
     runs: Sequence[tuple[NewestRun, RunLine]],
     scores: Sequence[ModelMean],
     changes: dict[str, list[JobChange]],
+    alarms: Sequence[Alarm],
     broken: Sequence[BrokenScorer],
     colours: Colours,
 ) -> list[JobRow]:
@@ -72,13 +76,20 @@ def job_rows(
         runs: The newest of each, the oldest first, with how they ended.
         scores: Of the newest runs.
         changes: By job; see `job_changes`.
+        alarms: What is open, of all jobs.
         broken: Scorers that failed on answers of these runs.
         colours: Of the ledger.
     """
     by_job: dict[str, list[tuple[NewestRun, RunLine]]] = {}
     for run in runs:
         by_job.setdefault(run[0].job, []).append(run)
-    found = [_row(job, own, scores, changes.get(job, []), broken, colours) for job, own in by_job.items()]
+    found = [
+        msgspec.structs.replace(
+            _row(job, own, scores, changes.get(job, []), broken, colours),
+            alarms=[alarm for alarm in alarms if alarm.job == job],
+        )
+        for job, own in by_job.items()
+    ]
     return sorted(found, key=lambda row: row.newest_at, reverse=True)
 
 
@@ -153,8 +164,8 @@ def _next(job_toml: str | None) -> datetime | None:
 
 
 def is_worse(row: JobRow) -> bool:
-    """Whether the newest run shows that a model has become worse."""
-    return any(change.verdict == "worse" for change in row.changes)
+    """Whether the newest run shows that a model has become worse, of a job without an open alarm."""
+    return not row.alarms and any(change.verdict == "worse" for change in row.changes)
 
 
 def summary(rows: Sequence[JobRow]) -> str:
@@ -162,12 +173,15 @@ def summary(rows: Sequence[JobRow]) -> str:
     if not rows:
         return "No runs yet."
     action = sum(row.needs_action for row in rows)
-    worse = sum(not row.needs_action and is_worse(row) for row in rows)
-    running = sum(row.status == RUNNING and not row.needs_action and not is_worse(row) for row in rows)
-    fine = len(rows) - action - worse - running
+    rest = [row for row in rows if not row.needs_action]
+    alarmed = sum(bool(row.alarms) for row in rest)
+    worse = sum(is_worse(row) for row in rest)
+    running = sum(row.status == RUNNING and not row.alarms and not is_worse(row) for row in rest)
+    fine = len(rest) - alarmed - worse - running
     needs = "needs" if action == 1 else "need"
     told = [
         f"{action} {needs} action" if action else "",
+        f"{alarmed} with an open alarm" if alarmed else "",
         f"{worse} regressed" if worse else "",
         f"{running} running" if running else "",
         f"{fine} fine" if fine else "",

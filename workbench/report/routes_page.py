@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.attention import ANOTHER, KINDS
+from workbench.evaluation.attention import ANOTHER, KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.records import LOCAL
 from workbench.report import charts, time_charts
@@ -71,7 +71,10 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: Asked)
         "worst": [(one, worst_text(one)) for one in found.worst],
         "span": found.span,
         "late": found.late,
-        "unconfirmed": found.unconfirmed,
+        "unconfirmed": [
+            people.unconfirmed(row.requested_model, str(row.served_model), constancy(row, found.matrix), asked.ledger)
+            for row in found.unconfirmed
+        ],
         "ledger": asked.ledger,
         "probe": asked.command("probe", *(["--local"] if asked.period.endpoint == LOCAL else [])),
         "charts": [*_charts(found), *(card.chart for card in cards if card.chart is not None)],

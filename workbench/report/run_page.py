@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.attention import fallbacks, suspected, unconfirmed
+from workbench.evaluation.alarms import accepting, open_alarms
+from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
@@ -57,7 +58,12 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
     )
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "")
-    told = {"invalid": reader.all(TakenOut, run_id=run_id), "gates": reader.all(RunGate, run_id=run_id)}
+    told = {
+        "invalid": reader.all(TakenOut, run_id=run_id),
+        "gates": reader.all(RunGate, run_id=run_id),
+        "alarms": open_alarms(reader, figures.provenance.job),
+        "accepting": accepting(figures.provenance.job, asked.ledger),
+    }
     sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
 
     def write() -> Path:
@@ -186,7 +192,7 @@ def not_known(figures: RunFigures, ledger: str) -> list[str]:
         found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
     names = unconfirmed(figures.served)
     found += [
-        people.unconfirmed(row.requested_model, str(row.served_model), row.answers, ledger) + "."
+        people.unconfirmed(row.requested_model, str(row.served_model), constancy(row, figures.served), ledger) + "."
         for row in names[:_NAMED]
     ]
     found += [f"Whether {unknown_end_text(one)}." for one in figures.unknown_ends]

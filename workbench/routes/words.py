@@ -36,7 +36,8 @@ def told(item: Attention) -> str:
         case "new name":
             return f"it now answers as {item.detail}, which is not confirmed"
         case "slower":
-            return f"its newest {whole} answers took {people.significant(item.part)} times as long as those before (medians)"
+            longer = f"{people.significant(item.part)} times as long as those of {item.detail} (medians)"
+            return f"its {whole} answers of the last 7 days took {longer}"
         case "no tool call":
             return f"answered without a tool call {part} of the {whole} times that one was forced"
         case _:

@@ -1,88 +1,350 @@
-"""Scores of one model over a series of occasions: when they changed, with one false-alarm rate for the whole series."""
+"""A model's scores over a series of nights: when they fell, and whether they have come back.
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+Nights are not independent repeats: a model server has bad nights of its own. So a drop must be shown twice, over the samples
+that both sides have, by a paired test, and over whole nights, beside how much nights differ.
+"""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 if TYPE_CHECKING:
     import numpy
 
-WINDOWS = (1, 2, 3)
-"""How many of the newest occasions are compared with those before: a drop too small for one night shows over three."""
+WINDOWS = (1, 2, 3, 7)
+"""How many of the newest nights are compared with those before: a drop too small for one night shows over more."""
+CLOSING_WINDOWS = (1, 2, 3)
+FEW_NIGHTS = 8
+"""Fewer nights before a drop do not say how much nights differ; also what the assumption about that weighs, in nights."""
+ASSUMED_SPREAD = 0.03
+"""How much nights are assumed to differ for reasons of their own: their standard deviation, as a share of the scale."""
+WITHIN_NIGHTS, POWER_Z = 3, 1.2816
+"""Within how many nights, and in nine cases of ten, a drop that is told to be findable is found."""
+_SINGLE = 9.0
+"""A single night shows a drop only where it lies so many standard deviations of a night below; others wait for the next."""
+_WITHOUT_WORST = 0.8
+"""So much of a drop must be left without the worst of its nights: two bad nights among seven are no lasting change."""
+_LATE = 10
 _LEAST_SAMPLES = 5
+_CLOSING_LEVEL = 0.05
 
 
-class ScoreChange(msgspec.Struct, frozen=True):
-    """From some occasion on, a model scores otherwise."""
+class Nights(msgspec.Struct, frozen=True):
+    """What one model scored on the nights that count, the oldest first: a row a night, a column a sample."""
 
-    seen_at: int
-    """The number of the occasion that shows it."""
-    began_at: int
-    """The number of the first occasion that it was seen from."""
+    at: list[datetime]
+    known: "numpy.ndarray[Any, Any]"
+    """NaN: it was not asked, or what it scored is not known."""
+    low: "numpy.ndarray[Any, Any]"
+    high: "numpy.ndarray[Any, Any]"
+    """Between these each score is; NaN: it was not asked."""
+    scored: "numpy.ndarray[Any, Any]"
+    """Of the answers that have a score alone; NaN: none has."""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """When a drop counts."""
+
+    rates: Sequence[float]
+    """By night: how probably the whole series would have a change found by chance, as seen on that night."""
+    assumed: float | None = ASSUMED_SPREAD
+    """How much nights differ before `FEW_NIGHTS` have shown it, in the units of the scores; None: nothing is told till then."""
+    least: float = 0.0
+    """Drops below it are none."""
+
+
+class Drop(msgspec.Struct, frozen=True):
+    """From some night on a model scores less than before; nights by their number."""
+
+    began: int
+    seen: int
+    """The night that showed it."""
+    ended: int | None
+    """The night that showed that it is over, or the first one after it was accepted."""
+    ending: Literal["recovered", "accepted"] | None
+    level: float
+    """The mean of the nights before."""
     difference: float
-    """Of the means, after and before."""
+    """Of the nights since it began, on the samples of both."""
+    nights: int
+    samples: int
+    before: int
+    """How many nights were before it."""
+    is_of_scored: bool
+    """Whether it is shown over the scored answers alone; else it is that unusable ones rose."""
+
+
+class Watched(msgspec.Struct, frozen=True):
+    """What a series of nights shows."""
+
+    drops: list[Drop]
+    is_possible: bool
+    """Whether the newest night would show a drop, if what is not known were the lowest that it can be."""
+    findable: float | None
+    """How large a drop must be to be found within `WITHIN_NIGHTS`; None: too few nights, or a drop is open."""
+
+
+class _Look(msgspec.Struct, frozen=True):
+    """Some nights beside those before them."""
+
+    difference: float
     samples: int
     p_value: float
-    level: float
-    """What the p-value is below: the part of the rate that this look may spend."""
+    spread: float
+    """Of a night, as a standard deviation."""
+    freedom: int
+    unit: float
+    """What the variance of a night is times to be that of the difference."""
 
 
-def changes(occasions: Sequence[Mapping[str, float]], rate: float) -> list[ScoreChange]:
-    """Find every change of a series, each once.
+def watch(nights: Nights, rule: Rule, accepted: Sequence[datetime] = ()) -> Watched:
+    """Find every drop of a series, and whether it is over.
 
-    On each occasion the newest one, two and three are compared with all before them back to the last change, sample by
-    sample, by a t test. The looks share the rate: the t-th occasion may spend rate / (t (t + 1)), which sums to the rate
-    over any number of them. After a change the comparison begins again with the occasions that showed it.
+    On each night the newest one, two, three and seven are compared with all before them. The looks share the rate: the
+    t-th night may spend rate * 10 / ((t + 9) (t + 10)), which sums to the rate over any number of them. A rise moves the
+    level without a word. A drop stays until the newest one to three nights are shown (one-sided 95 %) to lie above the
+    level less half the drop, and then its bad nights count for no level; or until it is accepted, and then they are the level.
 
-    Source: Bonferroni's inequality; the sum is the telescoping series of 1/t - 1/(t + 1).
+    Source: Bonferroni's inequality; the sum is the telescoping series of 1/(t + 9) - 1/(t + 10).
 
     Args:
-        occasions: Sample -> score, the oldest first.
-        rate: How probably a series without any change has one found.
+        nights: Of one model.
+        rule: When a drop counts.
+        accepted: When somebody accepted what was there.
+    """
+    course = _Course(nights, rule)
+    moments = sorted(accepted)
+    for now in range(len(nights.at)):
+        while moments and moments[0] <= nights.at[now]:
+            course.accept(now)
+            moments.pop(0)
+        course.take(now)
+    if moments:
+        course.accept(len(nights.at))
+    return Watched(course.drops, course.is_possible, course.findable())
+
+
+class _Scores:
+    """Scores by night, with their sums up to each, so that a mean over many nights takes no longer than one over few."""
+
+    def __init__(self, rows: "numpy.ndarray[Any, Any]") -> None:
+        import numpy
+
+        known, zero = ~numpy.isnan(rows), numpy.zeros((1, rows.shape[1]))
+        self.rows = rows
+        self._sums = numpy.vstack([zero, numpy.cumsum(numpy.where(known, rows, 0.0), axis=0)])
+        self._counts = numpy.vstack([zero, numpy.cumsum(known, axis=0)])
+
+    def means(self, nights: list[int]) -> "numpy.ndarray[Any, Any]":
+        """The mean of each sample over some nights, in their order; NaN where it has none."""
+        import numpy
+
+        breaks = [place for place in range(1, len(nights)) if nights[place] != nights[place - 1] + 1]
+        first = [nights[place] for place in (0, *breaks)]
+        after = [nights[place - 1] + 1 for place in (*breaks, len(nights))]
+        sums, counts = (each[after].sum(axis=0) - each[first].sum(axis=0) for each in (self._sums, self._counts))
+        return numpy.where(counts > 0, sums / numpy.maximum(counts, 1), numpy.nan)
+
+
+class _Course:
+    """The nights taken so far."""
+
+    def __init__(self, nights: Nights, rule: Rule) -> None:
+        self.drops: list[Drop] = []
+        self.is_possible = False
+        self._nights, self._rule = nights, rule
+        self._known, self._scored = _Scores(nights.known), _Scores(nights.scored)
+        self._low, self._high = _Scores(nights.low), _Scores(nights.high)
+        self._is_known = not (nights.high > nights.low).any()
+        self._level: list[int] = []
+        self._since: list[int] | None = None
+        """The nights of a drop that is open."""
+        self._from = 0
+        """No window reaches back over this place in the level: what came before was compared already."""
+        self._looks = 0
+
+    def take(self, now: int) -> None:
+        self.is_possible = False
+        if self._since is not None:
+            self._since.append(now)
+            self._tell(now)
+            return
+        self._looks += 1
+        share = self._rule.rates[now] * _LATE / ((self._looks + _LATE - 1) * (self._looks + _LATE)) / len(WINDOWS)
+        rows = [*self._level, now]
+        cuts = [len(rows) - window for window in WINDOWS if max(self._from, 1) <= len(rows) - window]
+        shown = {cut: look for cut in cuts if (look := self._shown(rows[:cut], rows[cut:], share)) is not None}
+        if not shown:
+            self._level = rows
+            self.is_possible = any(self._is_possible(rows[:cut], rows[cut:], share) for cut in cuts)
+            return
+        look, cut = shown[min(shown)], self._began(rows, min(shown))
+        before, after = rows[:cut], rows[cut:]
+        if look.difference > 0:
+            self._level, self._from = after, 0
+            return
+        self._level, self._since, self._from = before, after, len(before)
+        scored = self._look(self._scored, before, self._scored, after)
+        is_of_scored = scored is not None and scored.difference < 0 and scored.p_value < share
+        level = float(_means(self._known.rows[before]).mean())
+        self.drops.append(
+            Drop(after[0], now, None, None, level, look.difference, len(after), look.samples, len(before), is_of_scored)
+        )
+        self._tell(None)
+
+    def _began(self, rows: list[int], first: int) -> int:
+        """From which place on the nights differ most: the widest window that shows a change may begin before it."""
+
+        def p_value(cut: int) -> float:
+            look = self._look(self._known, rows[:cut], self._known, rows[cut:])
+            return 1.0 if look is None else look.p_value
+
+        return min(range(first, len(rows)), key=p_value)
+
+    def _tell(self, now: int | None) -> None:
+        """Bring an open drop up to date, and close it where the newest nights show that it is over."""
+        since = self._since or []
+        drop = self.drops[-1]
+        for window in CLOSING_WINDOWS if now is not None else ():
+            earlier, newest = since[:-window], since[-window:]
+            if newest[0] <= drop.seen:
+                break
+            before = self._look(self._known, self._level, self._known, earlier)
+            again = self._look(self._high, self._level, self._low, newest)
+            if before is not None and again is not None and _is_over(again, before.difference / 2):
+                found = _so_far(drop, before, earlier)
+                self.drops[-1] = msgspec.structs.replace(found, ended=now, ending="recovered")
+                self._from = len(self._level)
+                self._level, self._since = [*self._level, *newest], None
+                return
+        look = self._look(self._known, self._level, self._known, since)
+        if look is not None:
+            self.drops[-1] = _so_far(drop, look, since)
+
+    def accept(self, now: int) -> None:
+        if self._since is not None:
+            self.drops[-1] = msgspec.structs.replace(self.drops[-1], ended=now, ending="accepted")
+            self._level, self._since, self._from, self._looks = self._since, None, 0, 0
+
+    def _shown(self, before: list[int], after: list[int], share: float) -> _Look | None:
+        """A change that the nights show, whatever the scores were that are not known."""
+        look = self._look(self._known, before, self._known, after, share)
+        if look is None or abs(look.difference) < self._rule.least or look.p_value >= share:
+            return None
+        if self._is_known:
+            return look
+        ends = (self._low, self._high) if look.difference < 0 else (self._high, self._low)
+        sure = self._look(ends[0], before, ends[1], after, share)
+        agrees = sure is not None and sure.p_value < share and sure.difference * look.difference > 0
+        return look if agrees else None
+
+    def _is_possible(self, before: list[int], after: list[int], share: float) -> bool:
+        if self._is_known:
+            return False
+        look = self._look(self._high, before, self._low, after, share)
+        return look is not None and look.p_value < share and look.difference < -self._rule.least
+
+    def _look(
+        self, befores: "_Scores", before: list[int], afters: "_Scores", after: list[int], share: float = math.inf
+    ) -> _Look | None:
+        """Compare nights with nights before, on the samples of both; no further where the samples alone do not reach `share`."""
+        import numpy
+        from scipy.special import stdtr
+
+        assumed = self._rule.assumed
+        if assumed is None and len(before) < FEW_NIGHTS:
+            return None
+        level, newer = befores.means(before), afters.means(after)
+        there = ~(numpy.isnan(level) | numpy.isnan(newer))
+        samples = int(there.sum())
+        if samples < _LEAST_SAMPLES:
+            return None
+        level, apart, unit = level[there], (newer - level)[there], 1 / len(after) + 1 / len(before)
+        mean, deviation = float(apart.mean()), float(apart.std(ddof=1))
+        if deviation < 1e-9:  # every sample by the same: as sure as the number of samples can make it
+            paired = 2.0 ** (1 - samples) if abs(mean) > 1e-9 else 1.0
+        else:
+            paired = 2 * float(stdtr(samples - 1, -abs(mean) / (deviation / samples**0.5)))
+        if paired >= share:
+            return _Look(mean, samples, paired, 0.0, 0, unit)
+        spread, freedom = _spread(self._known.rows[before][:, there], assumed)
+        over_nights = 2 * float(stdtr(freedom, -abs(mean) / (spread * unit**0.5 or 1e-12)))
+        if not _is_of_all_nights(_means(afters.rows[after][:, there] - level), mean, spread):
+            over_nights = 1.0
+        return _Look(mean, samples, max(paired, over_nights), spread, freedom, unit)
+
+    def findable(self) -> float | None:
+        """How large a drop from the present level must be to be found within `WITHIN_NIGHTS`, nine times in ten."""
+        from scipy.special import stdtrit
+
+        if self._since is not None or not self._level:
+            return None
+        before = self._known.rows[self._level]
+        if self._rule.assumed is None and len(before) < FEW_NIGHTS:
+            return None
+        unit = 1 / WITHIN_NIGHTS + 1 / len(before)
+        spread, freedom = _spread(before, self._rule.assumed)
+        looks = self._looks + WITHIN_NIGHTS
+        share = self._rule.rates[-1] * _LATE / ((looks + _LATE - 1) * (looks + _LATE)) / len(WINDOWS)
+        reach = (-stdtrit(freedom, share / 2) + POWER_Z) * spread * unit**0.5
+        return max(float(reach), self._rule.least)
+
+
+def _so_far(drop: Drop, look: _Look, since: list[int]) -> Drop:
+    """A drop as its nights so far have it."""
+    return msgspec.structs.replace(drop, difference=look.difference, samples=look.samples, nights=len(since))
+
+
+def _is_over(again: _Look, half: float) -> bool:
+    from scipy.special import stdtr
+
+    apart = (again.difference - half) / (again.spread * again.unit**0.5 or 1e-12)
+    return float(stdtr(again.freedom, -apart)) < _CLOSING_LEVEL
+
+
+def _is_of_all_nights(apart: "numpy.ndarray[Any, Any]", mean: float, spread: float) -> bool:
+    """Whether a change rests on more than one bad night."""
+    if len(apart) < 2:
+        return abs(mean) >= _SINGLE * spread
+    worst = float(apart.min() if mean < 0 else apart.max())
+    others = (float(apart.sum()) - worst) / (len(apart) - 1)
+    return others / mean >= _WITHOUT_WORST if mean else False
+
+
+def _spread(before: "numpy.ndarray[Any, Any]", assumed: float | None) -> tuple[float, int]:
+    """The standard deviation of a night and its degrees of freedom: at least that of repeats of the same samples.
+
+    The assumption weighs as `FEW_NIGHTS` nights would, so that few nights that happen to agree do not speak for more.
     """
     import numpy
 
-    names = sorted(set().union(*occasions))
-    if not names:
-        return []
-    values = numpy.array([[scores.get(name, numpy.nan) for name in names] for scores in occasions]).reshape(
-        -1, len(names)
-    )
-    known = ~numpy.isnan(values)
-    zero = numpy.zeros((1, len(names)))
-    sums = numpy.vstack([zero, numpy.cumsum(numpy.where(known, values, 0.0), axis=0)])
-    counts = numpy.vstack([zero, numpy.cumsum(known, axis=0)])
-    found: list[ScoreChange] = []
-    start = 0
-    for now in range(1, len(occasions)):
-        level = rate / (now * (now + 1)) / len(WINDOWS)
-        looks = []
-        for began in (now + 1 - window for window in WINDOWS):
-            if began <= start:
-                continue
-            before, after = counts[began] - counts[start], counts[now + 1] - counts[began]
-            there = (before > 0) & (after > 0)
-            means = (
-                (sums[now + 1] - sums[began])[there] / after[there],
-                (sums[began] - sums[start])[there] / before[there],
-            )
-            mean, p_value = _tested(means[0] - means[1])
-            if p_value < level:
-                looks.append(ScoreChange(now, began, mean, int(there.sum()), p_value, level))
-        if looks:
-            found.append(min(looks, key=lambda change: change.p_value))
-            start = found[-1].began_at
-    return found
+    before = before[:, ~numpy.isnan(before).all(axis=0)]
+    apart = _means(before - numpy.nanmean(before, axis=0))
+    repeats, squares, freedom = _repeats(before), float((apart * apart).sum()), len(apart) - 1
+    if assumed is not None:
+        squares, freedom = squares + FEW_NIGHTS * (repeats + assumed * assumed), freedom + FEW_NIGHTS
+    return max(squares / freedom, repeats) ** 0.5, freedom
 
 
-def _tested(apart: "numpy.ndarray[Any, Any]") -> tuple[float, float]:
-    """The mean of differences and its two-sided p-value."""
-    from scipy.special import stdtr
+def _repeats(before: "numpy.ndarray[Any, Any]") -> float:
+    """The variance of a night's mean by the repeats of its samples; of a single night at most what its samples say."""
+    import numpy
 
-    if len(apart) < _LEAST_SAMPLES:
-        return 0.0, 1.0
-    mean, spread = float(apart.mean()), float(apart.std(ddof=1))
-    if spread < 1e-9:  # every sample by the same: sure, as far as the number of samples can make it
-        return mean, 2.0 ** (1 - len(apart)) if abs(mean) > 1e-9 else 1.0
-    return mean, 2 * float(stdtr(len(apart) - 1, -abs(mean) / (spread / len(apart) ** 0.5)))
+    if len(before) < 2:
+        return float(numpy.nanvar(before) / before.shape[1])
+    known = numpy.maximum((~numpy.isnan(before)).sum(axis=0), 1)
+    squares = numpy.nansum((before - numpy.nanmean(before, axis=0)) ** 2, axis=0)
+    return float((squares / numpy.maximum(known - 1, 1)).mean() / before.shape[1])
+
+
+def _means(scores: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":
+    """The mean of each night that has any of the samples."""
+    import numpy
+
+    known = ~numpy.isnan(scores)
+    counts = known.sum(axis=1)
+    means: numpy.ndarray[Any, Any] = numpy.where(known, scores, 0.0).sum(axis=1)[counts > 0] / counts[counts > 0]
+    return means

@@ -16,6 +16,7 @@ held (kind, rows) AS (
     UNION ALL SELECT 'pace', count(*) FROM paces
     UNION ALL SELECT 'gate', count(*) FROM gates
     UNION ALL SELECT 'invalid', count(*) FROM invalidations
+    UNION ALL SELECT 'accepted_change', count(*) FROM acceptances
 )
 SELECT kind, held.rows, CASE WHEN complete THEN coalesce(counted.entries, 0) END AS recorded
 FROM held LEFT JOIN counted USING (kind), (SELECT count(*) = count(kinds) AS complete FROM ingested_journals)

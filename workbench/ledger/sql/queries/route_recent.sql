@@ -1,14 +1,19 @@
--- The newest calls of every requested model beside those before them, where a route may have changed.
+-- How every requested model's newest calls ended, and how long its answers took in the seven days up to the ledger's newest call,
+-- beside all before them; between which times these are.
 -- Parameters: newest (how many calls a model)
 WITH numbered AS (
-    SELECT model, accepted, drew, outcome, latency_ms, row_number() OVER (PARTITION BY model ORDER BY sent_at DESC) AS back
+    SELECT model, accepted, drew = 'yes' AS answered, outcome, latency_ms, sent_at,
+        row_number() OVER (PARTITION BY model ORDER BY sent_at DESC) <= $newest AS newest,
+        sent_at > max(sent_at) OVER () - INTERVAL 7 DAY AS now
     FROM judged_attempts WHERE concluded
 )
-SELECT model, count(*) FILTER (back <= $newest) AS newest_calls,
-    count(*) FILTER (back <= $newest AND drew = 'yes') AS newest_answers,
-    count(*) FILTER (back > $newest AND drew = 'yes') AS earlier_answers,
-    count(*) FILTER (back <= $newest AND NOT accepted) AS newest_failed,
-    mode(outcome) FILTER (back <= $newest AND NOT accepted) AS newest_failure,
-    quantile_cont(latency_ms, 0.5) FILTER (back <= $newest AND drew = 'yes') AS newest_p50_ms,
-    quantile_cont(latency_ms, 0.5) FILTER (back > $newest AND drew = 'yes') AS earlier_p50_ms
+SELECT model, count(*) FILTER (newest) AS newest_calls,
+    count(*) FILTER (newest AND NOT accepted) AS newest_failed,
+    mode(outcome) FILTER (newest AND NOT accepted) AS newest_failure,
+    count(*) FILTER (now AND answered) AS now_answers,
+    count(*) FILTER (NOT now AND answered) AS earlier_answers,
+    quantile_cont(latency_ms, 0.5) FILTER (now AND answered) AS now_p50_ms,
+    quantile_cont(latency_ms, 0.5) FILTER (NOT now AND answered) AS earlier_p50_ms,
+    min(sent_at) FILTER (NOT now AND answered) AS earlier_from,
+    max(sent_at) FILTER (NOT now AND answered) AS earlier_until
 FROM numbered GROUP BY model ORDER BY model;

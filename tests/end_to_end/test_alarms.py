@@ -1,0 +1,295 @@
+"""What is open of a job's models, in every place that says it, until it is over or somebody accepts it."""
+
+import html
+import json
+import random
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compared_runs import record
+from tests.conftest import Workbench
+from tests.unit.ledger_rows import STARTED_AT
+from workbench.evaluation.alarms import alarms
+from workbench.evaluation.gates import decide
+from workbench.job import parse_job
+from workbench.ledger.queries import reading
+from workbench.outcomes import Outcome
+
+DROP, OUTAGE, ACCEPTED, NIGHTS, SAMPLES = 25, 31, 35, 40, 120
+TOML = '[gates]\nsteady = ["exact"]\n'
+JOB = f"""name = "j"
+models = ["quill", "other"]
+[run]
+reuse = "occasion"
+[dataset]
+path = "d.jsonl"
+[[scorers]]
+name = "exact"
+{TOML}"""
+
+
+def occasion(night: int) -> str:
+    month, day = (10, night) if night <= 31 else (11, night - 31)
+    return f"2026-{month}-{day:02}T02:00Z"
+
+
+def put(bench: Workbench, night: int, *, lower: range = range(DROP, 1000), **more: Any) -> None:
+    """Record the run of a night: both models are right in 85 of a hundred, and `quill` in 60 from some night on."""
+    chance = random.Random(night)
+    right = {"quill": 0.6 if night in lower else 0.85, "other": 0.85}
+    values: dict[str, list[float | None]] = {
+        model: [float(chance.random() < share) for _ in range(SAMPLES)] for model, share in right.items()
+    }
+    if night == OUTAGE:
+        values["quill"] = [None] * SAMPLES
+        lost = {("quill", sample): Outcome.ROUTE_DOWN for sample in range(SAMPLES)}
+        more |= {"outcomes": lost, "status": "incomplete"}
+    record(
+        bench,
+        f"r{night}",
+        values,
+        occasion=occasion(night),
+        generation=f"j@{night}",
+        scorers=["exact"],
+        job_toml=TOML,
+        **more,
+    )
+
+
+def decided(bench: Workbench, night: int) -> list[str]:
+    """What the gate says of a night's run, of which model."""
+    job = parse_job(JOB, Path("j.toml"))
+    return [f"{one.model or 'all'} {one.result}" for one in decide(bench.ledger, f"r{night}", job)[0]]
+
+
+def pages(bench: Workbench, night: int) -> dict[str, str]:
+    """The texts of the pages, as a reader sees them."""
+    report = Path(bench.json("report", f"r{night}")["report"])
+    found = {"run": report, "index": report.with_name("index.html"), "job": next(report.parent.glob("job-*.html"))}
+    texts = {name: re.sub(r"<[^>]+>", "", path.read_text("utf-8").split("<main", 1)[1]) for name, path in found.items()}
+    return {name: " ".join(html.unescape(text).split()) for name, text in texts.items()}
+
+
+SAYS = re.compile(r"quill is (\d+\.\d) points below its level before 25 Oct by “exact”; (\d+) nights; open")
+
+
+def said(texts: Iterable[str]) -> set[tuple[float, int]]:
+    """What is said to be open: by how much, for how many nights."""
+    return {(float(points), int(nights)) for text in texts for points, nights in SAYS.findall(text)}
+
+
+def looked(bench: Workbench, night: int) -> tuple[str, int | None, str]:
+    """What a night's gate says, for how many nights something is open by every place that says it, and how the index counts."""
+    gates = [] if night == OUTAGE else decided(bench, night)
+    shown = pages(bench, night)
+    (row,) = [run for run in bench.json("runs") if run["run_id"] == f"r{night}"]
+    compared = bench.json("compare", f"r{night}", "--no-report")
+    places = {
+        **shown, "runs": bench("runs").stderr, "runs --json": " ".join(one["says"] for one in row["open_alarms"]),
+        "show": bench("show", f"r{night}").stderr, "compare": " ".join(compared["notes"]),
+        "schedule": bench("schedule", "j.toml").stderr,
+        "schedule --json": " ".join(one["says"] for one in bench.json("schedule", "j.toml")["open_alarms"]),
+    }  # fmt: skip
+    each = {name: said([text]) for name, text in places.items()}
+    assert len({frozenset(found) for found in each.values()}) == 1, each
+    nights = {count for found in each.values() for _, count in found}
+    index = re.search(r"1 job: 1 [a-z ]+", shown["index"])
+    assert index is not None, shown["index"][:300]
+    return ", ".join(gates), nights.pop() if nights else None, index[0]
+
+
+FINE, OPEN, ACTION = "1 job: 1 fine", "1 job: 1 with an open alarm", "1 job: 1 needs action"
+TABLE = {
+    **{night: ("all met", None, FINE) for night in range(1, 25)},
+    25: ("all met", None, "1 job: 1 regressed"),  # beside the night before; one night alone is no lasting change
+    26: ("quill not met", 2, ACTION),  # the night that opens it ends with 100
+    **{night: ("quill open", night - 24, OPEN) for night in range(27, 31)},
+    31: ("", 6, ACTION),  # the outage neither closes it nor counts
+    **{night: ("quill open", night - 25, OPEN) for night in range(32, 35)},
+    35: ("quill open", None, FINE),  # accepted after the run
+    **{night: ("all met", None, FINE) for night in range(36, 41)},
+}
+LOOKED = (26, 31, 35)
+
+
+def nights(bench: Workbench, look: Iterable[int]) -> dict[int, tuple[str, int | None, str]]:
+    """Forty nights, and what each of these says."""
+    bench.write("d.jsonl", "\n".join(json.dumps({"input": f"q{n}", "target": "t"}) for n in range(SAMPLES)))
+    bench.write("j.toml", JOB + '[schedule]\ncron = "0 2 * * *"\n')
+    found = {}
+    for night in range(1, NIGHTS + 1):
+        put(bench, night)
+        if night == ACCEPTED:
+            gates = ", ".join(decided(bench, night))
+            then = STARTED_AT + timedelta(hours=night, minutes=30)
+            bench.environment["WORKBENCH_NOW"] = then.isoformat()
+            bench("accept", "j", "--model", "quill", "--reason", "the new version is cheaper")
+            del bench.environment["WORKBENCH_NOW"]
+            found[night] = (gates, *looked(bench, night)[1:])
+        elif night in look:
+            found[night] = looked(bench, night)
+    return found
+
+
+@pytest.mark.file_ledger
+def test_forty_nights_with_a_drop_an_outage_and_an_acceptance(bench: Workbench) -> None:
+    found = nights(bench, LOOKED)
+    assert found == {night: TABLE[night] for night in LOOKED}
+    job = pages(bench, NIGHTS)["job"]
+    assert "10 nights; accepted: the new version is cheaper" in job, job
+    assert re.search(r"quill, “exact”: a drop of \d+\.\d points is found within three runs, nine times in ten", job)
+
+
+@pytest.mark.slow
+@pytest.mark.file_ledger
+def test_each_of_the_forty_nights(bench: Workbench) -> None:
+    assert nights(bench, range(1, NIGHTS + 1)) == TABLE
+
+
+def dropped(bench: Workbench, count: int = 28, **more: Any) -> None:
+    for night in range(1, count + 1):
+        put(bench, night, **more)
+
+
+def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
+    dropped(bench)
+    opened = bench.json("runs")[0]["open_alarms"]
+    assert [(one["model"], one["state"], one["kind"]) for one in opened] == [("quill", "open", "worse")]
+    done = bench("accept", "j", "--reason", "known")
+    assert done.stdout.startswith("accepted: quill is ")
+    assert "workbench accept j --reopen" in done.stderr
+    assert bench.json("runs")[0]["open_alarms"] == []
+    with reading(bench.ledger) as reader:
+        (alarm,) = alarms(reader)
+    assert (alarm.state, alarm.reason) == ("accepted", "known")
+    assert bench("accept", "j", "--reopen").stdout.startswith("open again: quill is ")
+    assert bench.json("runs")[0]["open_alarms"] == opened, "as if it had never been accepted"
+
+
+@pytest.mark.file_ledger
+def test_a_drop_that_is_over_closes_by_itself(bench: Workbench) -> None:
+    dropped(bench, 34, lower=range(DROP, 29))
+    with reading(bench.ledger) as reader:
+        (alarm,) = alarms(reader)
+    assert alarm.state == "recovered"
+    assert alarm.ended in (occasion(29), occasion(30))
+    assert "4 nights; recovered on" in pages(bench, 34)["job"]
+
+
+@pytest.mark.file_ledger
+def test_unusable_answers_that_rise_are_not_told_as_worse_answers(bench: Workbench) -> None:
+    for night in range(1, 14):
+        cut = {("m", sample): Outcome.TRUNCATED for sample in range(0, SAMPLES, 3) if night >= 10}
+        chance = random.Random(night)
+        values = [None if ("m", n) in cut else float(chance.random() < 0.8) for n in range(SAMPLES)]
+        record(
+            bench, f"r{night}", {"m": values}, outcomes=cut, occasion=occasion(night), generation=f"j@{night}",
+            scorers=["exact"], job_toml=TOML,
+        )  # fmt: skip
+    (alarm,) = bench.json("runs")[0]["open_alarms"]
+    assert alarm["kind"] == "unusable"
+    assert alarm["says"].startswith("unusable answers of m rose: it is ")
+
+
+@pytest.mark.file_ledger
+def test_a_route_that_takes_longer_is_an_alarm_like_any_other(bench: Workbench) -> None:
+    for night in range(1, 16):
+        chance = random.Random(night)
+        slow = 1.8 if night >= 12 else 1.0
+        taken = [slow * chance.lognormvariate(8, 0.4) for _ in range(SAMPLES)]
+        record(
+            bench, f"r{night}", {"m": [1.0] * SAMPLES}, latency_ms=lambda _place, sample, taken=taken: taken[sample],
+            occasion=occasion(night), generation=f"j@{night}", scorers=["exact"], job_toml=TOML,
+        )  # fmt: skip
+    (alarm,) = bench.json("runs")[0]["open_alarms"]
+    assert (alarm["kind"], alarm["began"]) == ("slower", occasion(12))
+    assert re.fullmatch(r"m takes 1\.[78] times as long as before 12 Oct; 4 nights; open", alarm["says"])
+    bench("accept", "j", "--model", "m", "--reason", "a larger model server")
+    assert bench.json("runs")[0]["open_alarms"] == []
+
+
+@pytest.mark.file_ledger
+def test_before_eight_nights_it_says_what_it_assumes(bench: Workbench) -> None:
+    for night in range(1, 7):
+        values = [float(n % 10 < (9 if night < 5 else 4)) for n in range(SAMPLES)]
+        record(
+            bench,
+            f"r{night}",
+            {"m": values},
+            occasion=occasion(night),
+            generation=f"j@{night}",
+            scorers=["exact"],
+            job_toml=TOML,
+        )
+    job = parse_job(JOB, Path("j.toml"))
+    told = [
+        one.says for night in (5, 6) for one in decide(bench.ledger, f"r{night}", job)[0] if one.result == "not met"
+    ]
+    assert len(told) == 1
+    assert "assuming that nights differ by 3.0 points for reasons of their own: 4 nights before it" in told[0]
+
+
+@pytest.mark.file_ledger
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("j",), "say why with --reason TEXT"),
+        (("k", "--reason", "x"), "JOB: the ledger has no run of 'k' (it has: j)"),
+        (("j", "--reason", "x", "--model", "quil"), "--model: nothing of 'quil' is open (did you mean 'quill'?)"),
+        (("j", "--reopen"), "JOB: nothing of 'j' is accepted"),
+        (("no.toml", "--reason", "x"), "no.toml: the job cannot be read: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_accepted_is_refused(bench: Workbench, arguments: tuple[str, ...], said: str) -> None:
+    dropped(bench, 27)
+    assert said in bench("accept", *arguments, code=2).stderr
+
+
+@pytest.mark.file_ledger
+def test_there_is_nothing_to_accept_of_a_quiet_job(bench: Workbench) -> None:
+    dropped(bench, 10)
+    assert "JOB: nothing of 'j' is open" in bench("accept", "j", "--reason", "x", code=2).stderr
+
+
+PLATFORM = """[[routes]]
+id = "quill"
+upstream = "q"
+simulated = "answers"
+[[routes.answers]]
+right = 0.9
+[[routes.answers]]
+right = 0.4
+from_date = 2026-10-09
+"""
+
+
+@pytest.mark.slow
+def test_scheduled_runs_open_an_alarm_once_and_keep_it(bench: Workbench) -> None:
+    """The same with the command line, the platform and its answer key: the clock says which night it is."""
+    bench.environment = {name: value for name, value in bench.environment.items() if not name.startswith("WORKBENCH")}
+    bench.write("platform.toml", PLATFORM)
+    bench.write(
+        "d.jsonl", "".join(json.dumps({"input": f"Who is number {n}?", "target": f"a{n}"}) + "\n" for n in range(40))
+    )
+    bench.write("j.toml", JOB.replace(', "other"', "").replace("exact", "includes"))
+    ended = []
+    for night in range(1, 13):
+        bench.environment["WORKBENCH_NOW"] = occasion(night)
+        end = json.loads(
+            bench("run", "j.toml", "--local", "--occasion", occasion(night), "--no-report", "--json", code=None).stdout
+        )
+        ended.append((end["status"], [gate["result"] for gate in end["gates"]]))
+    failed = [night for night, (status, _) in enumerate(ended, 1) if status == "gate_failed"]
+    assert failed in ([9], [10])
+    assert ended[failed[0] :] == [("complete", ["open"])] * (12 - failed[0])
+    assert "is found within three runs" not in bench("plan", "j.toml", "--local").stdout, "one is open"
+    assert "level before 9 Oct" in bench("runs", "--local").stderr
+    bench("accept", "j.toml", "--reason", "known", "--local")
+    plan = bench("plan", "j.toml", "--local").stdout
+    assert re.search(r"alarm: quill, “includes”: a drop of \d+\.\d points is found within three runs", plan)
+    bench("ledger", "check", "--local")

@@ -1,0 +1,40 @@
+"""`workbench accept`: a change of a job's models, taken for their level."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workbench.cli import options
+from workbench.cli.output import echo, print_json, say
+from workbench.evaluation.accepting import accept as accept_change
+from workbench.job import load_job
+from workbench.session import ledger_to_read
+
+
+@click.command()
+@click.argument("job", metavar="JOB")
+@options.ledger
+@click.option("--model", metavar="ID", help="Only this model [default: all of which something is open].")
+@click.option("--reason", metavar="TEXT", help="Why; it is recorded.")
+@click.option("--reopen", is_flag=True, help="Take back what was accepted last.")
+@options.as_json
+def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_json: bool, **given: Any) -> None:
+    """Accept what is open of JOB, by its name or its file: what its models show now becomes their level."""
+    if not reopen and not (reason or "").strip():
+        raise click.UsageError("say why with --reason TEXT")
+    where = options.where(given)
+    ledger = ledger_to_read(where)
+    name = load_job(Path(job)).name if job.endswith(".toml") else job
+    found, done = accept_change(ledger, name, reason or "reopened", model, accepted=not reopen)
+    if done.deferred:
+        say(f"note: it is in the journal, not ingested yet: {done.deferred}")
+    if as_json:
+        print_json(found)
+        return
+    for alarm in found:
+        echo(f"{'open again' if reopen else 'accepted'}: {alarm.what}")
+    if not reopen:
+        words = ["workbench", "accept", job, *(["--model", model] if model else []), *options.words(where), "--reopen"]
+        say(f"what its models show since then is their level now; `{shlex.join(words)}` takes that back")

@@ -1,0 +1,75 @@
+"""What a job's models show since a change, taken for their level by somebody, or not any more: the newest word counts."""
+
+import contextlib
+from collections.abc import Sequence
+
+from workbench.errors import Fault, InputError, nearest
+from workbench.evaluation.alarms import Alarm, alarms, standing_acceptances
+from workbench.ledger.entries import ChangeAccepted, newer_than
+from workbench.ledger.ingest import Ingested, ingest
+from workbench.ledger.job_rows import JobRuns
+from workbench.ledger.journal import JournalWriter
+from workbench.ledger.queries import Reader, reading
+from workbench.ledger.store import Ledger
+
+
+def accept(
+    ledger: Ledger, job: str, reason: str, model: str | None = None, *, accepted: bool = True
+) -> tuple[list[Alarm], Ingested]:
+    """Take what a job's models show since a change for their level, or open its alarm again.
+
+    Args:
+        ledger: Where its runs are.
+        job: Its name.
+        reason: Why.
+        model: Only of this one; None takes all of which something is open.
+        accepted: False takes back what was accepted last.
+
+    Returns:
+        The alarms that were open, or accepted, before; and how the ingest went.
+
+    Raises:
+        InputError: There is no such job or model, or nothing to accept or take back.
+        JournalFullError: The disk takes no more.
+    """
+    with reading(ledger) as reader:
+        runs = {one.job: one for one in reader.all(JobRuns)}
+        if job not in runs:
+            raise InputError(
+                Fault("JOB", f"the ledger has no run of {job!r}", nearest(job, runs) or f"it has: {', '.join(runs)}")
+            )
+        found = _concerned(reader, job, accepted=accepted)
+        every = [one for each in reader.all(JobRuns) for one in alarms(reader, each.job) if one.state == "open"]
+        earlier = [one.recorded_at for one in standing_acceptances(reader, job)]
+    named = [one for one in found if model in (None, one.model)]
+    if not named:
+        raise InputError(_nothing(job, model, found, every, accepted=accepted))
+    now = newer_than([*earlier, runs[job].last_at])
+    with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
+        for name in dict.fromkeys(one.model for one in named):
+            journal.append(ChangeAccepted(job, now, accepted, reason, name))
+    return named, ingest(ledger, whole=journal.whole)
+
+
+def _concerned(reader: Reader, job: str, *, accepted: bool) -> list[Alarm]:
+    """The alarms that are open; or those that were accepted last."""
+    found = alarms(reader, job)
+    if accepted:
+        return [one for one in found if one.state == "open"]
+    standing = standing_acceptances(reader, job)
+    last = {one.model for one in standing if one.recorded_at == standing[-1].recorded_at}
+    newest = {one.model: one for one in found if one.state == "accepted" and one.model in last}
+    return list(newest.values())
+
+
+def _nothing(job: str, model: str | None, found: Sequence[Alarm], every: Sequence[Alarm], *, accepted: bool) -> Fault:
+    """Why there is nothing to do, and what there is."""
+    state = "open" if accepted else "accepted"
+    models = list(dict.fromkeys(one.model for one in found))
+    if model is not None and models:
+        return Fault(
+            "--model", f"nothing of {model!r} is {state}", nearest(model, models) or f"of: {', '.join(models)}"
+        )
+    elsewhere = ", ".join(dict.fromkeys(one.job for one in every))
+    hint = f"something is open of: {elsewhere}" if accepted and elsewhere else ""
+    return Fault("JOB", f"nothing of {job!r} is {state}", hint)

@@ -1,0 +1,411 @@
+"""What is open of a job's models: a drop of its scores, or answers that take longer, until it is over or somebody accepts it.
+
+Nothing of it is stored: an alarm follows from the scores of the job's occasions and from what was accepted.
+"""
+
+import math
+import tomllib
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import msgspec
+
+from workbench.display import plural
+from workbench.evaluation.attention import SLOWER
+from workbench.evaluation.continuation import ledger_command
+from workbench.evaluation.difference_words import size
+from workbench.evaluation.sides import Coverage
+from workbench.job import Job
+from workbench.job_file import CompareTable, GatesTable
+from workbench.ledger.queries import Reader
+from workbench.ledger.score_rows import Acceptance, OccasionScore, WatchedJob
+from workbench.stats.series import ASSUMED_SPREAD, FEW_NIGHTS, Drop, Nights, Rule, watch
+
+if TYPE_CHECKING:
+    import numpy
+    import pyarrow
+
+Kind = Literal["worse", "unusable", "slower"]
+State = Literal["open", "recovered", "accepted"]
+
+
+class Alarm(msgspec.Struct, frozen=True):
+    """A model of a job shows less than it did, since some occasion."""
+
+    job: str
+    model: str
+    kind: Kind
+    """`unusable`: the drop is not shown over the scored answers alone."""
+    scorer: str | None
+    """None: of `slower`."""
+    state: State
+    began: str
+    """The first occasion that shows it."""
+    seen: str
+    """The occasion that opened it."""
+    seen_run_id: str
+    ended: str | None
+    """The occasion that showed that it is over; None: it is open, or accepted."""
+    reason: str | None
+    """Why it was accepted."""
+    level: float
+    """The mean of the occasions before it; of `slower` in s."""
+    difference: float
+    """Of the mean of those since; of `slower` how many times as long answers take."""
+    occasions: int
+    """How many show it, so far."""
+    samples: int
+    before: int
+    """How many occasions the level is made of."""
+    are_shares: bool
+    are_nights: bool
+    """Whether no two occasions are of one day."""
+
+    @property
+    def says(self) -> str:
+        """The alarm in a sentence: `Quill 32B is 23.9 points below its level before 10 Nov by “numeric”; 15 nights; open`."""
+        return f"{self.what}; {self.lasts}; {self.state}"
+
+    @property
+    def lasts(self) -> str:
+        """How long it shows."""
+        return self._many(self.occasions)
+
+    @property
+    def what(self) -> str:
+        """The same without its state."""
+        since = f"before {_day(self.began, self.are_nights)}"
+        if self.kind == "slower":
+            return f"{self.model} takes {self.difference:.1f} times as long as {since}"
+        below = f"{size(-self.difference, are_shares=self.are_shares)} below its level {since} by “{self.scorer}”"
+        if self.kind == "worse":
+            return f"{self.model} is {below}"
+        return f"unusable answers of {self.model} rose: it is {below}, which its scored answers alone do not show"
+
+    @property
+    def assumes(self) -> str:
+        """What the alarm rests on that its nights did not show; empty where they are enough."""
+        if self.before >= FEW_NIGHTS:
+            return ""
+        assumed = size(ASSUMED_SPREAD, are_shares=True)
+        return f"assuming that nights differ by {assumed} for reasons of their own: {self._many(self.before)} before it"
+
+    def _many(self, number: int) -> str:
+        return plural(number, "night" if self.are_nights else "run")
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """What one scorer shows of one model over the occasions of a job."""
+
+    scorer: str | None
+    model: str
+    run_ids: list[str]
+    """Of its occasions, the oldest first."""
+    counting: frozenset[str]
+    """Those of which enough is known."""
+    coverage: Coverage
+    """Of the newest."""
+    alarms: list[Alarm]
+    is_possible: bool
+    """Whether the newest occasion would open one, if what is not known were the lowest that it can be."""
+    findable: float | None
+    """How far a score must fall to be found within three occasions, nine times in ten."""
+    are_shares: bool
+
+
+T = TypeVar("T", GatesTable, CompareTable)
+
+
+def _table(job_toml: str, name: str, kind: type[T]) -> T:
+    """A table of a recorded job file; of one that this version cannot read as it is by default."""
+    try:
+        return msgspec.convert(tomllib.loads(job_toml).get(name, {}), kind)
+    except (ValueError, msgspec.ValidationError):
+        return kind()
+
+
+def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
+    """Every alarm of the jobs that watch for them, the newest last of each model.
+
+    Args:
+        reader: The ledger.
+        job: Only of this one; None takes all.
+    """
+    found = [alarm for one in watched(reader, job) for alarm in one.alarms]
+    return sorted(found, key=lambda alarm: (alarm.job, alarm.began))
+
+
+def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
+    """Those that are neither over nor accepted.
+
+    Args:
+        reader: The ledger.
+        job: Only of this one; None takes all.
+    """
+    return [alarm for alarm in alarms(reader, job) if alarm.state == "open"]
+
+
+def watched(reader: Reader, job: str | None = None) -> list[Watch]:
+    """What the jobs that watch for changes show, by the job files of their newest occasions.
+
+    Args:
+        reader: The ledger.
+        job: Only this one; None takes all.
+    """
+    found = []
+    for one in reader.all(WatchedJob, job=job):
+        gates, compare = _table(one.job_toml, "gates", GatesTable), _table(one.job_toml, "compare", CompareTable)
+        found += watches(reader, one.job, gates, compare.min_answered)
+    return found
+
+
+def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
+    """What was accepted of a job and not taken back, in the order in which it was said.
+
+    Args:
+        reader: The ledger.
+        job: Its name.
+    """
+    found: list[Acceptance] = []
+    for one in reader.all(Acceptance, job=job):
+        if one.accepted:
+            found.append(one)
+        else:
+            newest = next(place for place in reversed(range(len(found))) if found[place].model == one.model)
+            del found[newest]
+    return found
+
+
+def watches(
+    reader: Reader, job: str, gates: GatesTable, min_answered: float, until_at: datetime | None = None
+) -> list[Watch]:
+    """What each scorer that a job watches, and how long answers take, shows of each model that its newest occasion asked.
+
+    Args:
+        reader: The ledger.
+        job: Its name.
+        gates: Of it.
+        min_answered: The share of a model's answers that must be known for an occasion to count.
+        until_at: As it was when a run began; None is now.
+    """
+    if not gates.steady:
+        return []
+    table = reader.arrow(OccasionScore.query, job=job, scorers=gates.steady, until_at=until_at)
+    series, accepted = _JobScores(table, min_answered), standing_acceptances(reader, job)
+    return [_watched(job, one, gates.false_alarm_rate, accepted) for one in series.each()]
+
+
+class _ModelNights(msgspec.Struct, frozen=True):
+    """One scorer and model over the occasions of a job."""
+
+    scorer: str | None
+    model: str
+    occasions: list[str]
+    run_ids: list[str]
+    counts: list[bool]
+    nights: Nights
+    """Those that count."""
+    shares: list[int]
+    """Of each that counts, among how many series its rate is shared: those that there were by then, so that what comes later does
+    not change what was found."""
+    coverage: Coverage
+    span: float
+
+
+class _JobScores:
+    """The scores of a job's occasions as arrays."""
+
+    def __init__(self, table: "pyarrow.Table", min_answered: float) -> None:
+        import numpy
+
+        self._min_answered = min_answered
+        self._runs, self._run_ids = _coded(table["run_id"])
+        self._scorers, self._scorer_names = _coded(table["scorer"])
+        self._models, self._model_names = _coded(table["model"])
+        self._samples, self._keys = _coded(table["sample_key"])
+        firsts = numpy.unique(self._runs, return_index=True)[1]
+        self._occasions = table["occasion"].take(firsts).to_pylist()
+        self._at = table["started_at"].take(firsts).to_pylist()
+        began = numpy.full(len(self._model_names), len(firsts))
+        numpy.minimum.at(began, self._models, self._runs)
+        self._series = numpy.searchsorted(numpy.sort(began), numpy.arange(len(firsts)), side="right")
+        """By occasion: how many models it or an earlier one asked."""
+        self._values = {
+            name: table[name].to_numpy(zero_copy_only=False).astype(float)
+            for name in ("value", "low", "high", "of_scored")
+        }
+        self._scales = table["scale"]
+
+    def each(self) -> list[_ModelNights]:
+        """The series of every scorer and model that the newest occasion asked."""
+        if not len(self._runs):
+            return []
+        newest, found = self._runs[-1], []
+        for scorer, name in enumerate(self._scorer_names):
+            of_newest = self._models[(self._scorers == scorer) & (self._runs == newest)]
+            found += [self._scores(scorer, name, model) for model in dict.fromkeys(of_newest.tolist())]
+        return found
+
+    def _scores(self, scorer: int, name: str | None, model: int) -> _ModelNights:
+        import numpy
+
+        rows = numpy.flatnonzero((self._scorers == scorer) & (self._models == model))
+        runs, samples = self._runs[rows], self._samples[rows]
+        asked, known, unbounded = (
+            numpy.bincount(runs[which], minlength=len(self._run_ids))
+            for which in (
+                numpy.ones(len(rows), bool),
+                ~numpy.isnan(self._values["value"][rows]),
+                numpy.isnan(self._values["low"][rows] + self._values["high"][rows]) & (name is not None),
+            )
+        )
+        there = [place for place in range(len(self._run_ids)) if asked[place]]
+        covered = {
+            place: Coverage(int(known[place]), int(asked[place]), is_bounded=not unbounded[place]) for place in there
+        }
+        counting = [place for place in there if covered[place].is_enough(self._min_answered)]
+        arrays = {}
+        for column, values in self._values.items():
+            whole = numpy.full((len(self._run_ids), len(self._keys)), numpy.nan)
+            whole[runs, samples] = values[rows]
+            arrays[column] = whole[counting]
+        at = [self._at[place] for place in counting]
+        return _ModelNights(
+            name,
+            self._model_names[model],
+            [self._occasions[place] for place in there],
+            [self._run_ids[place] for place in there],
+            [place in set(counting) for place in there],
+            Nights(at, arrays["value"], arrays["low"], arrays["high"], arrays["of_scored"]),
+            [int(self._series[place]) * len(self._scorer_names) for place in counting],
+            covered[there[-1]],
+            self._span(rows),
+        )
+
+    def _span(self, rows: "numpy.ndarray[Any, Any]") -> float:
+        """Between its least and its most a scorer's values are so far apart."""
+        import numpy
+
+        scale = self._scales[int(rows[0])].as_py()
+        if scale is not None:
+            return float(scale[1] - scale[0])
+        known = self._values["value"][rows]
+        known = known[~numpy.isnan(known)]
+        return float(known.max() - known.min()) if len(known) else 1.0
+
+
+def _coded(column: "pyarrow.ChunkedArray") -> "tuple[numpy.ndarray[Any, Any], list[Any]]":
+    """A column's values as numbers from 0 on, in the order in which they appear, and what each stands for."""
+    coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
+
+
+def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acceptance]) -> Watch:
+    own = [one for one in accepted if one.model == scores.model]
+    is_slower = scores.scorer is None
+    rates = [rate / shared for shared in scores.shares]
+    rule = (
+        Rule(rates, assumed=None, least=math.log(SLOWER))
+        if is_slower
+        else Rule(rates, assumed=ASSUMED_SPREAD * scores.span)
+    )
+    found = watch(scores.nights, rule, [one.recorded_at for one in own])
+    return Watch(
+        scores.scorer,
+        scores.model,
+        scores.run_ids,
+        frozenset(run_id for run_id, counts in zip(scores.run_ids, scores.counts, strict=True) if counts),
+        scores.coverage,
+        [_alarm(job, scores, drop, own) for drop in found.drops],
+        found.is_possible,
+        None if is_slower else found.findable,
+        _are_shares(scores.nights.known),
+    )
+
+
+def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Acceptance]) -> Alarm:
+    counted = [place for place, counts in enumerate(scores.counts) if counts]
+    began, seen = counted[drop.began], counted[drop.seen]
+    is_slower = scores.scorer is None
+    reason = None
+    if drop.ending == "accepted":
+        after = scores.nights.at[drop.seen]
+        reason = next(one.reason for one in accepted if one.recorded_at >= after)
+    return Alarm(
+        job=job,
+        model=scores.model,
+        kind="slower" if is_slower else "worse" if drop.is_of_scored else "unusable",
+        scorer=scores.scorer,
+        state=drop.ending or "open",
+        began=scores.occasions[began],
+        seen=scores.occasions[seen],
+        seen_run_id=scores.run_ids[seen],
+        ended=scores.occasions[counted[drop.ended]] if drop.ending == "recovered" and drop.ended is not None else None,
+        reason=reason,
+        level=math.exp(-drop.level) / 1000 if is_slower else drop.level,
+        difference=math.exp(-drop.difference) if is_slower else drop.difference,
+        occasions=drop.nights,
+        samples=drop.samples,
+        before=drop.before,
+        are_shares=_are_shares(scores.nights.known),
+        are_nights=len({name[:10] for name in scores.occasions}) == len(scores.occasions),
+    )
+
+
+def _are_shares(values: "numpy.ndarray[Any, Any]") -> bool:
+    import numpy
+
+    known = values[~numpy.isnan(values)]
+    return bool(((known >= 0) & (known <= 1)).all())
+
+
+def _day(occasion: str, are_nights: bool) -> str:
+    """An occasion as people say it."""
+    try:
+        day = date.fromisoformat(occasion[:10])
+    except ValueError:
+        return occasion
+    said = f"{day.day} {day:%b}"
+    return said if are_nights else f"{said} {occasion[11:16]}".strip()
+
+
+def as_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:
+    """Alarms as plain values, each with its sentence."""
+    return [msgspec.structs.asdict(alarm) | {"says": alarm.says} for alarm in found]
+
+
+def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> list[str]:
+    """What is open, a line an alarm, and the command that accepts it.
+
+    Args:
+        found: Of which some are open.
+        ledger: The path that commands take.
+        named: Whether each line names its job.
+    """
+    standing = [alarm for alarm in found if alarm.state == "open"]
+    lines = [f"{alarm.job}: {alarm.says}" if named else alarm.says for alarm in standing]
+    jobs = dict.fromkeys(alarm.job for alarm in standing)
+    return lines + [f"accept it with: {accepting(job, ledger)}" for job in jobs]
+
+
+def accepting(job: str, ledger: str) -> str:
+    """The command that accepts what is open of a job."""
+    return ledger_command(ledger, "accept", job, "--reason", "TEXT")
+
+
+def findable_drops(reader: Reader, job: Job) -> tuple[str, ...]:
+    """How large a drop must be to be found soon, by scorer and model; nothing where the job watches for none."""
+    if job.gates is None:
+        return ()
+    found = watches(reader, job.name, job.gates, job.compare.min_answered)
+    return tuple(findable_words(watch) for watch in found if watch.scorer is not None)
+
+
+def findable_words(watch: Watch) -> str:
+    """How large a drop must be to be found soon."""
+    series = f"{watch.model}, “{watch.scorer}”"
+    if watch.findable is None:
+        return f"{series}: {'one is open' if watch.alarms else 'how large a drop must be shows with its first run'}"
+    drop = size(watch.findable, are_shares=watch.are_shares)
+    return f"{series}: a drop of {drop} is found within three runs, nine times in ten"
