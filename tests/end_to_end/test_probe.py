@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import workbench as wb
+import workbench.clock as clock
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.contract.asking import platform_of
@@ -152,7 +153,8 @@ def test_a_name_is_confirmed_in_the_settings_as_they_are(bench: Workbench) -> No
     bench.write("workbench.toml", before)
     told = bench("routes", "confirm", "odd [fast]", "odd-70b").stderr
     assert "odd [fast] answers as odd-70b: written to" in told
-    assert (bench.folder / "workbench.toml").read_text() == before.replace('"odd-7b"', '["odd-7b", "odd-70b"]')
+    kept = f'["odd-7b",\n    "odd-70b", # confirmed {clock.now():%Y-%m-%d}, run r1\n]'
+    assert (bench.folder / "workbench.toml").read_text() == before.replace('"odd-7b"', kept)
     assert "it was confirmed before" in bench("routes", "confirm", "odd [fast]", "odd-70b").stderr
     assert bench.json("routes", "status")["routes"][0]["usual_identity"] == "known_alias"
 
@@ -196,10 +198,10 @@ def test_frames_hold_the_routes_their_substitutes_and_probes(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b'[routes.odd]\r\nserved_as = ["a", # the maker\r\n]\r\n', b'[routes.odd]\r\nserved_as = ["a", # the maker\r\n"odd-70b",\r\n]\r\n'),
-        (b"\xef\xbb\xbf# ours\n", b'\xef\xbb\xbf# ours\n\n[routes.odd]\nserved_as = ["odd-70b"]\n'),
-        (b"routes = {}\n", b'routes = {odd = {served_as = ["odd-70b"]}}\n'),
-        (b'[routes]\nodd.served_as = "a"\n', b'[routes]\nodd.served_as = ["a", "odd-70b"]\n'),
+        (b'[routes.odd]\r\nserved_as = ["a", # the maker\r\n]\r\n', b'[routes.odd]\r\nserved_as = ["a", # the maker\r\n"odd-70b", # confirmed\r\n]\r\n'),
+        (b"\xef\xbb\xbf# ours\n", b'\xef\xbb\xbf# ours\n\n[routes.odd]\nserved_as = [\n"odd-70b", # confirmed\n]\n'),
+        (b"routes = {}\n", b'routes = {odd = {served_as = [\n"odd-70b", # confirmed\n]}}\n'),
+        (b'[routes]\nodd.served_as = "a"\n', b'[routes]\nodd.served_as = ["a",\n"odd-70b", # confirmed\n]\n'),
     ],
     ids=["CRLF and a comment", "byte order mark", "inline tables", "dotted keys"],
 )  # fmt: skip
@@ -212,7 +214,8 @@ def test_the_settings_stay_as_they_were_written(bench: Workbench, before: bytes,
     bench("routes", "confirm", "odd", "odd-70b")
     assert (bench.folder / "workbench.toml").is_symlink()
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert kept.read_bytes().replace(b" ", b"") == after.replace(b" ", b"")
+    said = f"#confirmed{clock.now():%Y-%m-%d},runr1".encode()
+    assert kept.read_bytes().replace(b" ", b"").replace(said, b"#confirmed") == after.replace(b" ", b"")
     assert bench.json("routes", "status")["routes"][0]["usual_identity"] == "known_alias"
 
 

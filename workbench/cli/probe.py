@@ -87,7 +87,7 @@ def probe(
 def _confirm(found: Probe, folder: Path) -> None:
     """Record of every route that answers itself that its id is its name; a foreign name may be a fallback's."""
     for model, facts in found.routes.items():
-        if facts.answers == "itself" and confirm_name(folder, model, model) is not None:
+        if facts.answers == "itself" and confirm_name(folder, model, model, found.run_id) is not None:
             say(f"{model} answers as itself: confirmed in {FILE_NAME}")
         for name in facts.unconfirmed:
             command = confirming(model, name)

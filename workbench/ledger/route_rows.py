@@ -75,6 +75,7 @@ class RouteName(QueryRow, frozen=True):
     first_at: datetime
     last_at: datetime
     answers_before: int
+    last_run_id: str
 
 
 class RouteSubstitute(QueryRow, frozen=True):

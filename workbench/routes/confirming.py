@@ -7,6 +7,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import InlineTable
 
+import workbench.clock as clock
 from workbench.environment import found_upward
 from workbench.errors import Fault, InputError
 from workbench.settings import FILE_NAME, load_settings, served_as
@@ -14,13 +15,14 @@ from workbench.settings import FILE_NAME, load_settings, served_as
 _MARK = "\ufeff"
 
 
-def confirm_name(folder: Path, model: str, name: str) -> Path | None:
-    """Add a name to those under which a route answers itself; comments and order of the file stay.
+def confirm_name(folder: Path, model: str, name: str, run_id: str | None) -> Path | None:
+    """Add a name to those under which a route answers itself, with the day and a run; comments and order of the file stay.
 
     Args:
         folder: Whose settings; without any, they are created there.
         model: The route's id.
         name: As answers give it.
+        run_id: The newest run that it rests on; None: it never answered.
 
     Returns:
         The file that was written; None where it had the name.
@@ -36,10 +38,11 @@ def confirm_name(folder: Path, model: str, name: str) -> Path | None:
     routes = _table_of(document, "routes", tomlkit.table(is_super_table=True))
     route = _table_of(routes, model, tomlkit.table())
     known = route.get("served_as", [])
-    if isinstance(known, list) and known:
-        known.append(name)
-    else:
-        route["served_as"] = [name] if isinstance(known, list) else [known, name]
+    if not (isinstance(known, list) and known):
+        route["served_as"] = tomlkit.array() if isinstance(known, list) else [known]
+    route["served_as"].add_line(
+        name, comment=f"confirmed {clock.now():%Y-%m-%d}{'' if run_id is None else f', run {run_id}'}"
+    )
     written = tomlkit.dumps(document)
     if "\r\n" in text:
         written = written.replace("\r\n", "\n").replace("\n", "\r\n")
