@@ -100,8 +100,12 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
     ("gateway gone", 500, {"detail": "Open WebUI: Server Connection Error"}, Outcome.GATEWAY_UNREACHABLE),
     ("gateway gone, 400 style", 400, {"detail": "Open WebUI: Server Connection Error"}, Outcome.GATEWAY_UNREACHABLE),
     ("gateway gone, after a list", 404, {"detail": "Model '' was not found"}, Outcome.GATEWAY_UNREACHABLE),
-    ("page from in front", 502, b"<html>502 Bad Gateway</html>", Outcome.GATEWAY_UNREACHABLE),
+    ("page from in front", 502, b"<html>502 Bad Gateway</html>", Outcome.PROXY_FAILED),
+    ("page from in front, of its own", 520, b"<html>520 Unknown Error</html>", Outcome.PROXY_FAILED),
     ("page from in front, time-out", 504, b"<html>504</html>", Outcome.GATEWAY_TIMEOUT),
+    ("page from in front, origin at work", 524, b"<html>524</html>", Outcome.GATEWAY_TIMEOUT),
+    ("the same in words", 524, b"error code: 524", Outcome.GATEWAY_TIMEOUT),
+    ("the same passed on", 400, {"detail": "524: origin at work"}, Outcome.GATEWAY_TIMEOUT),
     ("page: too large a body", 413, b"<html>413 Request Entity Too Large</html>", Outcome.BAD_REQUEST),
     ("page: not allowed in", 401, b"<html>401 Authorization Required</html>", Outcome.KEY_REJECTED),
     ("page: forbidden", 403, b"<html>403 Forbidden</html>", Outcome.KEY_NOT_ALLOWED),
@@ -238,6 +242,20 @@ def test_an_exhausted_allowance_is_recognised_at_the_beginning_of_a_long_text(pa
     text = "Your monthly allowance is used up. " + "x" * 1_000_000
     found = outcome.of_reply(Reply(400, {}, json.dumps({"detail": text}).encode()), outcome.AllowanceSignature(pattern))
     assert found.outcome is Outcome.ALLOWANCE_SUSPECTED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>a page</html>", b"in words", {"message": "no"}, {"message": "litellm.RateLimitError: slow down"}, {"detail": "no"},
+        {"error": {"message": "no"}}, {"error": {"message": "You are out of credits"}}, {"detail": "Server Connection Error"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_keeps_its_slot_may_have_drawn(body: Any) -> None:
+    for status in range(400, 600):
+        found = judged(status, body)
+        assert not found.goes_on or EFFECTS[found.outcome].drew != "no", (status, found)
 
 
 @pytest.mark.parametrize(

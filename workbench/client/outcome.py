@@ -18,7 +18,7 @@ import re
 
 from workbench.client.transport import Failure, Reply
 from workbench.completion import Verdict, decode, error_text_from, is_error, judged
-from workbench.outcomes import Outcome
+from workbench.outcomes import EFFECTS, Outcome
 
 _ALLOWANCE = r"allowance|quota|budget|credits?|balance|usage limit|spending limit"
 DEFAULT_ALLOWANCE_SIGNATURE = (
@@ -87,8 +87,8 @@ _TEXTS = (
 _MAY_BE_ALLOWANCE = (400, 402, 403, 422, 429)
 _PASSED_ON = re.compile(r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]")
 
-# What a page from a web server in front of the platform means; any other says that the platform cannot be reached.
-# After one that gives up (502, 504, 524) the gateway may still be working: the call keeps its slot.
+# What a page from a web server in front of the platform means. After any other with a status of 500 and above (502, 520 …) the
+# gateway may still be at work: the call keeps its slot, and may have drawn. One below it says that nothing was reached.
 _PAGES = {
     401: Outcome.KEY_REJECTED,
     403: Outcome.KEY_NOT_ALLOWED,
@@ -97,6 +97,7 @@ _PAGES = {
     414: Outcome.BAD_REQUEST,
     429: Outcome.RATE_LIMITED,
     504: Outcome.GATEWAY_TIMEOUT,
+    524: Outcome.GATEWAY_TIMEOUT,
 }
 
 
@@ -130,7 +131,8 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
         return judged(value)
     style, text = error_text_from(value)
     outcome, because = _of_error(reply.status, style, text[:_LOOKED_AT_CHARS], signature)
-    in_front = reply.status >= 500 and style == "other"  # neither the gateway's words nor the platform's
+    # neither the gateway's shape nor the platform's, nor the gateway's words in another one: those it said when it was done
+    in_front = reply.status >= 500 and style == "other" and EFFECTS[outcome].drew != "no"
     return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None, goes_on=in_front)
 
 
@@ -140,7 +142,8 @@ def _not_json(reply: Reply) -> Verdict:
     if "html" in kind or head[:1] == "<":
         if reply.status < 400:
             return Verdict(Outcome.HTML_BODY, f"HTTP {reply.status} with a page", None, head)
-        outcome = _PAGES.get(reply.status, Outcome.GATEWAY_UNREACHABLE)
+        unlisted = Outcome.PROXY_FAILED if reply.status >= 500 else Outcome.GATEWAY_UNREACHABLE
+        outcome = _PAGES.get(reply.status, unlisted)
         evidence = f"HTTP {reply.status} with an HTML page from a proxy in front of the platform"
         return Verdict(outcome, evidence, None, head, goes_on=reply.status >= 500)
     if reply.status < 400:
@@ -171,7 +174,9 @@ def _of_passed_on(status: int, text: str) -> tuple[Outcome, str]:
         return Outcome.ALLOWANCE_SUSPECTED, f"{evidence}: “{word.group()}”"
     if status in (401, 403):  # the key is good: the platform itself took the request
         return Outcome.ROUTE_UNAUTHORISED, evidence
-    return (Outcome.ROUTE_DOWN if status >= 500 and status != 504 else _by_status(status, "error")[0]), evidence
+    return (
+        Outcome.ROUTE_DOWN if status >= 500 and status not in (504, 524) else _by_status(status, "error")[0]
+    ), evidence
 
 
 def _by_status(status: int, style: str) -> tuple[Outcome, str]:
@@ -188,6 +193,7 @@ def _by_status(status: int, style: str) -> tuple[Outcome, str]:
         422: Outcome.BAD_REQUEST,
         429: Outcome.RATE_LIMITED,
         504: Outcome.GATEWAY_TIMEOUT,
+        524: Outcome.GATEWAY_TIMEOUT,
     }
     if status in fixed:
         return fixed[status], f"style {style}"
