@@ -4,19 +4,23 @@ import html
 import json
 import random
 import re
+import shlex
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench
-from tests.unit.ledger_rows import STARTED_AT
-from workbench.evaluation.alarms import alarms
+from tests.unit.ledger_rows import STARTED_AT, started
+from workbench.evaluation.alarms import Alarm, alarms
 from workbench.evaluation.gates import decide
 from workbench.job import parse_job
+from workbench.ledger.entries import ChangeAccepted
+from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.outcomes import Outcome
 
@@ -38,7 +42,15 @@ def occasion(night: int) -> str:
     return f"2026-{month}-{day:02}T02:00Z"
 
 
-def put(bench: Workbench, night: int, *, lower: range = range(DROP, 1000), **more: Any) -> None:
+def put(
+    bench: Workbench,
+    night: int,
+    *,
+    lower: range = range(DROP, 1000),
+    run: int | None = None,
+    toml: str = TOML,
+    **more: Any,
+) -> None:
     """Record the run of a night: both models are right in 85 of a hundred, and `quill` in 60 from some night on."""
     chance = random.Random(night)
     right = {"quill": 0.6 if night in lower else 0.85, "other": 0.85}
@@ -51,12 +63,12 @@ def put(bench: Workbench, night: int, *, lower: range = range(DROP, 1000), **mor
         more |= {"outcomes": lost, "status": "incomplete"}
     record(
         bench,
-        f"r{night}",
+        f"r{night if run is None else run}",
         values,
         occasion=occasion(night),
         generation=f"j@{night}",
         scorers=["exact"],
-        job_toml=TOML,
+        job_toml=toml,
         **more,
     )
 
@@ -162,7 +174,7 @@ def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
     assert [(one["model"], one["state"], one["kind"]) for one in opened] == [("quill", "open", "worse")]
     done = bench("accept", "j", "--reason", "known")
     assert done.stdout.startswith("accepted: quill is ")
-    assert "workbench accept j --reopen" in done.stderr
+    assert "`workbench accept --reopen j` takes that back" in done.stderr
     assert bench.json("runs")[0]["open_alarms"] == []
     with reading(bench.ledger) as reader:
         (alarm,) = alarms(reader)
@@ -293,3 +305,110 @@ def test_scheduled_runs_open_an_alarm_once_and_keep_it(bench: Workbench) -> None
     plan = bench("plan", "j.toml", "--local").stdout
     assert re.search(r"alarm: quill, “includes”: a drop of \d+\.\d points is found within three runs", plan)
     bench("ledger", "check", "--local")
+
+
+def only(bench: Workbench) -> Alarm:
+    with reading(bench.ledger) as reader:
+        (alarm,) = alarms(reader)
+    return alarm
+
+
+@pytest.mark.file_ledger
+def test_a_night_that_is_run_again_moves_and_closes_nothing(bench: Workbench) -> None:
+    dropped(bench, 27)
+    before = only(bench)
+    put(bench, 1, run=28)
+    put(bench, 26, run=29)
+    assert msgspec.structs.replace(only(bench), fails_run_id=before.fails_run_id) == before
+    assert decided(bench, 28) == ["all cannot tell"], "it is not the newest occasion"
+    short: dict[str, Any] = {"quill": [1.0] * 10, "other": [1.0] * 10}
+    record(
+        bench,
+        "r30",
+        short,
+        occasion=occasion(26),
+        generation="j@26",
+        scorers=["exact"],
+        job_toml=TOML,
+        status="interrupted",
+    )
+    assert msgspec.structs.replace(only(bench), fails_run_id=before.fails_run_id) == before
+
+
+@pytest.mark.file_ledger
+def test_a_drop_that_an_incomplete_night_shows_fails_the_next_complete_one(bench: Workbench) -> None:
+    for night in range(1, 29):
+        put(bench, night, status="incomplete" if night == 26 else "complete")
+    assert only(bench).seen == occasion(26)
+    assert [decided(bench, night) for night in (27, 28)] == [["quill not met"], ["quill open"]]
+
+
+@pytest.mark.file_ledger
+def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench) -> None:
+    dropped(bench, 28)
+    values: dict[str, Any] = {"other": [1.0] * SAMPLES}
+    record(bench, "r29", values, occasion=occasion(29), generation="j@29", scorers=["exact"], job_toml=TOML)
+    assert only(bench).state == "open"
+    assert decided(bench, 29) == ["quill open"]
+    writer = JournalWriter(bench.ledger.journal_folder)  # another run begins, by a job file that watches nothing
+    writer.append(started("r30", 1, occasion=occasion(30), job_toml="", recorded_at=STARTED_AT + timedelta(hours=30)))
+    writer.close()
+    assert only(bench).state == "open"
+
+
+@pytest.mark.file_ledger
+def test_of_two_acceptances_either_is_taken_back(bench: Workbench) -> None:
+    for night in range(1, 29):
+        chance = random.Random(night)
+        share = 0.85 if night < DROP else 0.5
+        values = {model: [float(chance.random() < share) for _ in range(SAMPLES)] for model in ("a", "b")}
+        record(
+            bench,
+            f"r{night}",
+            values,
+            occasion=occasion(night),
+            generation=f"j@{night}",
+            scorers=["exact"],
+            job_toml=TOML,
+        )
+    for model in "ab":
+        bench("accept", "j", "--model", model, "--reason", f"{model} is cheaper")
+    assert bench("accept", "j", "--model", "a", "--reopen").stdout.startswith("open again: a is ")
+    (alarm,) = bench.json("accept", "j", "--reopen")
+    assert (alarm["model"], alarm["state"]) == ("b", "open")
+    assert "says" in alarm
+    now = STARTED_AT + timedelta(days=400)
+    writer = JournalWriter(bench.ledger.journal_folder)  # two took it back at once
+    writer.append(ChangeAccepted("j", now, False, "reopened", "a"))
+    writer.close()
+    assert len(bench.json("runs")[0]["open_alarms"]) == 2
+
+
+@pytest.mark.file_ledger
+@pytest.mark.parametrize("name", ["x.toml", "-j"])
+def test_the_command_that_is_printed_accepts_whatever_the_job_is_called(bench: Workbench, name: str) -> None:
+    dropped(bench, 27, job=name)
+    (line,) = [line for line in bench("runs").stderr.splitlines() if line.startswith("accept it with: ")]
+    words = shlex.split(line.removeprefix("accept it with: workbench "))
+    assert bench(*words).stdout.startswith("accepted: ")
+    assert bench.json("runs")[0]["open_alarms"] == []
+
+
+@pytest.mark.file_ledger
+def test_what_cannot_be_compared_is_not_met(bench: Workbench) -> None:
+    for night in range(1, 4):
+        record(
+            bench,
+            f"r{night}",
+            {"m": [1.0] * 4},
+            occasion=occasion(night),
+            generation=f"j@{night}",
+            scorers=["exact"],
+            job_toml=TOML,
+        )
+    assert decided(bench, 3) == ["m cannot tell"], "four samples are never compared"
+    job = parse_job(
+        JOB.replace('"exact"]', '"never"]').replace('name = "exact"', 'name = "exact"\nlabel = "never"'), Path("j.toml")
+    )
+    (result,) = decide(bench.ledger, "r3", job)[0]
+    assert result.says == "nothing is scored by “never”"

@@ -7,7 +7,7 @@ from workbench.evaluation.attention import NEWEST_CALLS, fallbacks, routes_that_
 from workbench.ledger.route_rows import RouteRecent, RouteServed, RouteTotals
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
-RECENT = RouteRecent("m", 50, 0, None, 50, 100, 100.0, 100.0, AT, AT)
+RECENT = RouteRecent("m", 50, 0, None, 50, 100, 100.0, 100.0, AT, AT, AT)
 ROUTE = RouteTotals("m", 100, 100, 100, 0, 0, 1.0, 1.0, 0, 0.0, 1.0, 1.0, 1.0, 0.0, 0, 0, 0, 0, 0, 1, None, AT, AT, AT)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from workbench.stats.series import FEW_NIGHTS, Drop, Nights, Rule, Watched, watch
+from workbench.stats.series import ASSUMED_SPREAD, FEW_NIGHTS, Drop, Nights, Rule, Watched, watch
 
 RATE = 0.01
 FIRST = datetime(2026, 1, 1, 2, tzinfo=UTC)
@@ -25,8 +25,13 @@ def nights(scores: Scores, **other: Scores) -> Nights:
     return Nights([night(number) for number in range(len(scores))], **arrays)
 
 
+def rule_of(scores: Scores, rate: float = RATE, assumed: float | None = ASSUMED_SPREAD) -> Rule:
+    count = len(scores)
+    return Rule([rate] * count, range(1, count + 1), None if assumed is None else [assumed] * count)
+
+
 def watched(scores: Scores, *, accepted: tuple[int, ...] = (), rate: float = RATE, **other: Scores) -> Watched:
-    rule = Rule([rate] * len(scores))
+    rule = rule_of(scores, rate)
     return watch(nights(scores, **other), rule, [night(number) + timedelta(hours=1) for number in accepted])
 
 
@@ -225,7 +230,7 @@ def test_scores_that_never_vary_are_as_sure_as_their_number_and_the_nights_make_
 
 def test_before_eight_nights_nothing_is_told_where_nothing_is_assumed() -> None:
     scores = numpy.vstack([drawn(15, FEW_NIGHTS - 1), numpy.zeros((2, 200))])
-    rule = Rule([RATE] * len(scores), assumed=None)
+    rule = rule_of(scores, assumed=None)
     assert only(watched(scores)).before == FEW_NIGHTS - 1
     assert not watch(nights(scores[:FEW_NIGHTS]), rule).drops
     assert watch(nights(scores[: FEW_NIGHTS - 1]), rule).findable is None
@@ -239,3 +244,43 @@ def test_what_is_told_to_be_findable_is_found_nine_times_in_ten() -> None:
         found += bool(watched(drawn(seed, 28, drop=drop)).drops)
     assert 0.87 * 200 <= found <= 0.98 * 200
     assert watched(drawn(17, 30, drop=0.4)).findable is None, "a drop is open"
+
+
+def test_samples_that_never_varied_need_a_drop_that_their_number_can_show() -> None:
+    right = numpy.ones((25, 60))
+    told = watched(right).findable
+    assert told is not None
+    found = 0
+    for seed in range(100):
+        chance = numpy.random.default_rng(seed)
+        wrong = chance.choice(60, round(told * 60), replace=False)
+        lower = numpy.ones((28, 60))
+        lower[25:, wrong] = 0.0
+        found += bool(watched(lower).drops)
+    assert found >= 90
+    assert watched(numpy.ones((25, 4))).findable == numpy.inf, "so few are never compared"
+
+
+def test_other_samples_are_compared_with_none_before_them() -> None:
+    nan = numpy.full((9, 120), numpy.nan)
+    scores = numpy.vstack(
+        [numpy.hstack([drawn(1, 9, samples=120), nan]), numpy.hstack([nan[:2], drawn(2, 2, samples=120) * 0.5])]
+    )
+    assert not watched(scores[:10]).is_compared
+    assert watched(scores).is_compared, "the second night of them with the first"
+    assert not watch(nights(scores), rule_of(scores, assumed=None)).drops, "of eight nights before only one has them"
+
+
+def test_nights_of_which_nothing_is_known_warn_of_nothing() -> None:
+    scores = drawn(3, 12)
+    scores[6:] = numpy.nan
+    low, high = numpy.nan_to_num(scores, nan=0.0), numpy.nan_to_num(scores, nan=1.0)
+    for count in range(1, 13):
+        assert not watched(scores[:count], low=low[:count], high=high[:count]).drops
+
+
+def test_a_series_that_begins_later_shares_the_looks_of_the_others() -> None:
+    scores = drawn(18, 12, drop=0.22, days=range(9, 12))
+    late = Rule([RATE] * 12, range(201, 213), [ASSUMED_SPREAD] * 12)
+    assert watched(scores).drops
+    assert not watch(nights(scores), late).drops, "the two hundredth night may spend less than the tenth"

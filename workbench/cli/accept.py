@@ -9,7 +9,10 @@ import click
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.evaluation.accepting import accept as accept_change
+from workbench.evaluation.alarms import as_objects
 from workbench.job import load_job
+from workbench.ledger.job_rows import JobRuns
+from workbench.ledger.queries import reading
 from workbench.session import ledger_to_read
 
 
@@ -26,15 +29,25 @@ def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_jso
         raise click.UsageError("say why with --reason TEXT")
     where = options.where(given)
     ledger = ledger_to_read(where)
-    name = load_job(Path(job)).name if job.endswith(".toml") else job
+    with reading(ledger) as reader:
+        is_named = any(one.job == job for one in reader.all(JobRuns))
+    name = job if is_named or not job.endswith(".toml") else load_job(Path(job)).name
     found, done = accept_change(ledger, name, reason or "reopened", model, accepted=not reopen)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
     if as_json:
-        print_json(found)
+        print_json(as_objects(found))
         return
     for alarm in found:
         echo(f"{'open again' if reopen else 'accepted'}: {alarm.what}")
     if not reopen:
-        words = ["workbench", "accept", job, *(["--model", model] if model else []), *options.words(where), "--reopen"]
+        named = ["--", job] if job.startswith("-") else [job]
+        words = [
+            "workbench",
+            "accept",
+            *(["--model", model] if model else []),
+            *options.words(where),
+            "--reopen",
+            *named,
+        ]
         say(f"what its models show since then is their level now; `{shlex.join(words)}` takes that back")

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.alarms import Alarm, alarms, standing_acceptances
+from workbench.evaluation.alarms import Alarm, alarms, open_alarms, standing_acceptances
 from workbench.ledger.entries import ChangeAccepted, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.job_rows import JobRuns
@@ -26,7 +26,7 @@ def accept(
         accepted: False takes back what was accepted last.
 
     Returns:
-        The alarms that were open, or accepted, before; and how the ingest went.
+        The alarms that this concerns, as they are now; and how the ingest went.
 
     Raises:
         InputError: There is no such job or model, or nothing to accept or take back.
@@ -38,38 +38,31 @@ def accept(
             raise InputError(
                 Fault("JOB", f"the ledger has no run of {job!r}", nearest(job, runs) or f"it has: {', '.join(runs)}")
             )
-        found = _concerned(reader, job, accepted=accepted)
-        every = [one for each in reader.all(JobRuns) for one in alarms(reader, each.job) if one.state == "open"]
+        state = "open" if accepted else "accepted"
+        found = [one for one in alarms(reader, job) if one.state == state]
+        named = [one for one in found if model in (None, one.model)]
+        if not named:
+            raise InputError(_nothing(reader, job, model, found, state))
         earlier = [one.recorded_at for one in standing_acceptances(reader, job)]
-    named = [one for one in found if model in (None, one.model)]
-    if not named:
-        raise InputError(_nothing(job, model, found, every, accepted=accepted))
+    if not accepted:
+        last = max(one.accepted_at for one in named if one.accepted_at is not None)
+        named = [one for one in named if one.accepted_at == last]
     now = newer_than([*earlier, runs[job].last_at])
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for name in dict.fromkeys(one.model for one in named):
             journal.append(ChangeAccepted(job, now, accepted, reason, name))
-    return named, ingest(ledger, whole=journal.whole)
+    done = ingest(ledger, whole=journal.whole)
+    concerned = {(one.model, one.scorer, one.seen) for one in named}
+    with reading(ledger) as reader:
+        return [one for one in alarms(reader, job) if (one.model, one.scorer, one.seen) in concerned], done
 
 
-def _concerned(reader: Reader, job: str, *, accepted: bool) -> list[Alarm]:
-    """The alarms that are open; or those that were accepted last."""
-    found = alarms(reader, job)
-    if accepted:
-        return [one for one in found if one.state == "open"]
-    standing = standing_acceptances(reader, job)
-    last = {one.model for one in standing if one.recorded_at == standing[-1].recorded_at}
-    newest = {one.model: one for one in found if one.state == "accepted" and one.model in last}
-    return list(newest.values())
-
-
-def _nothing(job: str, model: str | None, found: Sequence[Alarm], every: Sequence[Alarm], *, accepted: bool) -> Fault:
+def _nothing(reader: Reader, job: str, model: str | None, found: Sequence[Alarm], state: str) -> Fault:
     """Why there is nothing to do, and what there is."""
-    state = "open" if accepted else "accepted"
     models = list(dict.fromkeys(one.model for one in found))
     if model is not None and models:
         return Fault(
             "--model", f"nothing of {model!r} is {state}", nearest(model, models) or f"of: {', '.join(models)}"
         )
-    elsewhere = ", ".join(dict.fromkeys(one.job for one in every))
-    hint = f"something is open of: {elsewhere}" if accepted and elsewhere else ""
-    return Fault("JOB", f"nothing of {job!r} is {state}", hint)
+    elsewhere = ", ".join(dict.fromkeys(one.job for one in open_alarms(reader))) if state == "open" else ""
+    return Fault("JOB", f"nothing of {job!r} is {state}", f"something is open of: {elsewhere}" if elsewhere else "")

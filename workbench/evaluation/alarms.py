@@ -4,6 +4,7 @@ Nothing of it is stored: an alarm follows from the scores of the job's occasions
 """
 
 import math
+import shlex
 import tomllib
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+import workbench.clock as clock
 from workbench.display import plural
 from workbench.evaluation.attention import SLOWER
 from workbench.evaluation.continuation import ledger_command
@@ -44,9 +46,11 @@ class Alarm(msgspec.Struct, frozen=True):
     """The first occasion that shows it."""
     seen: str
     """The occasion that opened it."""
-    seen_run_id: str
+    fails_run_id: str | None
+    """The run that ends with a failed gate for it: the first one from then on that is complete."""
     ended: str | None
     """The occasion that showed that it is over; None: it is open, or accepted."""
+    accepted_at: datetime | None
     reason: str | None
     """Why it was accepted."""
     level: float
@@ -58,6 +62,8 @@ class Alarm(msgspec.Struct, frozen=True):
     samples: int
     before: int
     """How many occasions the level is made of."""
+    assumed: float
+    """By how much nights were assumed to differ, in the units of the scores."""
     are_shares: bool
     are_nights: bool
     """Whether no two occasions are of one day."""
@@ -88,7 +94,7 @@ class Alarm(msgspec.Struct, frozen=True):
         """What the alarm rests on that its nights did not show; empty where they are enough."""
         if self.before >= FEW_NIGHTS:
             return ""
-        assumed = size(ASSUMED_SPREAD, are_shares=True)
+        assumed = size(self.assumed, are_shares=self.are_shares)
         return f"assuming that nights differ by {assumed} for reasons of their own: {self._many(self.before)} before it"
 
     def _many(self, number: int) -> str:
@@ -101,7 +107,9 @@ class Watch(msgspec.Struct, frozen=True):
     scorer: str | None
     model: str
     run_ids: list[str]
-    """Of its occasions, the oldest first."""
+    """Of the occasions that asked the model, the oldest first."""
+    newest_run_id: str
+    """Of the newest occasion of the job."""
     counting: frozenset[str]
     """Those of which enough is known."""
     coverage: Coverage
@@ -109,8 +117,12 @@ class Watch(msgspec.Struct, frozen=True):
     alarms: list[Alarm]
     is_possible: bool
     """Whether the newest occasion would open one, if what is not known were the lowest that it can be."""
+    is_compared: bool
+    """Whether the newest occasion has samples enough in common with those before."""
     findable: float | None
     """How far a score must fall to be found within three occasions, nine times in ten."""
+    room: float | None
+    """How far it can fall; None: no scale says so."""
     are_shares: bool
 
 
@@ -172,15 +184,17 @@ def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
         if one.accepted:
             found.append(one)
         else:
-            newest = next(place for place in reversed(range(len(found))) if found[place].model == one.model)
-            del found[newest]
+            places = (place for place in reversed(range(len(found))) if found[place].model == one.model)
+            newest = next(places, None)
+            if newest is not None:  # else two took it back at once
+                del found[newest]
     return found
 
 
 def watches(
     reader: Reader, job: str, gates: GatesTable, min_answered: float, until_at: datetime | None = None
 ) -> list[Watch]:
-    """What each scorer that a job watches, and how long answers take, shows of each model that its newest occasion asked.
+    """What each scorer that a job watches, and how long answers take, shows of each model.
 
     Args:
         reader: The ledger.
@@ -203,14 +217,21 @@ class _ModelNights(msgspec.Struct, frozen=True):
     model: str
     occasions: list[str]
     run_ids: list[str]
+    newest_run_id: str
+    settled: list[bool]
     counts: list[bool]
     nights: Nights
     """Those that count."""
     shares: list[int]
     """Of each that counts, among how many series its rate is shared: those that there were by then, so that what comes later does
     not change what was found."""
+    places: list[int]
+    """Of each that counts, which one of the job's it is."""
     coverage: Coverage
-    span: float
+    assumed: list[float]
+    """Of each that counts, by how much nights are taken to differ."""
+    least: float | None
+    """Of its scale."""
 
 
 class _JobScores:
@@ -227,10 +248,13 @@ class _JobScores:
         firsts = numpy.unique(self._runs, return_index=True)[1]
         self._occasions = table["occasion"].take(firsts).to_pylist()
         self._at = table["started_at"].take(firsts).to_pylist()
+        self._settled = table["settled"].take(firsts).to_pylist()
+        self._unsent = table["unsent"].take(firsts).to_numpy()
         began = numpy.full(len(self._model_names), len(firsts))
         numpy.minimum.at(began, self._models, self._runs)
-        self._series = numpy.searchsorted(numpy.sort(began), numpy.arange(len(firsts)), side="right")
-        """By occasion: how many models it or an earlier one asked."""
+        models = numpy.searchsorted(numpy.sort(began), numpy.arange(len(firsts)), side="right")
+        self._series = models * (1 + numpy.maximum.accumulate(table["scorers"].take(firsts).to_numpy()))
+        """By occasion: how many models it or an earlier one asked, times the scorers that its job has and the time they take."""
         self._values = {
             name: table[name].to_numpy(zero_copy_only=False).astype(float)
             for name in ("value", "low", "high", "of_scored")
@@ -238,13 +262,11 @@ class _JobScores:
         self._scales = table["scale"]
 
     def each(self) -> list[_ModelNights]:
-        """The series of every scorer and model that the newest occasion asked."""
-        if not len(self._runs):
-            return []
-        newest, found = self._runs[-1], []
+        """The series of every scorer and model."""
+        found = []
         for scorer, name in enumerate(self._scorer_names):
-            of_newest = self._models[(self._scorers == scorer) & (self._runs == newest)]
-            found += [self._scores(scorer, name, model) for model in dict.fromkeys(of_newest.tolist())]
+            models = dict.fromkeys(self._models[self._scorers == scorer].tolist())
+            found += [self._scores(scorer, name, model) for model in models]
         return found
 
     def _scores(self, scorer: int, name: str | None, model: int) -> _ModelNights:
@@ -261,8 +283,9 @@ class _JobScores:
             )
         )
         there = [place for place in range(len(self._run_ids)) if asked[place]]
+        wanted = self._most_asked(scorer) + self._unsent
         covered = {
-            place: Coverage(int(known[place]), int(asked[place]), is_bounded=not unbounded[place]) for place in there
+            place: Coverage(int(known[place]), int(wanted[place]), is_bounded=not unbounded[place]) for place in there
         }
         counting = [place for place in there if covered[place].is_enough(self._min_answered)]
         arrays = {}
@@ -270,29 +293,41 @@ class _JobScores:
             whole = numpy.full((len(self._run_ids), len(self._keys)), numpy.nan)
             whole[runs, samples] = values[rows]
             arrays[column] = whole[counting]
-        at = [self._at[place] for place in counting]
+        at, scale = [self._at[place] for place in counting], self._scales[int(rows[-1])].as_py()
         return _ModelNights(
             name,
             self._model_names[model],
             [self._occasions[place] for place in there],
             [self._run_ids[place] for place in there],
+            self._run_ids[-1],
+            [self._settled[place] for place in there],
             [place in set(counting) for place in there],
             Nights(at, arrays["value"], arrays["low"], arrays["high"], arrays["of_scored"]),
-            [int(self._series[place]) * len(self._scorer_names) for place in counting],
+            [int(self._series[place]) for place in counting],
+            [place + 1 for place in counting],
             covered[there[-1]],
-            self._span(rows),
+            self._assumed(scale, arrays["value"]),
+            None if scale is None else scale[0],
         )
 
-    def _span(self, rows: "numpy.ndarray[Any, Any]") -> float:
-        """Between its least and its most a scorer's values are so far apart."""
+    def _most_asked(self, scorer: int) -> "numpy.ndarray[Any, Any]":
+        """By occasion the most samples that any of its models was asked."""
         import numpy
 
-        scale = self._scales[int(rows[0])].as_py()
+        found = numpy.zeros(len(self._run_ids), dtype=int)
+        for model in range(len(self._model_names)):
+            of_model = self._runs[(self._scorers == scorer) & (self._models == model)]
+            found = numpy.maximum(found, numpy.bincount(of_model, minlength=len(found)))
+        return found
+
+    def _assumed(self, scale: list[float] | None, known: "numpy.ndarray[Any, Any]") -> list[float]:
+        """By night a share of the scale; of a scorer without one, of how far apart nine tenths of its values were until then."""
+        import numpy
+
         if scale is not None:
-            return float(scale[1] - scale[0])
-        known = self._values["value"][rows]
-        known = known[~numpy.isnan(known)]
-        return float(known.max() - known.min()) if len(known) else 1.0
+            return [ASSUMED_SPREAD * (scale[1] - scale[0])] * len(known)
+        ends = [numpy.nanquantile(known[: night + 1], [0.05, 0.95]) for night in range(len(known))]
+        return [ASSUMED_SPREAD * float(most - least) for least, most in ends]
 
 
 def _coded(column: "pyarrow.ChunkedArray") -> "tuple[numpy.ndarray[Any, Any], list[Any]]":
@@ -305,21 +340,22 @@ def _watched(job: str, scores: _ModelNights, rate: float, accepted: Sequence[Acc
     own = [one for one in accepted if one.model == scores.model]
     is_slower = scores.scorer is None
     rates = [rate / shared for shared in scores.shares]
-    rule = (
-        Rule(rates, assumed=None, least=math.log(SLOWER))
-        if is_slower
-        else Rule(rates, assumed=ASSUMED_SPREAD * scores.span)
-    )
+    rule = Rule(rates, scores.places, scores.assumed)
+    if is_slower:
+        rule = Rule(rates, scores.places, None, math.log(SLOWER))
     found = watch(scores.nights, rule, [one.recorded_at for one in own])
     return Watch(
         scores.scorer,
         scores.model,
         scores.run_ids,
+        scores.newest_run_id,
         frozenset(run_id for run_id, counts in zip(scores.run_ids, scores.counts, strict=True) if counts),
         scores.coverage,
         [_alarm(job, scores, drop, own) for drop in found.drops],
         found.is_possible,
-        None if is_slower else found.findable,
+        found.is_compared,
+        found.findable,
+        None if found.level is None or scores.least is None else found.level - scores.least,
         _are_shares(scores.nights.known),
     )
 
@@ -328,10 +364,8 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
     counted = [place for place, counts in enumerate(scores.counts) if counts]
     began, seen = counted[drop.began], counted[drop.seen]
     is_slower = scores.scorer is None
-    reason = None
-    if drop.ending == "accepted":
-        after = scores.nights.at[drop.seen]
-        reason = next(one.reason for one in accepted if one.recorded_at >= after)
+    reasons = {one.recorded_at: one.reason for one in accepted}
+    complete = (run_id for run_id, settled in list(zip(scores.run_ids, scores.settled, strict=True))[seen:] if settled)
     return Alarm(
         job=job,
         model=scores.model,
@@ -340,14 +374,16 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
         state=drop.ending or "open",
         began=scores.occasions[began],
         seen=scores.occasions[seen],
-        seen_run_id=scores.run_ids[seen],
+        fails_run_id=next(complete, None),
         ended=scores.occasions[counted[drop.ended]] if drop.ending == "recovered" and drop.ended is not None else None,
-        reason=reason,
+        accepted_at=drop.accepted_at,
+        reason=None if drop.accepted_at is None else reasons[drop.accepted_at],
         level=math.exp(-drop.level) / 1000 if is_slower else drop.level,
         difference=math.exp(-drop.difference) if is_slower else drop.difference,
         occasions=drop.nights,
         samples=drop.samples,
         before=drop.before,
+        assumed=scores.assumed[drop.seen],
         are_shares=_are_shares(scores.nights.known),
         are_nights=len({name[:10] for name in scores.occasions}) == len(scores.occasions),
     )
@@ -366,7 +402,7 @@ def _day(occasion: str, are_nights: bool) -> str:
         day = date.fromisoformat(occasion[:10])
     except ValueError:
         return occasion
-    said = f"{day.day} {day:%b}"
+    said = f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
     return said if are_nights else f"{said} {occasion[11:16]}".strip()
 
 
@@ -391,7 +427,8 @@ def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> li
 
 def accepting(job: str, ledger: str) -> str:
     """The command that accepts what is open of a job."""
-    return ledger_command(ledger, "accept", job, "--reason", "TEXT")
+    words = ["accept", *([] if job.startswith("-") else [job]), "--reason", "TEXT"]
+    return ledger_command(ledger, *words) + (f" -- {shlex.quote(job)}" if job.startswith("-") else "")
 
 
 def findable_drops(reader: Reader, job: Job) -> tuple[str, ...]:
@@ -407,5 +444,7 @@ def findable_words(watch: Watch) -> str:
     series = f"{watch.model}, “{watch.scorer}”"
     if watch.findable is None:
         return f"{series}: {'one is open' if watch.alarms else 'how large a drop must be shows with its first run'}"
+    if watch.findable == math.inf or (watch.room is not None and watch.findable > watch.room):
+        return f"{series}: no drop is found within three runs: it has too few samples, or too few runs so far"
     drop = size(watch.findable, are_shares=watch.are_shares)
     return f"{series}: a drop of {drop} is found within three runs, nine times in ten"

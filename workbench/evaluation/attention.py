@@ -37,6 +37,8 @@ class Attention(msgspec.Struct, frozen=True):
     """Of how many calls."""
     detail: str = ""
     """The outcome or served name that shows it; for `slower`, of which days the answers before are."""
+    until: str = ""
+    """For `slower`, up to which day the seven days of the others are."""
 
 
 def routes_that_need_attention(
@@ -115,7 +117,7 @@ def _slower(recent: Sequence[RouteRecent]) -> Iterator[Attention]:
         if enough and now is not None and before and now / before > SLOWER:
             since, until = row.earlier_from, row.earlier_until
             dates = "" if since is None or until is None else f"{since:%Y-%m-%d} to {until:%Y-%m-%d}"
-            yield Attention(row.model, "slower", now / before, row.now_answers, dates)
+            yield Attention(row.model, "slower", now / before, row.now_answers, dates, f"{row.newest_at:%Y-%m-%d}")
 
 
 def _lacking(routes: Sequence[RouteTotals]) -> Iterator[Attention]:

@@ -170,8 +170,12 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
     for one in watches(reader, run.job, gates, least_answered([run]), run.started_at):
         by_scorer.setdefault(one.scorer, []).append(one)
     for scorer, each in by_scorer.items():
-        if run.occasion is None or not each or each[0].run_ids[-1] != run.run_id:
-            yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
+        if not each:
+            yield GateResult("steady", "cannot tell", f"nothing is scored by “{scorer}”", scorer)
+            continue
+        if each[0].newest_run_id != run.run_id:
+            if scorer is not None:
+                yield GateResult("steady", "cannot tell", "the run is not the newest occasion of its job", scorer)
             continue
         told = [result for one in each for result in _watch_results(one, run.run_id)]
         yield from told
@@ -184,16 +188,20 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
 def _watch_results(watch: Watch, run_id: str) -> Iterator[GateResult]:
     """What the gate says of one model; nothing where it is as it was."""
     for alarm in watch.alarms:
-        if alarm.seen_run_id == run_id:
+        if alarm.fails_run_id == run_id:
             says = "; ".join(filter(None, (f"{alarm.what} ({plural(alarm.samples, 'sample')})", alarm.assumes)))
             yield GateResult("steady", "not met", says, watch.scorer, watch.model)
         elif alarm.state == "open":
             yield GateResult("steady", "open", alarm.says, watch.scorer, watch.model)
-    if watch.scorer is None or any(alarm.state == "open" for alarm in watch.alarms):
+    is_open = any(alarm.state == "open" for alarm in watch.alarms)
+    if watch.scorer is None or is_open or watch.run_ids[-1] != run_id:
         return
     if run_id not in watch.counting:
         known, of = watch.coverage.known, plural(watch.coverage.wanted, "sample")
         says = f"of {watch.model} {known} of {of} have a result by “{watch.scorer}”: too few to tell"
+        yield GateResult("steady", "cannot tell", says, watch.scorer, watch.model)
+    elif not watch.is_compared:
+        says = f"{watch.model} has too few samples in common with the runs before, by “{watch.scorer}”, to compare them"
         yield GateResult("steady", "cannot tell", says, watch.scorer, watch.model)
     elif watch.is_possible:
         says = f"{watch.model} scores less by “{watch.scorer}” if the answers that are not known were not right"

@@ -109,6 +109,8 @@ class RouteRecent(QueryRow, frozen=True):
     earlier_p50_ms: float | None
     earlier_from: datetime | None
     earlier_until: datetime | None
+    newest_at: datetime
+    """The ledger's newest call."""
 
 
 class RouteRetries(QueryRow, frozen=True):

@@ -225,6 +225,10 @@ class OccasionScore(QueryRow, frozen=True):
     occasion: str
     run_id: str
     started_at: datetime
+    settled: bool
+    scorers: int
+    """How many its job has."""
+    unsent: int
     scorer: str | None
     """None: `value` says how long it took."""
     model: str

@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -45,23 +47,18 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
     rows = [row for row in reader.all(RouteProfile) if _NAME.fullmatch(row.model)]
     known = {model: route.facts for model, route in probed(reader).known.items()}
     by_name = {row.model: row for row in rows}
-    presets = {row.model: row.base for row in rows if _is_preset(row)}
-    bases = {
-        row.base: msgspec.structs.replace(row, model=row.base)
-        for row in rows
-        if row.model in presets and row.base not in by_name and row.base is not None
-    }
+    presets = _presets(rows)
     routes: list[dict[str, Any]] = []
-    for row in [*(row for row in rows if row.model not in presets), *bases.values()]:
+    for row in _behind(rows, presets):
         route = _healthy(row, known.get(row.model, RouteFacts())) | {"id": row.model}
         faults = _faults(row)
         if row.fallbacks and row.substitute and _NAME.fullmatch(row.substitute):
             instead = _substitute(row, by_name.get(row.substitute), faults)
             routes.append(instead)
             route["fallback"] = instead["id"]
-            behind = [fault for fault in faults if fault.get("kind") not in _IN_FRONT]
-            share = row.fallbacks / row.calls + sum(fault["share"] for fault in behind)
-            faults = [{"share": _down(share), "status": 502}, *(fault for fault in faults if fault not in behind)]
+            hidden = [fault for fault in faults if fault.get("kind") not in _IN_FRONT]
+            share = row.fallbacks / row.calls + sum(fault["share"] for fault in hidden)
+            faults = [{"share": _down(share), "status": 502}, *(fault for fault in faults if fault not in hidden)]
         if faults:
             route["faults"] = faults
         if (row.ends or {}).get("hidden") == row.calls:
@@ -71,9 +68,49 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
     return found | ({"presets": [{"id": name, "base": base} for name, base in presets.items()]} if presets else {})
 
 
-def _is_preset(row: RouteProfile) -> bool:
-    """Whether a model is a preset that answers under another name than its own."""
-    return bool(row.base and row.base != row.model and row.served_name != row.model and _NAME.fullmatch(row.base))
+def _presets(rows: Sequence[RouteProfile]) -> dict[str, str]:
+    """The models that are presets and answer under another name than their own, each with the last of its bases."""
+    bases = {
+        row.model: row.base
+        for row in rows
+        if row.base and row.base != row.model and row.served_name != row.model and _NAME.fullmatch(row.base)
+    }
+    found: dict[str, str] = {}
+    for model, first in bases.items():
+        base, passed = first, {model}
+        while base in bases and base not in passed:
+            passed.add(base)
+            base = bases[base]
+        if base not in bases:  # else they are each other's
+            found[model] = base
+    return found
+
+
+def _behind(rows: Sequence[RouteProfile], presets: dict[str, str]) -> list[RouteProfile]:
+    """The routes without the presets, whose calls, failures and refusals are their bases'."""
+    found = {row.model: row for row in rows if row.model not in presets}
+    for row in rows:
+        base = presets.get(row.model)
+        if base is None:
+            continue
+        known = found.get(base)
+        found[base] = msgspec.structs.replace(row, model=base) if known is None else _together(known, row)
+    return list(found.values())
+
+
+def _together(one: RouteProfile, other: RouteProfile) -> RouteProfile:
+    """A route with the calls of another one; latencies and lengths stay its own where it answered."""
+    told = one if one.answers else msgspec.structs.replace(other, model=one.model)
+    ends = Counter(one.ends or {}) + Counter(other.ends or {})
+    return msgspec.structs.replace(
+        told,
+        calls=one.calls + other.calls,
+        fallbacks=one.fallbacks + other.fallbacks,
+        substitute=one.substitute or other.substitute,
+        answers=one.answers + other.answers,
+        calls_without_usage=one.calls_without_usage + other.calls_without_usage,
+        ends=dict(ends) or None,
+    )
 
 
 def _substitute(row: RouteProfile, own: RouteProfile | None, faults: list[dict[str, Any]]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def told(item: Attention) -> str:
             return f"it now answers as {item.detail}, which is not confirmed"
         case "slower":
             longer = f"{people.significant(item.part)} times as long as those of {item.detail} (medians)"
-            return f"its {whole} answers of the last 7 days took {longer}"
+            return f"its {whole} answers of the 7 days to {item.until} took {longer}"
         case "no tool call":
             return f"answered without a tool call {part} of the {whole} times that one was forced"
         case _:

@@ -27,8 +27,9 @@ _SINGLE = 9.0
 """A single night shows a drop only where it lies so many standard deviations of a night below; others wait for the next."""
 _WITHOUT_WORST = 0.8
 """So much of a drop must be left without the worst of its nights: two bad nights among seven are no lasting change."""
+LEAST_SAMPLES = 5
+"""Fewer are never compared."""
 _LATE = 10
-_LEAST_SAMPLES = 5
 _CLOSING_LEVEL = 0.05
 
 
@@ -50,8 +51,11 @@ class Rule(msgspec.Struct, frozen=True):
 
     rates: Sequence[float]
     """By night: how probably the whole series would have a change found by chance, as seen on that night."""
-    assumed: float | None = ASSUMED_SPREAD
-    """How much nights differ before `FEW_NIGHTS` have shown it, in the units of the scores; None: nothing is told till then."""
+    places: Sequence[int]
+    """By night: its number among all of the job's nights, as the series that share the rate need not begin together."""
+    assumed: Sequence[float] | None
+    """By night: how much nights differ before `FEW_NIGHTS` have shown it, in the units of the scores; None: nothing is told till
+    then."""
     least: float = 0.0
     """Drops below it are none."""
 
@@ -75,6 +79,7 @@ class Drop(msgspec.Struct, frozen=True):
     """How many nights were before it."""
     is_of_scored: bool
     """Whether it is shown over the scored answers alone; else it is that unusable ones rose."""
+    accepted_at: datetime | None = None
 
 
 class Watched(msgspec.Struct, frozen=True):
@@ -83,8 +88,13 @@ class Watched(msgspec.Struct, frozen=True):
     drops: list[Drop]
     is_possible: bool
     """Whether the newest night would show a drop, if what is not known were the lowest that it can be."""
+    is_compared: bool
+    """Whether the newest night shares samples enough with those before it."""
     findable: float | None
-    """How large a drop must be to be found within `WITHIN_NIGHTS`; None: too few nights, or a drop is open."""
+    """How large a drop must be to be found within `WITHIN_NIGHTS`, infinite where none can; None: too few nights, or one is
+    open."""
+    level: float | None
+    """The mean of the nights before; None: there is none."""
 
 
 class _Look(msgspec.Struct, frozen=True):
@@ -119,12 +129,11 @@ def watch(nights: Nights, rule: Rule, accepted: Sequence[datetime] = ()) -> Watc
     moments = sorted(accepted)
     for now in range(len(nights.at)):
         while moments and moments[0] <= nights.at[now]:
-            course.accept(now)
-            moments.pop(0)
+            course.accept(now, moments.pop(0))
         course.take(now)
     if moments:
-        course.accept(len(nights.at))
-    return Watched(course.drops, course.is_possible, course.findable())
+        course.accept(len(nights.at), moments[0])
+    return Watched(course.drops, course.is_possible, course.is_compared, course.findable(), course.level())
 
 
 class _Scores:
@@ -142,9 +151,9 @@ class _Scores:
         """The mean of each sample over some nights, in their order; NaN where it has none."""
         import numpy
 
-        breaks = [place for place in range(1, len(nights)) if nights[place] != nights[place - 1] + 1]
-        first = [nights[place] for place in (0, *breaks)]
-        after = [nights[place - 1] + 1 for place in (*breaks, len(nights))]
+        places = numpy.asarray(nights)
+        breaks = numpy.flatnonzero(numpy.diff(places) != 1) + 1
+        first, after = places[[0, *breaks]], places[[*(breaks - 1), len(places) - 1]] + 1
         sums, counts = (each[after].sum(axis=0) - each[first].sum(axis=0) for each in (self._sums, self._counts))
         return numpy.where(counts > 0, sums / numpy.maximum(counts, 1), numpy.nan)
 
@@ -154,8 +163,9 @@ class _Course:
 
     def __init__(self, nights: Nights, rule: Rule) -> None:
         self.drops: list[Drop] = []
-        self.is_possible = False
+        self.is_possible = self.is_compared = False
         self._nights, self._rule = nights, rule
+        self._now = 0
         self._known, self._scored = _Scores(nights.known), _Scores(nights.scored)
         self._low, self._high = _Scores(nights.low), _Scores(nights.high)
         self._is_known = not (nights.high > nights.low).any()
@@ -164,16 +174,18 @@ class _Course:
         """The nights of a drop that is open."""
         self._from = 0
         """No window reaches back over this place in the level: what came before was compared already."""
-        self._looks = 0
+        self._before = 0
+        """The place before which what was spent counts no more."""
 
     def take(self, now: int) -> None:
-        self.is_possible = False
+        self._now = now
+        self.is_possible = self.is_compared = False
         if self._since is not None:
             self._since.append(now)
             self._tell(now)
             return
-        self._looks += 1
-        share = self._rule.rates[now] * _LATE / ((self._looks + _LATE - 1) * (self._looks + _LATE)) / len(WINDOWS)
+        self.is_compared = bool(self._level) and self._apart(self._known, self._level, self._known, [now]) is not None
+        share = self._share(0)
         rows = [*self._level, now]
         cuts = [len(rows) - window for window in WINDOWS if max(self._from, 1) <= len(rows) - window]
         shown = {cut: look for cut in cuts if (look := self._shown(rows[:cut], rows[cut:], share)) is not None}
@@ -195,6 +207,11 @@ class _Course:
         )
         self._tell(None)
 
+    def _share(self, later: int) -> float:
+        """The p-value below which a look shows a change: of the night that is looked at, or a few later."""
+        looks = self._rule.places[self._now] - self._before + later
+        return self._rule.rates[self._now] * _LATE / ((looks + _LATE - 1) * (looks + _LATE)) / len(WINDOWS)
+
     def _began(self, rows: list[int], first: int) -> int:
         """From which place on the nights differ most: the widest window that shows a change may begin before it."""
 
@@ -212,22 +229,26 @@ class _Course:
             earlier, newest = since[:-window], since[-window:]
             if newest[0] <= drop.seen:
                 break
-            before = self._look(self._known, self._level, self._known, earlier)
-            again = self._look(self._high, self._level, self._low, newest)
-            if before is not None and again is not None and _is_over(again, before.difference / 2):
+            before = self._apart(self._known, self._level, self._known, earlier)
+            again = self._apart(self._high, self._level, self._low, newest)
+            if before is None or again is None or again.mean() <= before.mean() / 2:
+                continue
+            look = self._look(self._high, self._level, self._low, newest)
+            if look is not None and _is_over(look, float(before.mean()) / 2):
                 found = _so_far(drop, before, earlier)
                 self.drops[-1] = msgspec.structs.replace(found, ended=now, ending="recovered")
                 self._from = len(self._level)
                 self._level, self._since = [*self._level, *newest], None
                 return
-        look = self._look(self._known, self._level, self._known, since)
-        if look is not None:
-            self.drops[-1] = _so_far(drop, look, since)
+        apart = self._apart(self._known, self._level, self._known, since)
+        if apart is not None:
+            self.drops[-1] = _so_far(drop, apart, since)
 
-    def accept(self, now: int) -> None:
+    def accept(self, now: int, moment: datetime) -> None:
         if self._since is not None:
-            self.drops[-1] = msgspec.structs.replace(self.drops[-1], ended=now, ending="accepted")
-            self._level, self._since, self._from, self._looks = self._since, None, 0, 0
+            self.drops[-1] = msgspec.structs.replace(self.drops[-1], ended=now, ending="accepted", accepted_at=moment)
+            self._level, self._since, self._from = self._since, None, 0
+            self._before = self._rule.places[now - 1]
 
     def _shown(self, before: list[int], after: list[int], share: float) -> _Look | None:
         """A change that the nights show, whatever the scores were that are not known."""
@@ -247,6 +268,16 @@ class _Course:
         look = self._look(self._high, before, self._low, after, share)
         return look is not None and look.p_value < share and look.difference < -self._rule.least
 
+    def _apart(
+        self, befores: "_Scores", before: list[int], afters: "_Scores", after: list[int]
+    ) -> "numpy.ndarray[Any, Any] | None":
+        """By how much each sample of both sides differs; None: there are too few."""
+        import numpy
+
+        apart = afters.means(after) - befores.means(before)
+        apart = apart[~numpy.isnan(apart)]
+        return apart if len(apart) >= LEAST_SAMPLES else None
+
     def _look(
         self, befores: "_Scores", before: list[int], afters: "_Scores", after: list[int], share: float = math.inf
     ) -> _Look | None:
@@ -254,15 +285,17 @@ class _Course:
         import numpy
         from scipy.special import stdtr
 
-        assumed = self._rule.assumed
-        if assumed is None and len(before) < FEW_NIGHTS:
+        apart = self._apart(befores, before, afters, after)
+        if apart is None:
             return None
-        level, newer = befores.means(before), afters.means(after)
-        there = ~(numpy.isnan(level) | numpy.isnan(newer))
-        samples = int(there.sum())
-        if samples < _LEAST_SAMPLES:
+        level = befores.means(before)
+        there = ~numpy.isnan(level + afters.means(after))
+        known, newer = self._known.rows[before][:, there], afters.rows[after][:, there] - level[there]
+        known = known[~numpy.isnan(known).all(axis=1)]
+        newer, assumed = newer[~numpy.isnan(newer).all(axis=1)], self._assumed()
+        if not len(known) or (assumed is None and len(known) < FEW_NIGHTS):
             return None
-        level, apart, unit = level[there], (newer - level)[there], 1 / len(after) + 1 / len(before)
+        samples, unit = len(apart), 1 / len(newer) + 1 / len(known)
         mean, deviation = float(apart.mean()), float(apart.std(ddof=1))
         if deviation < 1e-9:  # every sample by the same: as sure as the number of samples can make it
             paired = 2.0 ** (1 - samples) if abs(mean) > 1e-9 else 1.0
@@ -270,32 +303,46 @@ class _Course:
             paired = 2 * float(stdtr(samples - 1, -abs(mean) / (deviation / samples**0.5)))
         if paired >= share:
             return _Look(mean, samples, paired, 0.0, 0, unit)
-        spread, freedom = _spread(self._known.rows[before][:, there], assumed)
+        spread, freedom = _spread(known, assumed)
         over_nights = 2 * float(stdtr(freedom, -abs(mean) / (spread * unit**0.5 or 1e-12)))
-        if not _is_of_all_nights(_means(afters.rows[after][:, there] - level), mean, spread):
+        if not _is_of_all_nights(_means(newer), mean, spread):
             over_nights = 1.0
         return _Look(mean, samples, max(paired, over_nights), spread, freedom, unit)
 
+    def _assumed(self) -> float | None:
+        return None if self._rule.assumed is None else self._rule.assumed[self._now]
+
+    def level(self) -> float | None:
+        """The mean of the nights before."""
+        return float(_means(self._known.rows[self._level]).mean()) if self._level else None
+
     def findable(self) -> float | None:
         """How large a drop from the present level must be to be found within `WITHIN_NIGHTS`, nine times in ten."""
+        import numpy
         from scipy.special import stdtrit
 
-        if self._since is not None or not self._level:
+        assumed = self._assumed() if self._nights.at else None
+        if self._since is not None or not self._level or assumed is None:
             return None
         before = self._known.rows[self._level]
-        if self._rule.assumed is None and len(before) < FEW_NIGHTS:
-            return None
-        unit = 1 / WITHIN_NIGHTS + 1 / len(before)
-        spread, freedom = _spread(before, self._rule.assumed)
-        looks = self._looks + WITHIN_NIGHTS
-        share = self._rule.rates[-1] * _LATE / ((looks + _LATE - 1) * (looks + _LATE)) / len(WINDOWS)
-        reach = (-stdtrit(freedom, share / 2) + POWER_Z) * spread * unit**0.5
-        return max(float(reach), self._rule.least)
+        before = before[:, ~numpy.isnan(before).all(axis=0)]
+        samples, unit = before.shape[1], 1 / WITHIN_NIGHTS + 1 / len(before)
+        if samples < LEAST_SAMPLES:
+            return math.inf
+        share = self._share(WITHIN_NIGHTS)
+        spread, freedom = _spread(before, assumed)
+        over_nights = (POWER_Z - float(stdtrit(freedom, share / 2))) * spread * unit**0.5
+        # of samples that never varied a drop turns some over and leaves others: their differences vary by drop * (span - drop)
+        reach = (POWER_Z - float(stdtrit(samples - 1, share / 2))) ** 2 / samples
+        span, never = assumed / ASSUMED_SPREAD, _never_varied(before)
+        variance, turned = reach * samples * _repeats(before) * unit, reach * never
+        paired = (turned * span + ((turned * span) ** 2 + 4 * (1 + turned) * variance) ** 0.5) / (2 * (1 + turned))
+        return float(max(over_nights, paired, self._rule.least))
 
 
-def _so_far(drop: Drop, look: _Look, since: list[int]) -> Drop:
+def _so_far(drop: Drop, apart: "numpy.ndarray[Any, Any]", since: list[int]) -> Drop:
     """A drop as its nights so far have it."""
-    return msgspec.structs.replace(drop, difference=look.difference, samples=look.samples, nights=len(since))
+    return msgspec.structs.replace(drop, difference=float(apart.mean()), samples=len(apart), nights=len(since))
 
 
 def _is_over(again: _Look, half: float) -> bool:
@@ -338,6 +385,15 @@ def _repeats(before: "numpy.ndarray[Any, Any]") -> float:
     known = numpy.maximum((~numpy.isnan(before)).sum(axis=0), 1)
     squares = numpy.nansum((before - numpy.nanmean(before, axis=0)) ** 2, axis=0)
     return float((squares / numpy.maximum(known - 1, 1)).mean() / before.shape[1])
+
+
+def _never_varied(before: "numpy.ndarray[Any, Any]") -> float:
+    """The share of the samples that scored alike on all nights; none where there was one night."""
+    import numpy
+
+    if len(before) < 2:
+        return 0.0
+    return float((numpy.nanmax(before, axis=0) - numpy.nanmin(before, axis=0) < 1e-9).mean())
 
 
 def _means(scores: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":

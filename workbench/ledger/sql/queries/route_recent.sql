@@ -4,7 +4,7 @@
 WITH numbered AS (
     SELECT model, accepted, drew = 'yes' AS answered, outcome, latency_ms, sent_at,
         row_number() OVER (PARTITION BY model ORDER BY sent_at DESC) <= $newest AS newest,
-        sent_at > max(sent_at) OVER () - INTERVAL 7 DAY AS now
+        max(sent_at) OVER () AS newest_at, sent_at > newest_at - INTERVAL 7 DAY AS now
     FROM judged_attempts WHERE concluded
 )
 SELECT model, count(*) FILTER (newest) AS newest_calls,
@@ -15,5 +15,6 @@ SELECT model, count(*) FILTER (newest) AS newest_calls,
     quantile_cont(latency_ms, 0.5) FILTER (now AND answered) AS now_p50_ms,
     quantile_cont(latency_ms, 0.5) FILTER (NOT now AND answered) AS earlier_p50_ms,
     min(sent_at) FILTER (NOT now AND answered) AS earlier_from,
-    max(sent_at) FILTER (NOT now AND answered) AS earlier_until
+    max(sent_at) FILTER (NOT now AND answered) AS earlier_until,
+    any_value(newest_at) AS newest_at
 FROM numbered GROUP BY model ORDER BY model;
