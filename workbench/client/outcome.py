@@ -20,10 +20,13 @@ from workbench.client.transport import Failure, Reply
 from workbench.completion import Verdict, decode, error_text_from, is_error, judged
 from workbench.outcomes import EFFECTS, Outcome
 
-_ALLOWANCE = r"allowance|quota|budget|credits?|balance|usage limit|spending limit"
+_ALLOWANCE = (
+    r"allowance|quota|budget|credits?|balance|usage limit|spending limit|(?:daily|weekly|monthly)(?: [a-z]+){0,2} limit"
+)
 DEFAULT_ALLOWANCE_SIGNATURE = (
     rf"\b(?:{_ALLOWANCE})\b[^\n]{{0,200}}?"
     r"\b(?:used up|exhausted|exceeded|reached|spent|left|depleted|too low)\b"
+    rf"|\b(?:reached|exceeded|hit|spent|used up) (?:your|the|its|all)(?: [a-z]+){{0,3}} (?:{_ALLOWANCE})\b|\bover budget\b"
     r"|\b(?:out of|insufficient|not enough|exceeded your(?: current)?)[ _](?:credits?|quota|balance|funds|allowance|budget)\b"
 )
 _LOOKED_AT_CHARS = 4_000
@@ -60,6 +63,12 @@ class AllowanceSignature:
 # Words of the gateway and the platform that decide by themselves, whatever the status; the first match wins.
 _TEXTS = (
     (re.compile(r"Server Connection Error|Model '' was not found"), Outcome.GATEWAY_UNREACHABLE),
+    (  # before the words for a key and for a pause, in which some of these are wrapped
+        re.compile(
+            r"budget_exceeded|litellm\.BudgetExceededError|Exceeded(?:Token)?Budget|(?i:\bcrossed (?:spend|budget)\b)"
+        ),
+        Outcome.ALLOWANCE_SUSPECTED,
+    ),
     (
         re.compile(r"all_deployments_in_cooldown|No deployments available|in cooldown|cooling down"),
         Outcome.ROUTE_COOLING,
@@ -73,7 +82,6 @@ _TEXTS = (
         re.compile(r"litellm\.(?:AuthenticationError|PermissionDeniedError)|\bauthentication_error\b"),
         Outcome.ROUTE_UNAUTHORISED,
     ),
-    (re.compile(r"budget_exceeded|litellm\.BudgetExceededError"), Outcome.ALLOWANCE_SUSPECTED),
     (re.compile(r"litellm\.Timeout\b"), Outcome.GATEWAY_TIMEOUT),
     (re.compile(r"litellm\.RateLimitError|Max parallel request limit reached"), Outcome.RATE_LIMITED),
     (
