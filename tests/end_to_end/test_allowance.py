@@ -316,3 +316,22 @@ def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: A
     assert found["left"] == [0.0, 1000 - found["seen"]["units"]]
     assert "of rolling hours a reading says nothing later on" in bench("allowance", "forecast").stdout
     bench("report", "last")
+
+def test_a_refusal_says_that_all_is_used(account: Account) -> None:
+    """Also to somebody who knows no total; where one is known, what others drew follows."""
+    bench = account.bench
+    bench.write("sums.jsonl", sums(4))
+    bench.write("job.toml", job("m"))
+    bench("run", "job.toml", "--no-report")
+    account.elsewhere(TOTAL)
+    assert bench.json("run", "job.toml", "--fresh", "--no-report", code=7)["outcomes"].keys() == {"allowance_suspected"}
+    found = bench.json("allowance", "status", code=100)
+    assert found["left"] == [0.0, 0.0]
+    assert found["used"][0] >= TOTAL, "at least so much"
+    newest = found["points"][-1]
+    assert newest["low"] == TOTAL
+    assert found["unseen"][0] >= TOTAL - (account.used() - TOTAL), "all but our own"
+    assert "used up" in Path(bench.json("report", "last")["report"]).with_name("allowance.html").read_text("utf-8")
+    assert bench.json("allowance", "readings") == [], "nobody read it"
+    bench.write("workbench.toml", '[allowance]\nwindow = "month"\n')
+    assert bench.json("allowance", "status", code=None)["share_read"] == 1.0

@@ -12,7 +12,7 @@ import msgspec
 from workbench.allowance.course import Ahead, Moment, ahead, course
 from workbench.allowance.draws import Drawn, Draws, draws
 from workbench.allowance.forecast import Day, DrawPace, Forecast, forecast, pace_of, weekdays_of
-from workbench.allowance.readings import Reading, readings_of
+from workbench.allowance.readings import Reading, readings_of, refusals_of
 from workbench.allowance.unseen import (
     Observed,
     Point,
@@ -100,7 +100,8 @@ def account_state(reader: Reader, allowance: AllowanceSettings, zone: str, now: 
     weights, rule = weights_of(allowance, zone), window_rule(allowance, zone)
     window = None if rule is None else rule.at(now)
     since = now - LOOK_BACK
-    known = [one for one in readings_of(reader) if since <= one.read_at <= now]
+    told = sorted([*readings_of(reader), *refusals_of(reader)], key=lambda one: one.read_at)
+    known = [one for one in told if since <= one.read_at <= now]
     starts = _window_starts(rule, since, now)
     days = _day_starts(zone, since, now)
     first = min([since, *starts, *([window.start_at] if window else [])])

@@ -14,7 +14,7 @@ from workbench.ledger.entries import ReadingTaken, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader
-from workbench.ledger.rows import ReadingRow
+from workbench.ledger.rows import ReadingRow, Refusal
 from workbench.ledger.store import Ledger
 
 _AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
@@ -145,6 +145,17 @@ def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
 def readings_of(reader: Reader) -> list[Reading]:
     """The readings of a ledger that were not withdrawn, in the order of when they were read."""
     return [Reading(**msgspec.structs.asdict(row)) for row in reader.all(ReadingRow)]
+
+
+def refusals_of(reader: Reader) -> list[Reading]:
+    """What the platform's refusals say of the allowance, as readings: all of it was used at that moment."""
+    return [
+        Reading(
+            reading_id=row.run_id, recorded_at=row.refused_at, read_at=row.refused_at, of_what="used", share_low=1.0,
+            share_high=1.0, units_low=None, units_high=None, total_units=None, said="up: the platform refused", withdrawn=False,
+        )
+        for row in reader.all(Refusal)
+    ]  # fmt: skip
 
 
 def _put(ledger: Ledger, entry: ReadingTaken) -> Ingested:

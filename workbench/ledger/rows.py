@@ -268,6 +268,15 @@ class JobOfRun(QueryRow, frozen=True):
     job_toml: str
 
 
+class Refusal(QueryRow, frozen=True):
+    """When a run was first told that the allowance is used up."""
+
+    query = "refusals"
+
+    run_id: str
+    refused_at: datetime
+
+
 class ReadingRow(QueryRow, frozen=True):
     """What somebody read of the allowance; see the table `readings`."""
 
