@@ -174,13 +174,17 @@ def completion_from(value: Any) -> Completion | str:
 
 
 def usage_from(value: Any) -> Usage:
-    """Read a usage object; absent, mistyped or all zero is unknown (a gateway fills in zeros for a silent backend)."""
+    """Read a usage object; absent, mistyped or all zero is unknown (a gateway fills in zeros for a silent backend).
+
+    Completion tokens hold those of the reasoning, as most servers count; where the sum says that they came on top, or that it has
+    more than prompt and completion, they are added.
+    """
     if not isinstance(value, dict):
         return Usage()
-    details = value.get("completion_tokens_details")
+    details = value.get("completion_tokens_details", value.get("output_tokens_details"))
     usage = Usage(
-        prompt_tokens=_count(value.get("prompt_tokens", value.get("input_tokens"))),
-        completion_tokens=_count(value.get("completion_tokens", value.get("output_tokens"))),
+        prompt_tokens=_first_count(value, "prompt_tokens", "input_tokens"),
+        completion_tokens=_first_count(value, "completion_tokens", "output_tokens"),
         reasoning_tokens=_count(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
         total_tokens=_count(value.get("total_tokens")),
     )
@@ -190,6 +194,10 @@ def usage_from(value: Any) -> Usage:
     is_complete = usage.prompt_tokens is not None and usage.completion_tokens is not None
     if is_complete if usage.total_tokens is None else usage.total_tokens < parts:
         return msgspec.structs.replace(usage, total_tokens=parts)  # a total below the sum of its parts is an error
+    apart = (usage.total_tokens or 0) - parts
+    if is_complete and apart > 0 and usage.reasoning_tokens in (None, 0, apart):
+        completion_tokens = (usage.completion_tokens or 0) + apart
+        return msgspec.structs.replace(usage, completion_tokens=completion_tokens, reasoning_tokens=apart)
     return usage
 
 
@@ -232,6 +240,16 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _first_count(value: dict[str, Any], *names: str) -> int | None:
+    """The first of these that is a count."""
+    return next((count for name in names if (count := _count(value.get(name))) is not None), None)
+
+
 def _count(value: Any) -> int | None:
+    """A whole number, also as a float or as digits."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,15}(?:\.0+)?", value):
+        value = float(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     plain = isinstance(value, int) and not isinstance(value, bool)
     return value if plain and 0 <= value <= _MOST_TOKENS else None  # a larger number is an error, not a count

@@ -317,6 +317,7 @@ def test_rolling_hours_have_no_forecast_and_take_no_reading_for_later(account: A
     assert "of rolling hours a reading says nothing later on" in bench("allowance", "forecast").stdout
     bench("report", "last")
 
+
 def test_a_refusal_says_that_all_is_used(account: Account) -> None:
     """Also to somebody who knows no total; where one is known, what others drew follows."""
     bench = account.bench

@@ -305,3 +305,31 @@ def test_only_what_a_model_did_itself_is_not_right_and_the_rest_is_unknown() -> 
     }  # fmt: skip
     assert {name for name, follows in EFFECTS.items() if follows.ends} == own
     assert {follows.ends for follows in EFFECTS.values()} - {""} <= set(UnscoredTable.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 10.0, "completion_tokens": 5.0, "total_tokens": 15.0}, (10, 5, None, 15)),
+        ({"prompt_tokens": "10", "completion_tokens": "5.0", "total_tokens": "15"}, (10, 5, None, 15)),
+        ({"input_tokens": 10, "output_tokens": 5}, (10, 5, None, 15)),
+        ({"prompt_tokens": None, "input_tokens": 10, "completion_tokens": None, "output_tokens": 5}, (10, 5, None, 15)),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 45}, (10, 35, 30, 45)),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 45, "completion_tokens_details": {"reasoning_tokens": 30}},
+         (10, 35, 30, 45)),
+        ({"prompt_tokens": 10, "completion_tokens": 35, "total_tokens": 45, "completion_tokens_details": {"reasoning_tokens": 30}},
+         (10, 35, 30, 45)),
+        ({"input_tokens": 10, "output_tokens": 35, "output_tokens_details": {"reasoning_tokens": "30"}}, (10, 35, 30, 45)),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 46, "completion_tokens_details": {"reasoning_tokens": 30}},
+         (10, 5, 30, 46)),
+        ({"prompt_tokens": 10.5, "completion_tokens": "many", "total_tokens": True}, (None, None, None, None)),
+        ({"total_tokens": "1e3"}, (None, None, None, None)),
+    ],
+    ids=["floats", "digits", "other names", "nulls under the usual names", "reasoning in the total alone", "reasoning on top",
+         "reasoning within", "reasoning within, other names", "a sum that is neither", "no whole numbers", "an exponent"],
+)  # fmt: skip
+def test_usage_is_read_as_it_comes(usage: Any, expected: tuple[int | None, ...]) -> None:
+    completion = judged(200, answer(content="x", usage=usage)).completion
+    assert completion is not None
+    found = completion.usage
+    assert (found.prompt_tokens, found.completion_tokens, found.reasoning_tokens, found.total_tokens) == expected
