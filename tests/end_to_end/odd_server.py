@@ -76,8 +76,8 @@ class OddServer:
             return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
         await (self._let_go.wait() if word == "held" else asyncio.sleep(WAITS_S.get(word, 0)))
         match word:
-            case "retry":
-                headers["Retry-After"] = "Mon, 01 Jan 2024 00:00:00 +9999999999999999"
+            case "retry" | "always":
+                headers["Retry-After"] = "1" if word == "always" else "Mon, 01 Jan 2024 00:00:00 +9999999999999999"
                 return web.Response(status=429, headers=headers, text=json.dumps({"error": {"message": "slow"}}))
             case "flip" if self.requests.count(prompt) == 1:
                 message = {"content": ""}

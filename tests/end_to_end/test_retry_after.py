@@ -21,6 +21,18 @@ def test_a_route_that_says_when_to_come_again_is_left_alone_until_then(oddly: Wo
     assert "m: paused for 1.5 s, as it asked (Retry-After)" in done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("patience", "most", "told"), [("", 8, "in 3 trials"), ("patience_s = 3", 5, "")])
+def test_a_route_that_always_asks_for_a_little_more_time_is_given_up(
+    oddly: Workbench, odd: OddServer, patience: str, most: int, told: str
+) -> None:
+    prompts(oddly, *(f"always {number}" for number in range(20)))
+    oddly.write("job.toml", job("m", dataset="d.jsonl", limit=1).replace("passes = 1", f"passes = 3\n{patience}"))
+    done = oddly("run", "job.toml", "--no-report", "--fixed", code=3)
+    assert len(odd.requests) <= most
+    assert told in done.stdout + done.stderr
+
+
 def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, *(f"tomorrow {number}" for number in range(6)))
     oddly.write("job.toml", job("m", dataset="d.jsonl", limit=2).replace("passes = 1", "passes = 3"))

@@ -130,12 +130,11 @@ class Breaker:
         self._failed_at = end.now
         if self.state == "closed":
             return self._failed(end)
-        if (
-            not on_trial or end.asks_for_time
-        ):  # in flight when it opened, or a route that says itself when to come again
+        if not on_trial:  # in flight when it opened
             return False
         self._trials += 1
-        self.again_at = end.now + self._pause_s * 2.0**self._trials
+        if not end.asks_for_time:  # one that says when to come again is tried then, and as often
+            self.again_at = end.now + self._pause_s * 2.0**self._trials
         if self._trials >= MOST_TRIALS:
             self.state = "given up"
         return True

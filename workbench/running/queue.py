@@ -184,14 +184,15 @@ class Queue:
     def given_up_waiting(self) -> list[int]:
         """The models that are given up now, as nothing but paused ones is left and none can be tried in time."""
         left = [model for model in range(len(self._ahead)) if self._has_more(model)]
-        if not left or any(self._flying) or not all(self._breakers[model].is_sick for model in left):
+        well = any(number and not self._breakers[model].is_sick for model, number in enumerate(self._flying))
+        if not left or well or not all(self._breakers[model].is_sick for model in left):
             self._waiting_since = None
             return []
         if self._waiting_since is None:
             self._waiting_since = self._looked_at
         until = self._waiting_since + self._patience_s
-        if any(self._breakers[model].next_trial_at <= until for model in left):
-            return []
+        if any(self._flying) or any(self._breakers[model].next_trial_at <= until for model in left):
+            return []  # a trial that is in flight is waited for; it does not begin the patience anew
         return [model for model in left if self.give_up(model)]
 
     def breaker(self, model: int) -> Breaker:
