@@ -24,9 +24,9 @@ from workbench.ledger.team import (
 
 KEPT_DAYS = 1
 """How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
-_KEYS = {"samples": "sample_key", "request_bodies": "body_key", "ingested_journals": "name"}
+KEYS = {"samples": "sample_key", "request_bodies": "body_key", "ingested_journals": "name"}
 """What the rows of tables are known by in which each is there once."""
-_OWNERS = {"readings": "reading_id"}
+OWNERS = {"readings": "reading_id", "acceptances": "job"}
 """To what the rows of the other tables belong, where that is not a run."""
 _OF_ITS_OWN = ("turns", "schema_versions")
 _NEW_ROWS = """
@@ -100,8 +100,8 @@ def _copied(db: duckdb.DuckDBPyConnection, table: str) -> int:
         f"SELECT column_name FROM duckdb_columns() WHERE database_name = 'ledger' AND table_name = {literal(table)}"  # noqa: S608
     ).fetchall()
     columns = ", ".join(name for (name,) in described)
-    statement = _NEW_ROWS if table in _KEYS else _MISSING_ROWS
-    key = _KEYS.get(table) or _OWNERS.get(table, "run_id")
+    statement = _NEW_ROWS if table in KEYS else _MISSING_ROWS
+    key = KEYS.get(table) or OWNERS.get(table, "run_id")
 
     def write() -> int:
         db.execute("BEGIN")
