@@ -345,6 +345,19 @@ def test_a_drop_that_an_incomplete_night_shows_fails_the_next_complete_one(bench
 
 
 @pytest.mark.file_ledger
+def test_nights_without_any_answer_are_of_no_level_whatever_share_is_enough(bench: Workbench) -> None:
+    toml = TOML + "[compare]\nmin_answered = 0\n"
+    for night in range(1, 13):
+        lost = {("m", sample): Outcome.ROUTE_DOWN for sample in range(8)} if night > 3 else {}
+        values: dict[str, Any] = {"m": [None if lost else 1.0] * 8}
+        record(
+            bench, f"r{night}", values, outcomes=lost, occasion=occasion(night), generation=f"j@{night}", scorers=["exact"],
+            job_toml=toml, min_answered=0.0,
+        )  # fmt: skip
+    assert bench.json("runs")[0]["open_alarms"] == []
+
+
+@pytest.mark.file_ledger
 def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench) -> None:
     dropped(bench, 28)
     values: dict[str, Any] = {"other": [1.0] * SAMPLES}

@@ -287,7 +287,7 @@ class _JobScores:
         covered = {
             place: Coverage(int(known[place]), int(wanted[place]), is_bounded=not unbounded[place]) for place in there
         }
-        counting = [place for place in there if covered[place].is_enough(self._min_answered)]
+        counting = [place for place in there if known[place] and covered[place].is_enough(self._min_answered)]
         arrays = {}
         for column, values in self._values.items():
             whole = numpy.full((len(self._run_ids), len(self._keys)), numpy.nan)
