@@ -102,7 +102,8 @@ def _ended(reason: str | None) -> str:
 
 def _refusal_in(value: Any) -> str | None:
     """The words of the API's own field for a refusal, never words found in a text."""
-    refusal = value["choices"][0]["message"].get("refusal")
+    message = value["choices"][0].get("message")
+    refusal = message.get("refusal") if isinstance(message, dict) else None
     return refusal if isinstance(refusal, str) and refusal.strip() else None
 
 
@@ -158,10 +159,16 @@ def completion_from(value: Any) -> Completion | str:
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "no choices[0]"
-    message = choices[0].get("message")
+    message = choices[0].get("message", choices[0].get("text"))
+    if isinstance(message, str):
+        message = {"content": message}
     if not isinstance(message, dict):
         return "no choices[0].message"
     calls = message.get("tool_calls")
+    if isinstance(calls, dict):
+        calls = [calls]
+    elif not calls and isinstance(message.get("function_call"), dict):  # as before tools
+        calls = [{"function": message["function_call"]}]
     return Completion(
         answer=_text(message.get("content")),
         reasoning=_text(message.get("reasoning_content")) or _text(message.get("reasoning")),

@@ -333,3 +333,91 @@ def test_usage_is_read_as_it_comes(usage: Any, expected: tuple[int | None, ...])
     assert completion is not None
     found = completion.usage
     assert (found.prompt_tokens, found.completion_tokens, found.reasoning_tokens, found.total_tokens) == expected
+
+
+WHOLE = json.dumps(answer(content="4"))
+
+
+def part(delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
+    return (
+        "data: "
+        + json.dumps(
+            {"id": "c", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]} | more
+        )
+        + "\n\n"
+    )
+
+
+PARTS = (
+    part({"role": "assistant", "content": ""})
+    + part({"content": "4"})
+    + part({}, "stop", usage={"prompt_tokens": 3, "completion_tokens": 4})
+)
+
+
+@pytest.mark.parametrize("status", [200, 201, 203])
+@pytest.mark.parametrize(
+    "body",
+    [
+        WHOLE, WHOLE + "\n\ndata: [DONE]\n\n", WHOLE + "data: [DONE]\n\n", f"data: {WHOLE}\n\ndata: [DONE]\n\n", f"data: {WHOLE}\n\n",
+        PARTS, PARTS + "data: [DONE]\n\n", PARTS.replace("\n", "\r\n"), ": at work\n\n: at work\n\n" + WHOLE,
+        ": at work\n\nevent: message\n" + PARTS,
+    ],
+    ids=["as asked for", "end of a stream", "end of a stream on its line", "one event", "one event without an end", "parts", "parts and an end",
+         "parts in CRLF", "comments", "comments and events"],
+)  # fmt: skip
+def test_an_answer_in_a_stream_s_frame_is_read(status: int, body: str) -> None:
+    found = judged(status, body.encode())
+    assert found.outcome is Outcome.OK, found
+    assert found.completion is not None
+    assert (found.completion.answer, found.completion.usage.total_tokens) == ("4", 7)
+
+
+def test_the_parts_of_a_tool_call_are_put_together() -> None:
+    first = {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "get", "arguments": '{"a'}}]}
+    body = (
+        part({"reasoning_content": "hm"})
+        + part(first)
+        + part({"tool_calls": [{"index": 0, "function": {"arguments": '": 1}'}}]}, "tool_calls")
+    )
+    found = judged(200, body.encode()).completion
+    assert found is not None
+    assert [(call.id, call.name, call.arguments) for call in found.tool_calls] == [("t", "get", '{"a": 1}')]
+    assert found.reasoning == "hm"
+
+
+@pytest.mark.parametrize(
+    "body", [part({"content": "4"}), "data: {\n\n", ": only comments\n", WHOLE + WHOLE, "data: [DONE]\n\n"]
+)
+def test_a_stream_that_was_cut_is_no_answer(body: str) -> None:
+    assert judged(200, body.encode()).outcome is Outcome.MALFORMED_BODY
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {
+            "message": {"content": None, "function_call": {"name": "get", "arguments": "{}"}},
+            "finish_reason": "function_call",
+        },
+        {
+            "message": {"content": None, "tool_calls": {"id": "t", "function": {"name": "get", "arguments": "{}"}}},
+            "finish_reason": "tool_calls",
+        },
+    ],
+    ids=["before tools", "an object"],
+)
+def test_a_tool_call_is_read_as_it_comes(choice: dict[str, Any]) -> None:
+    found = judged(200, {"choices": [choice]})
+    assert found.outcome is Outcome.OK
+    assert found.completion is not None
+    assert [(call.name, call.arguments) for call in found.completion.tool_calls] == [("get", "{}")]
+
+
+@pytest.mark.parametrize(
+    "choice", [{"message": "4"}, {"text": "4"}, {"message": {"content": [{"type": "text", "text": "4"}]}}]
+)
+def test_a_text_is_read_as_it_comes(choice: dict[str, Any]) -> None:
+    found = judged(200, {"choices": [choice | {"finish_reason": "stop"}]})
+    assert found.completion is not None
+    assert (found.outcome, found.completion.answer) == (Outcome.OK, "4")

@@ -14,6 +14,10 @@ MOST_LARGE = 2
 _PIECE_BYTES = 2**18
 _PAUSE_EVERY_BYTES = 2**22  # unpacking this much blocks the event loop for some 10 ms
 _GZIP = 16 + zlib.MAX_WBITS
+_ZLIB = 8
+"""The low half of the first byte of a deflate stream with its header; a bare one that begins so is not written."""
+_NOT_PACKED = ("", "identity", "none", "utf-8", "utf8")
+"""What stands in the header of bodies that are as they are; some of it by mistake."""
 
 
 class UnreadableError(Exception):
@@ -31,7 +35,7 @@ async def read_body(
 
     Args:
         stream: Its bytes as they come.
-        coding: The `Content-Encoding` header; only `gzip` is asked for.
+        coding: The `Content-Encoding` header; only `gzip` is asked for, and `deflate` is read as well.
         most_bytes: After unpacking; a longer body is read no further.
         make_room: Awaited once, when the body turns out to be long.
 
@@ -39,9 +43,10 @@ async def read_body(
         UnreadableError: It is too long, or packed in another way.
         BrokenBodyError: It is packed, and cut or damaged.
     """
-    packing = _Gzip() if coding in ("gzip", "x-gzip") else None
-    if packing is None and coding not in ("", "identity"):
+    codings = [name for part in coding.split(",") if (name := part.strip()) not in _NOT_PACKED]
+    if codings not in ([], ["gzip"], ["x-gzip"], ["deflate"]):
         raise UnreadableError(f"the answer has Content-Encoding {coding[:80]!r}, which was not requested")
+    packing = _Packed(is_deflate=codings == ["deflate"]) if codings else None
     kept: list[bytes] = []
     size = paused_at = 0
     has_room = False
@@ -62,24 +67,30 @@ async def read_body(
     return b"".join(kept)
 
 
-class _Gzip:
-    """Unpacks one gzip stream (RFC 1952) a bounded piece at a time."""
+class _Packed:
+    """Unpacks one stream a bounded piece at a time: gzip (RFC 1952), or deflate, with its header (RFC 1950) or bare."""
 
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(_GZIP)
+    def __init__(self, *, is_deflate: bool) -> None:
+        self._member = None if is_deflate else zlib.decompressobj(_GZIP)
+        self._is_deflate = is_deflate
         self.is_whole = False
 
     def unpacked(self, data: bytes) -> Iterator[bytes]:
         """What a part of the stream unpacks to, in pieces."""
+        if not data:
+            return
+        member = self._member or zlib.decompressobj(zlib.MAX_WBITS if data[0] & 15 == _ZLIB else -zlib.MAX_WBITS)
+        self._member = member
         try:
             while True:
-                piece = self._member.decompress(data, _PIECE_BYTES)
+                piece = member.decompress(data, _PIECE_BYTES)
                 yield piece
-                self.is_whole = self._member.eof
-                if self.is_whole and self._member.unused_data:  # a stream may have several members
-                    data, self._member = self._member.unused_data, zlib.decompressobj(_GZIP)
+                self.is_whole = member.eof
+                if self.is_whole and member.unused_data and not self._is_deflate:  # a stream may have several members
+                    data, member = member.unused_data, zlib.decompressobj(_GZIP)
+                    self._member = member
                     continue
-                data = self._member.unconsumed_tail
+                data = member.unconsumed_tail
                 if not data and len(piece) < _PIECE_BYTES:  # otherwise more output may be pending
                     return
         except zlib.error as error:

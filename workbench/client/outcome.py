@@ -16,8 +16,9 @@ fallback is down too (`route_down`); a backend that answers the gateway with a p
 
 import re
 
+from workbench.client.framing import decode_reply
 from workbench.client.transport import Failure, Reply
-from workbench.completion import Verdict, decode, error_text_from, is_error, judged
+from workbench.completion import Verdict, error_text_from, is_error, judged
 from workbench.outcomes import EFFECTS, Outcome
 
 _ALLOWANCE = (
@@ -92,6 +93,7 @@ _TEXTS = (
     (re.compile(r"^Model not found$"), Outcome.MODEL_NOT_VISIBLE),
 )
 
+_WITH_AN_ANSWER = (200, 201, 203)
 _MAY_BE_ALLOWANCE = (400, 402, 403, 422, 429)
 _PASSED_ON = re.compile(r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]")
 
@@ -132,10 +134,10 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
         signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
     try:
-        value = decode(reply.body)
+        value = decode_reply(reply.body)
     except ValueError:
         return _not_json(reply)
-    if reply.status == 200 and not is_error(value):
+    if reply.status in _WITH_AN_ANSWER and not is_error(value):
         return judged(value)
     style, text = error_text_from(value)
     outcome, because = _of_error(reply.status, style, text[:_LOOKED_AT_CHARS], signature)
