@@ -14,7 +14,7 @@ from workbench.ledger.entries import ReadingTaken, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader
-from workbench.ledger.rows import ReadingRow, Refusal
+from workbench.ledger.rows import AllowanceRefusal, ReadingRow
 from workbench.ledger.store import Ledger
 
 _AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
@@ -154,7 +154,7 @@ def refusals_of(reader: Reader) -> list[Reading]:
             reading_id=row.run_id, recorded_at=row.refused_at, read_at=row.refused_at, of_what="used", share_low=1.0,
             share_high=1.0, units_low=None, units_high=None, total_units=None, said="up: the platform refused", withdrawn=False,
         )
-        for row in reader.all(Refusal)
+        for row in reader.all(AllowanceRefusal)
     ]  # fmt: skip
 
 

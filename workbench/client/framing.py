@@ -55,7 +55,7 @@ def _together(events: list[Any], *, has_ended: bool) -> dict[str, Any]:
     seen: set[str] = set()
     for event in events:
         if not isinstance(event, dict):
-            raise ValueError("an event that is no object")
+            raise ValueError("an event that is not an object")
         seen |= event.keys()
         found |= {name: value for name, value in event.items() if name != "choices" and value is not None}
         for choice in event.get("choices") or ():

@@ -268,7 +268,7 @@ class JobOfRun(QueryRow, frozen=True):
     job_toml: str
 
 
-class Refusal(QueryRow, frozen=True):
+class AllowanceRefusal(QueryRow, frozen=True):
     """When a run was first told that the allowance is used up."""
 
     query = "refusals"

@@ -192,7 +192,7 @@ class Queue:
             self._waiting_since = self._looked_at
         until = self._waiting_since + self._patience_s
         if any(self._flying) or any(self._breakers[model].next_trial_at <= until for model in left):
-            return []  # a trial that is in flight is waited for; it does not begin the patience anew
+            return []  # a trial that is in flight is waited for; the patience goes on meanwhile
         return [model for model in left if self.give_up(model)]
 
     def breaker(self, model: int) -> Breaker:
