@@ -202,7 +202,9 @@ def usage_from(value: Any) -> Usage:
     if is_complete if usage.total_tokens is None else usage.total_tokens < parts:
         return msgspec.structs.replace(usage, total_tokens=parts)  # a total below the sum of its parts is an error
     apart = (usage.total_tokens or 0) - parts
-    if is_complete and apart > 0 and usage.reasoning_tokens in (None, 0, apart):
+    cached = value.get("prompt_tokens_details")
+    is_of_prompt = isinstance(cached, dict) and _count(cached.get("cached_tokens")) == apart  # which some count apart
+    if is_complete and apart > 0 and not is_of_prompt and usage.reasoning_tokens in (None, 0, apart):
         completion_tokens = (usage.completion_tokens or 0) + apart
         return msgspec.structs.replace(usage, completion_tokens=completion_tokens, reasoning_tokens=apart)
     return usage

@@ -22,7 +22,10 @@ def test_a_route_that_says_when_to_come_again_is_left_alone_until_then(oddly: Wo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("patience", "most", "told"), [("", 8, "in 3 trials"), ("patience_s = 3", 5, "")])
+@pytest.mark.parametrize(
+    ("patience", "most", "told"),
+    [("", 8, "in 3 trials"), ("patience_s = 3", 5, "was given up after 3 s with nothing else to send")],
+)
 def test_a_route_that_always_asks_for_a_little_more_time_is_given_up(
     oddly: Workbench, odd: OddServer, patience: str, most: int, told: str
 ) -> None:

@@ -127,6 +127,7 @@ SHAPES: list[tuple[str, int, Any, Outcome]] = [
      Outcome.ALLOWANCE_SUSPECTED),
     ("a filter's month", 400, {"detail": "You have reached your monthly limit of 1,000 messages."}, Outcome.ALLOWANCE_SUSPECTED),
     ("a filter's day", 429, {"detail": "Daily request limit reached, try again tomorrow"}, Outcome.ALLOWANCE_SUSPECTED),
+    ("a prompt beyond its budget", 400, {"detail": "The prompt has exceeded the token budget of 4096"}, Outcome.BAD_REQUEST),
     ("a limit a minute", 429, {"detail": "You have reached your limit of 20 requests per minute"}, Outcome.RATE_LIMITED),
     ("a limit of calls", 429, {"detail": "Max parallel request limit reached"}, Outcome.RATE_LIMITED),
     ("a limit of rate", 429, {"detail": "Rate limit reached for requests"}, Outcome.RATE_LIMITED),
@@ -322,11 +323,13 @@ def test_only_what_a_model_did_itself_is_not_right_and_the_rest_is_unknown() -> 
         ({"input_tokens": 10, "output_tokens": 35, "output_tokens_details": {"reasoning_tokens": "30"}}, (10, 35, 30, 45)),
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 46, "completion_tokens_details": {"reasoning_tokens": 30}},
          (10, 5, 30, 46)),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 45, "prompt_tokens_details": {"cached_tokens": 30}},
+         (10, 5, None, 45)),
         ({"prompt_tokens": 10.5, "completion_tokens": "many", "total_tokens": True}, (None, None, None, None)),
         ({"total_tokens": "1e3"}, (None, None, None, None)),
     ],
     ids=["floats", "digits", "other names", "nulls under the usual names", "reasoning in the total alone", "reasoning on top",
-         "reasoning within", "reasoning within, other names", "a sum that is neither", "no whole numbers", "an exponent"],
+         "reasoning within", "reasoning within, other names", "a sum that is neither", "cached tokens beside the prompt", "no whole numbers", "an exponent"],
 )  # fmt: skip
 def test_usage_is_read_as_it_comes(usage: Any, expected: tuple[int | None, ...]) -> None:
     completion = judged(200, answer(content="x", usage=usage)).completion
@@ -338,7 +341,7 @@ def test_usage_is_read_as_it_comes(usage: Any, expected: tuple[int | None, ...])
 WHOLE = json.dumps(answer(content="4"))
 
 
-def part(delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
+def part(delta: Any, finish: Any = None, **more: Any) -> str:
     return (
         "data: "
         + json.dumps(
@@ -421,3 +424,33 @@ def test_a_text_is_read_as_it_comes(choice: dict[str, Any]) -> None:
     found = judged(200, {"choices": [choice | {"finish_reason": "stop"}]})
     assert found.completion is not None
     assert (found.outcome, found.completion.answer) == (Outcome.OK, "4")
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        "x",
+        5,
+        {"content": 4},
+        {"tool_calls": 4},
+        {"tool_calls": ["x"]},
+        {"tool_calls": [{"index": "x"}]},
+        {"tool_calls": [{"function": 4}]},
+    ],
+    ids=str,
+)
+def test_a_stream_of_something_else_is_malformed(delta: Any) -> None:
+    for body in (
+        part(delta, "stop"),
+        part({}, 4),
+        f"data: {json.dumps({'choices': 4, 'delta': 1})}\n\n",
+        'data: [1]\n\ndata: {"delta": 1}\n\n',
+    ):
+        assert judged(200, body.encode()).outcome is Outcome.MALFORMED_BODY
+
+
+def test_a_line_end_within_a_text_ends_no_event() -> None:
+    body = part({"content": "one\u2028two\x85three"}, "stop").replace("\\u2028", "\u2028").replace("\\u0085", "\x85")
+    found = judged(200, body.encode()).completion
+    assert found is not None
+    assert found.answer == "one\u2028two\x85three"

@@ -6,10 +6,45 @@ They were paid for, so that they are read: a proxy that always streams, or one t
 import re
 from typing import Any
 
+import msgspec
+
 from workbench.completion import LARGE_BYTES, decode
 
+_LINE_END = re.compile(r"\r\n|\r|\n")  # and none of the further ones that `splitlines` knows, which a text may have
 _END = re.compile(r"\s*data:\s*\[DONE\]\s*\Z")
-_SAID_BY_PARTS = ("content", "reasoning_content", "reasoning", "refusal")
+_NO_DATA = (":", "event:", "id:", "retry:")
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _CallPart(msgspec.Struct, frozen=True):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(msgspec.Struct, frozen=True):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_CallPart] | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    index: int = 0
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Event(msgspec.Struct, frozen=True):
+    choices: list[_Choice] | None = None
+
+
+_TEXTS = tuple(name for name in _Delta.__struct_fields__ if name != "tool_calls")
 
 
 def decode_reply(body: bytes) -> Any:
@@ -26,57 +61,47 @@ def decode_reply(body: bytes) -> Any:
         text = body.decode("utf-8", "replace")
         if "data:" not in text and not text.lstrip().startswith(":"):
             raise
-    lines = [
-        line for line in text.splitlines() if line.strip() and not line.startswith((":", "event:", "id:", "retry:"))
-    ]
-    if not lines:
-        raise ValueError("no lines but comments")
-    if not all(line.startswith("data:") for line in lines):
+    lines = [line for line in _LINE_END.split(text) if line.strip() and not line.startswith(_NO_DATA)]
+    if not lines or not all(line.startswith("data:") for line in lines):
         return decode(_END.sub("", "\n".join(lines)).encode())
     said = [line.removeprefix("data:").strip() for line in lines]
     events = [decode(one.encode()) for one in said if one != "[DONE]"]
-    if len(events) == 1 and not _is_part(events[0]):
+    if len(events) == 1 and '"delta"' not in text:
         return events[0]
     return _together(events, has_ended="[DONE]" in said)
 
 
-def _is_part(event: Any) -> bool:
-    """Whether an event is a part of an answer."""
-    choices = event.get("choices") if isinstance(event, dict) else None
-    return isinstance(choices, list) and any(isinstance(one, dict) and "delta" in one for one in choices)
-
-
 def _together(events: list[Any], *, has_ended: bool) -> dict[str, Any]:
-    """The answer that the parts of a stream make."""
+    """The answer that the parts of a stream make.
+
+    Raises:
+        ValueError: They are no parts of one, or it was cut.
+    """
     found: dict[str, Any] = {}
-    message: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     calls: dict[int, dict[str, Any]] = {}
-    finish_reason = None
-    seen: set[str] = set()
+    choices, finish_reason = 0, None
     for event in events:
-        if not isinstance(event, dict):
-            raise ValueError("an event that is not an object")
-        seen |= event.keys()
+        parts = [one for one in msgspec.convert(event, _Event).choices or () if one.index == 0]
         found |= {name: value for name, value in event.items() if name != "choices" and value is not None}
-        for choice in event.get("choices") or ():
-            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
-                continue
-            finish_reason = choice.get("finish_reason") or finish_reason
-            delta = choice.get("delta") or choice.get("message") or {}
-            for name in _SAID_BY_PARTS:
-                if isinstance(part := delta.get(name), str):
-                    message[name] = message.get(name, "") + part
-            for place, part in enumerate(delta.get("tool_calls") or ()):
-                _add_call(calls.setdefault(part.get("index", place), {"function": {"arguments": ""}}), part)
-    if "choices" not in seen or (finish_reason is None and not has_ended):
+        choices += len(parts)
+        for part in parts:
+            finish_reason = part.finish_reason or finish_reason
+            delta = part.delta or _Delta()
+            for name in _TEXTS:
+                if (said := getattr(delta, name)) is not None:
+                    texts[name] = texts.get(name, "") + said
+            for place, call in enumerate(delta.tool_calls or ()):
+                _add_call(calls, place if call.index is None else call.index, call)
+    if not choices or (finish_reason is None and not has_ended):
         raise ValueError("a stream that was cut")
-    if calls:
-        message["tool_calls"] = [calls[place] for place in sorted(calls)]
+    message = texts | ({"tool_calls": [calls[place] for place in sorted(calls)]} if calls else {})
     return found | {"choices": [{"index": 0, "message": message, "finish_reason": finish_reason}]}
 
 
-def _add_call(call: dict[str, Any], part: dict[str, Any]) -> None:
-    call["id"] = part.get("id") or call.get("id")
-    function = part.get("function") or {}
-    call["function"]["name"] = call["function"].get("name") or function.get("name")
-    call["function"]["arguments"] += function.get("arguments") or ""
+def _add_call(calls: dict[int, dict[str, Any]], place: int, part: _CallPart) -> None:
+    call = calls.setdefault(place, {"id": None, "function": {"name": None, "arguments": ""}})
+    said, function = part.function or _Function(), call["function"]
+    call["id"] = call["id"] or part.id
+    function["name"] = function["name"] or said.name
+    function["arguments"] += said.arguments or ""

@@ -21,13 +21,12 @@ from workbench.client.transport import Failure, Reply
 from workbench.completion import Verdict, error_text_from, is_error, judged
 from workbench.outcomes import EFFECTS, Outcome
 
-_ALLOWANCE = (
-    r"allowance|quota|budget|credits?|balance|usage limit|spending limit|(?:daily|weekly|monthly)(?: [a-z]+){0,2} limit"
-)
+_PERIOD_LIMIT = r"(?:daily|weekly|monthly)(?: [a-z]+){0,2} limit"
+_ALLOWANCE = rf"allowance|quota|budget|credits?|balance|usage limit|spending limit|{_PERIOD_LIMIT}"
 DEFAULT_ALLOWANCE_SIGNATURE = (
     rf"\b(?:{_ALLOWANCE})\b[^\n]{{0,200}}?"
     r"\b(?:used up|exhausted|exceeded|reached|spent|left|depleted|too low)\b"
-    rf"|\b(?:reached|exceeded|hit|spent|used up) (?:your|the|its|all)(?: [a-z]+){{0,3}} (?:{_ALLOWANCE})\b|\bover budget\b"
+    rf"|\b(?:reached|exceeded|hit|used up) (?:your|the) (?:{_PERIOD_LIMIT}|allowance|quota)\b"
     r"|\b(?:out of|insufficient|not enough|exceeded your(?: current)?)[ _](?:credits?|quota|balance|funds|allowance|budget)\b"
 )
 _LOOKED_AT_CHARS = 4_000

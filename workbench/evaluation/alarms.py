@@ -138,14 +138,13 @@ def _table(job_toml: str, name: str, kind: type[T]) -> T:
 
 
 def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
-    """Every alarm of the jobs that watch for them, the newest last of each model.
+    """Every alarm of the jobs that watch for them, the newest last of each.
 
     Args:
         reader: The ledger.
         job: Only of this one; None takes all.
     """
-    found = [alarm for one in watched(reader, job) for alarm in one.alarms]
-    return sorted(found, key=lambda alarm: (alarm.job, alarm.began))
+    return _in_order(watched(reader, job))
 
 
 def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
@@ -155,21 +154,34 @@ def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
         reader: The ledger.
         job: Only of this one; None takes all.
     """
-    return [alarm for alarm in alarms(reader, job) if alarm.state == "open"]
+    return open_of(watched(reader, job))
 
 
-def watched(reader: Reader, job: str | None = None) -> list[Watch]:
+def open_of(found: Sequence[Watch]) -> list[Alarm]:
+    """The alarms among these that are neither over nor accepted."""
+    return [alarm for alarm in _in_order(found) if alarm.state == "open"]
+
+
+def _in_order(found: Sequence[Watch]) -> list[Alarm]:
+    every = [alarm for one in found for alarm in one.alarms]
+    return sorted(every, key=lambda alarm: (alarm.job, alarm.began))
+
+
+def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
     """What the jobs that watch for changes show, by the job files of their newest occasions.
 
     Args:
         reader: The ledger.
         job: Only this one; None takes all.
+        known: Of the jobs that were asked for before; what is found is put there.
     """
-    found = []
-    for one in reader.all(WatchedJob, job=job):
-        gates, compare = _table(one.job_toml, "gates", GatesTable), _table(one.job_toml, "compare", CompareTable)
-        found += watches(reader, one.job, gates, compare.min_answered)
-    return found
+    known = {} if known is None else known
+    asked = reader.all(WatchedJob, job=job) if job not in known else []
+    for one in asked:
+        if one.job not in known:
+            gates, compare = _table(one.job_toml, "gates", GatesTable), _table(one.job_toml, "compare", CompareTable)
+            known[one.job] = watches(reader, one.job, gates, compare.min_answered)
+    return [watch for name, found in known.items() if job in (None, name) for watch in found]
 
 
 def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:

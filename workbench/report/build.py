@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 import workbench.clock as clock
 import workbench.display as people
+from workbench.evaluation.alarms import Watch, watched
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
 from workbench.ledger.job_rows import ModelOrder
@@ -79,6 +80,12 @@ class Asked(NamedTuple):
     """Whose days these are."""
     allowance: AllowanceSettings
     as_of: AsOf
+    watches: dict[str, list[Watch]]
+    """What jobs that watch for changes show, as far as a page asked: several do."""
+
+    def watched(self, job: str | None = None) -> list[Watch]:
+        """What a job that watches for changes shows, or all of them; worked out once."""
+        return watched(self.reader, job, self.watches)
 
     def command(self, *words: str) -> str:
         """A command about this ledger, as a page prints it."""
@@ -86,8 +93,13 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def asked_of(ledger: Ledger, folder: Path) -> Iterator[Asked]:
+def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | None = None) -> Iterator[Asked]:
     """Read a ledger for pages that go into a folder.
+
+    Args:
+        ledger: Which.
+        folder: Where the pages go.
+        watches: Of the pages that were made just before, to be worked out no second time.
 
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
@@ -96,7 +108,8 @@ def asked_of(ledger: Ledger, folder: Path) -> Iterator[Asked]:
     with reading(ledger) as reader:
         as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
         period, colours = reader.only(LedgerPeriod), colours_of(reader)
-        yield Asked(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of)
+        known = {} if watches is None else watches
+        yield Asked(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of, known)
 
 
 class Page(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.evaluation.alarms import accepting, open_alarms
+from workbench.evaluation.alarms import accepting, open_of
 from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
@@ -34,7 +34,7 @@ def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     began = {run.run_id: reader.only(Provenance, run_id=run.run_id) for run in needs}
     means = reader.all(ModelMean, most=MOST_RUNS)
     scores = [row for row in means if row.model is not None]
-    changes, alarms = job_changes(reader), open_alarms(reader)
+    changes, alarms = job_changes(reader), open_of(asked.watched())
     broken = broken_scorers(reader, [job.last_run_id for job in jobs])
 
     def content() -> dict[str, Any]:

@@ -8,7 +8,7 @@ import msgspec
 
 import workbench.display as people
 from workbench.endings import RunStatus
-from workbench.evaluation.alarms import Alarm, accepting, findable_words, watched
+from workbench.evaluation.alarms import Alarm, accepting, findable_words
 from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
 from workbench.evaluation.ongoing import NOT_ENDED, as_now
@@ -45,7 +45,7 @@ def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
     ends = {run.run_id: run for run in reader.all(RunLine, most=MOST_RUNS, run_ids=[run.run_id for run in runs])}
     course = reader.all(JobCourse, job=job, most=MOST_RUNS)
     changes = job_changes(reader, job).get(job, [])
-    watches = watched(reader, job)
+    watches = asked.watched(job)
     alarms = [alarm for watch in watches for alarm in watch.alarms]
     period, newest, oldest = asked.period, runs[0], runs[-1]
     frame = PageHead(

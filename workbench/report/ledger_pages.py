@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from workbench.evaluation.alarms import Watch
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import RunId
 from workbench.ledger.store import Ledger
@@ -37,13 +38,13 @@ def write_pages(
     Raises:
         InputError: A run is not there.
     """
-    written, jobs = dict[str, Path](), dict[str, None]()
+    written, jobs, watches = dict[str, Path](), dict[str, None](), dict[str, list[Watch]]()
     for run_id in run_ids[1:]:  # one at a time: the texts of all of them need not fit into memory
-        with asked_of(ledger, folder) as asked:
+        with asked_of(ledger, folder, watches) as asked:
             job, write = run_page(asked, run_id, PAGES)
         written[run_id], jobs[job] = write(), None
         each(run_id)
-    with asked_of(ledger, folder) as asked:
+    with asked_of(ledger, folder, watches) as asked:
         first = [run_page(asked, run_id, PAGES) for run_id in run_ids[:1]]
         jobs |= {job: None for job, _ in first}
         of_jobs = [job_page(asked, job, PAGES) for job in jobs]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.alarms import accepting, open_alarms
+from workbench.evaluation.alarms import accepting, open_of
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.continuation import recorded_continuation
@@ -61,7 +61,7 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
     told = {
         "invalid": reader.all(TakenOut, run_id=run_id),
         "gates": reader.all(RunGate, run_id=run_id),
-        "alarms": open_alarms(reader, figures.provenance.job),
+        "alarms": open_of(asked.watched(figures.provenance.job)),
         "accepting": accepting(figures.provenance.job, asked.ledger),
     }
     sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
