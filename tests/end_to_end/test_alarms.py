@@ -397,6 +397,12 @@ def test_of_two_acceptances_either_is_taken_back(bench: Workbench) -> None:
     assert (alarm["model"], alarm["state"]) == ("b", "open")
     assert "says" in alarm
     now = STARTED_AT + timedelta(days=400)
+    for reason in ("one", "another"):  # two accept it at once
+        writer = JournalWriter(bench.ledger.journal_folder)
+        writer.append(ChangeAccepted("j", now, True, reason, "a"))
+        writer.close()
+    assert bench("accept", "j", "--reopen").stdout.startswith("still accepted: a is ")
+    assert bench("accept", "j", "--reopen").stdout.startswith("open again: a is ")
     writer = JournalWriter(bench.ledger.journal_folder)  # two took it back at once
     writer.append(ChangeAccepted("j", now, False, "reopened", "a"))
     writer.close()

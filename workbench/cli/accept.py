@@ -39,7 +39,8 @@ def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_jso
         print_json(as_objects(found))
         return
     for alarm in found:
-        echo(f"{'open again' if reopen else 'accepted'}: {alarm.what}")
+        state = "open again" if alarm.state == "open" else "still accepted" if reopen else "accepted"
+        echo(f"{state}: {alarm.what}")
     if not reopen:
         named = ["--", job] if job.startswith("-") else [job]
         words = [
