@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     NULL_BODY = "null_body"
     MALFORMED_BODY = "malformed_body"
     HTML_BODY = "html_body"
+    UNREADABLE_BODY = "unreadable_body"
     KEY_REJECTED = "key_rejected"
     KEY_NOT_ALLOWED = "key_not_allowed"
     ROUTE_UNAUTHORISED = "route_unauthorised"
@@ -86,6 +87,7 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.FILTERED:            Effects(True,  False, None, False, "yes",   "well", "refused", "", ends="filtered"),
     Outcome.EMPTY:               Effects(False, False, 1.0,  False, "yes",   "well", "error",   "the model", ends="empty"),
     Outcome.BROKEN_OFF:          Effects(False, False, 1.0,  True,  "yes",   "sick", "error",   "the route"),
+    Outcome.UNREADABLE_BODY:     Effects(False, False, None, False, "yes",   "sick", "error",   "the route"),
     Outcome.BAD_REQUEST:         Effects(False, False, None, False, "no",    "well", "refusal", "the job", exhausted=True),
     Outcome.CONTEXT_TOO_LONG:    Effects(False, False, None, False, "no",    "well", "",        "the job",
                                          ends="context_too_long"),

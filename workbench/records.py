@@ -80,7 +80,9 @@ class Attempt(msgspec.Struct, frozen=True):
     error_text: str | None = None
     """What platform, gateway or transport said of a failure; never shown unescaped."""
     raw: str | None = None
-    """The response body verbatim; bytes that are not valid UTF-8 appear as `\\xNN`."""
+    """The response body verbatim; bytes that are not valid UTF-8 appear as `\\xNN`, one in a content coding that was not
+    asked for as `CODING,base64,…`.
+    """
     goes_on: bool = False
     """Whether the platform may still be processing it, although it ended for us."""
 

@@ -43,6 +43,8 @@ REPLIES: dict[str, Callable[[], tuple[int, str, bytes]]] = {
     "members": lambda: (200, "gzip", gzip.compress(SMALL[:20]) + gzip.compress(SMALL[20:])),
     "cut": lambda: (200, "gzip", gzip.compress(SMALL)[:-9]),
     "twice": lambda: (200, "gzip, gzip", gzip.compress(packed_zeros(200 * MIB))),
+    "brotli": lambda: (200, "br", b"\x0b\x02\x80\xff\x03"),
+    "brotli-page": lambda: (502, "br", b"\x0b\x02\x80\xff\x03"),
     "deflate": lambda: (200, "deflate", zlib.compress(SMALL)),
     "bomb": lambda: (200, "gzip", packed_zeros(200 * MIB)),
     "quota": lambda: (400, "", refusal("quota " * 34_000)),
@@ -58,10 +60,32 @@ REPLIES: dict[str, Callable[[], tuple[int, str, bytes]]] = {
 }
 
 
-async def endless() -> AsyncIterator[bytes]:
-    for _ in range(200):
-        yield b"z" * MIB
+ENDLESS: dict[str, tuple[str, bytes]] = {
+    "endless": ("", b"z" * MIB),
+    "empty-members": ("gzip", gzip.compress(b"") * 50_000),
+    "empty-blocks": ("gzip", b"\0\0\0\xff\xff" * 200_000),
+    "blanks": ("", b" \n" * (MIB // 2)),
+    "comments": ("", b": wait\n\n" * (MIB // 8)),
+    "crumbs": ("", b"\n"),
+}
+"""Replies without an end: their content coding, and what comes again and again."""
+INTERIM = "interim"
+"""A reply that says for ever that the true one is to come."""
+
+
+async def endless(word: str) -> AsyncIterator[bytes]:
+    if word == "empty-blocks":
+        yield gzip.compress(b"")[:10]
+    while True:
+        yield ENDLESS[word][1]
         await asyncio.sleep(0)
+
+
+async def interim(request: web.Request) -> None:
+    transport = request.transport
+    while transport is not None and not transport.is_closing():
+        transport.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 1_000)
+        await asyncio.sleep(0.001)
 
 
 async def models(_: web.Request) -> web.Response:
@@ -73,8 +97,13 @@ async def complete(request: web.Request) -> web.StreamResponse:
     word = prompt.split()[0]
     if word == "text":
         return web.Response(body=answer(random.Random(prompt).randbytes(75_000).hex()), content_type="application/json")
-    if word == "endless":
-        return web.Response(body=endless(), content_type="application/json")
+    if word == INTERIM:
+        await interim(request)
+        return web.Response()
+    if word in ENDLESS:
+        coding = ENDLESS[word][0]
+        headers = {"Content-Encoding": coding} if coding else {}
+        return web.Response(body=endless(word), headers=headers, content_type="application/json")
     if word == "slow":
         await asyncio.sleep(600)
     status, coding, body = REPLIES[word]()

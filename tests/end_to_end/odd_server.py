@@ -25,6 +25,18 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
 REFUSED = {"bad": 400, "doubtful": 401, "away": 401}
 KEY = "sk-0123456789abcdef0123456789abcdef"
 
+BROTLI = bytes(range(256))
+"""What stands for an answer that nothing here unpacks."""
+
+
+def _fixed(word: str) -> web.Response | None:
+    """The same reply each time, where a word has one."""
+    if word in REFUSED:
+        return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
+    if word == "brotli":
+        return web.Response(body=BROTLI, headers={"Content-Encoding": "br"}, content_type="application/json")
+    return None
+
 
 class OddServer:
     """`GET /api/models` lists the model `m` and echoes the key; a prompt's first word says how it is answered."""
@@ -72,8 +84,8 @@ class OddServer:
             headers["Retry-After"] = str(BUSY_S[word])
             return web.json_response({"error": {"message": "slow"}}, status=429, headers=headers)
         self.lists_models = word != "away"
-        if word in REFUSED:
-            return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
+        if (fixed := _fixed(word)) is not None:
+            return fixed
         await (self._let_go.wait() if word == "held" else asyncio.sleep(WAITS_S.get(word, 0)))
         match word:
             case "retry" | "always":

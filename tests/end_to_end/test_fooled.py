@@ -77,6 +77,7 @@ LOST = [
     Outcome.CLIENT_TIMEOUT,
     Outcome.BROKEN_OFF,
     Outcome.NULL_BODY,
+    Outcome.UNREADABLE_BODY,
     Outcome.CANCELLED,
 ]
 

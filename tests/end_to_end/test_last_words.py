@@ -1,5 +1,6 @@
 """Refusals, filtered texts and texts that broke off: a model's last word is paid for once, what broke off is sent again."""
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -10,10 +11,11 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
-from tests.end_to_end.odd_server import OddServer, prompts, run
+from tests.end_to_end.odd_server import BROTLI, OddServer, prompts, run
 from tests.pages import Page
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.frames import Frames
+from workbench.ledger.answer_rows import RunReply
 from workbench.ledger.entries import SampleSeen
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
@@ -57,6 +59,24 @@ def test_what_stands_is_asked_once_more_where_that_is_wanted(oddly: Workbench, o
         oddly.json("run", "job.toml", "--again", kind)
         assert len(odd.requests) == before + more
     assert sorted(odd.requests[4:]) == sorted([one for one in odd.requests[:4] if not one.startswith("plain")])
+
+
+def test_an_answer_that_nothing_here_unpacks_is_kept_and_not_bought_twice(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "brotli", "plain", more=GATES)
+    first = oddly.json("run", "job.toml", "--no-report")
+    assert (first["status"], first["completed"], first["failed"]) == ("complete", 1, 1)
+    assert first["outcomes"] == {"ok": 1, "unreadable_body": 1}
+    calls = {call["outcome"]: call for call in oddly.lines("show", "last", "--calls")}
+    packed = calls["unreadable_body"]
+    assert "bytes are kept" in packed["evidence"]
+    with reading(oddly.ledger) as reader:
+        found = {row.outcome: row for row in reader.all(RunReply, run_id=first["run_id"])}["unreadable_body"]
+    coding, kept = str(found.raw).split(",base64,")
+    assert (coding, base64.b64decode(kept)) == ("br", BROTLI)
+    assert oddly.json("run", "job.toml", "--no-report")["reused"] == 2
+    assert len(odd.requests) == 2
+    oddly.json("run", "job.toml", "--no-report", "--again", "unreadable")
+    assert len(odd.requests) == 3
 
 
 def test_an_empty_answer_does_not_stand_where_a_later_pass_failed(oddly: Workbench) -> None:
@@ -114,7 +134,7 @@ def test_a_judge_that_a_fallback_answered_for_adds_no_runs_and_can_be_asked_agai
     rescued.write("job.toml", job("good") + '[[scorers]]\nname = "judge"\nmodel = "rescued"\n')
     run_id = rescued.json("run", "job.toml", "--no-report")["run_id"]
     said = rescued("score", run_id, "--yes", code=3).stderr
-    assert "3 answers could not be judged yet; --again fallback, refused or empty asks once more" in said
+    assert "3 answers could not be judged yet; --again fallback, refused, empty or unreadable asks once more" in said
     assert len(rescued.json("runs")) == 2
     for _ in range(2):
         assert "nothing was sent" in rescued("score", run_id, "--yes", code=3).stderr

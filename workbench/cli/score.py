@@ -81,7 +81,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     sys.exit(stopped or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
 
 
-_HOW_AGAIN = "--again fallback, refused or empty asks once more what the judge's own answers left open"
+_HOW_AGAIN = "--again fallback, refused, empty or unreadable asks once more what the judge's own answers left open"
 
 
 class _Said(NamedTuple):

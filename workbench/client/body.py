@@ -6,6 +6,7 @@ Nothing that a reply claims is believed: neither its length nor what it unpacks 
 import asyncio
 import zlib
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
+from typing import NamedTuple
 
 from workbench.completion import LARGE_BYTES
 
@@ -13,6 +14,7 @@ MOST_LARGE = 2
 """How many long bodies may be in memory at a time."""
 _PIECE_BYTES = 2**18
 _PAUSE_EVERY_BYTES = 2**22  # unpacking this much blocks the event loop for some 10 ms
+_MOST_MEMBERS = 2**12  # one takes 20 bytes and grows nothing; servers that pack by the piece write some tens
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = 8
 """The low half of the first byte of a deflate stream with its header; a bare one that begins so is not written."""
@@ -21,50 +23,61 @@ _NOT_PACKED = ("", "identity", "none", "utf-8", "utf8")
 
 
 class UnreadableError(Exception):
-    """A body that cannot be kept: it is too long, or packed in a way that was not asked for."""
+    """A body that is too long to be kept."""
 
 
 class BrokenBodyError(Exception):
     """A packed body that is cut or damaged."""
 
 
+class Body(NamedTuple):
+    """A body as it is kept."""
+
+    content: bytes
+    coding: str = ""
+    """The content coding that it still has, as nothing here reads it; empty: it is unpacked."""
+
+
 async def read_body(
     stream: AsyncIterable[bytes], coding: str, most_bytes: int, make_room: Callable[[], Awaitable[None]]
-) -> bytes:
+) -> Body:
     """Read a body to its end.
 
     Args:
         stream: Its bytes as they come.
-        coding: The `Content-Encoding` header; only `gzip` is asked for, and `deflate` is read as well.
-        most_bytes: After unpacking; a longer body is read no further.
+        coding: The `Content-Encoding` header; only `gzip` is asked for, and `deflate` is read as well. What came in another
+            one is kept as it came: it may be an answer that was paid for.
+        most_bytes: Before and after unpacking; a longer body is read no further.
         make_room: Awaited once, when the body turns out to be long.
 
     Raises:
-        UnreadableError: It is too long, or packed in another way.
+        UnreadableError: It is too long.
         BrokenBodyError: It is packed, and cut or damaged.
     """
     codings = [name for part in coding.split(",") if (name := part.strip()) not in _NOT_PACKED]
-    if codings not in ([], ["gzip"], ["x-gzip"], ["deflate"]):
-        raise UnreadableError(f"the answer has Content-Encoding {coding[:80]!r}, which was not requested")
-    packing = _Packed(is_deflate=codings == ["deflate"]) if codings else None
+    is_readable = codings in ([], ["gzip"], ["x-gzip"], ["deflate"])
+    packing = _Packed(is_deflate=codings == ["deflate"]) if codings and is_readable else None
     kept: list[bytes] = []
-    size = paused_at = 0
+    size = received = paused_at = 0
     has_room = False
     async for chunk in stream:
+        received += len(chunk)
         for piece in packing.unpacked(chunk) if packing else (chunk,):
             size += len(piece)
-            if size > most_bytes:
+            # what is packed may be a little longer than what it holds, and hold nothing at all
+            if size > most_bytes or received > most_bytes + _PIECE_BYTES:
                 raise UnreadableError(f"the answer is longer than {most_bytes} bytes (run.max_reply_bytes)")
             if size > LARGE_BYTES and not has_room:
                 await make_room()
                 has_room = True
-            kept.append(piece)
-            if size - paused_at > _PAUSE_EVERY_BYTES:
-                paused_at = size
+            if piece:
+                kept.append(piece)
+            if size + received - paused_at > _PAUSE_EVERY_BYTES:
+                paused_at = size + received
                 await asyncio.sleep(0)
     if packing is not None and not packing.is_whole:
         raise BrokenBodyError("the compressed answer is cut off")
-    return b"".join(kept)
+    return Body(b"".join(kept), "" if is_readable else coding)
 
 
 class _Packed:
@@ -72,7 +85,7 @@ class _Packed:
 
     def __init__(self, *, is_deflate: bool) -> None:
         self._member = None if is_deflate else zlib.decompressobj(_GZIP)
-        self._is_deflate = is_deflate
+        self._is_deflate, self._members = is_deflate, 1
         self.is_whole = False
 
     def unpacked(self, data: bytes) -> Iterator[bytes]:
@@ -87,6 +100,9 @@ class _Packed:
                 yield piece
                 self.is_whole = member.eof
                 if self.is_whole and member.unused_data and not self._is_deflate:  # a stream may have several members
+                    self._members += 1
+                    if self._members > _MOST_MEMBERS:
+                        raise UnreadableError(f"the answer has more than {_MOST_MEMBERS} gzip members")
                     data, member = member.unused_data, zlib.decompressobj(_GZIP)
                     self._member = member
                     continue

@@ -1,6 +1,7 @@
 """The platform's two endpoints as two methods."""
 
 import time
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from textwrap import shorten
@@ -121,7 +122,9 @@ class ChatClient:
         """What a reply means, and its body as text; the key is in neither."""
         text = text_of(reply.body)
         raw = self._redact(text)
-        if raw != text:
+        if reply.coding:
+            raw = f"{reply.coding},base64,{b64encode(reply.body).decode()}" if raw == text else _LEFT_OUT
+        elif raw != text:
             reply = msgspec.structs.replace(reply, body=raw.encode())
         try:
             verdict = outcome.of_reply(reply, self._signature)

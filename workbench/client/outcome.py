@@ -132,6 +132,8 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
         reply: Status, headers and body.
         signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
+    if reply.coding:
+        return _packed(reply)
     try:
         value = decode_reply(reply.body)
     except ValueError:
@@ -143,6 +145,15 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
     # neither the gateway's shape nor the platform's, nor the gateway's words in another one: those it said when it was done
     in_front = reply.status >= 500 and style == "other" and EFFECTS[outcome].drew != "no"
     return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None, goes_on=in_front)
+
+
+def _packed(reply: Reply) -> Verdict:
+    """Judge a body that nothing here unpacks: an answer is kept and not bought once more, an error is judged by its status."""
+    said = f"HTTP {reply.status} with Content-Encoding {reply.coding[:80]!r}, which was not asked for"
+    if reply.status in _WITH_AN_ANSWER:
+        return Verdict(Outcome.UNREADABLE_BODY, f"{said}; its bytes are kept")
+    outcome, because = _by_status(reply.status, "other")
+    return Verdict(outcome, f"{said}; {because}", goes_on=reply.status >= 500)
 
 
 def _not_json(reply: Reply) -> Verdict:

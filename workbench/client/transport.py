@@ -26,7 +26,7 @@ import httpx
 import msgspec
 
 import workbench.clock as clock
-from workbench.client.body import MOST_LARGE, BrokenBodyError, UnreadableError, read_body
+from workbench.client.body import MOST_LARGE, Body, BrokenBodyError, UnreadableError, read_body
 from workbench.records import Sent
 
 _STOOD_STILL_S, _TO_CATCH_UP_S = 1.0, 5.0
@@ -123,6 +123,8 @@ class Reply(msgspec.Struct, frozen=True):
     """Names in lower case."""
     body: bytes
     """After content decoding."""
+    coding: str = ""
+    """The content coding that the body still has, as it was not asked for and nothing here reads it."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -350,7 +352,7 @@ class Http:
             kind = "connect" if progress.sent == "never" else "lost"
             return Failure(kind, progress.sent, f"{type(error).__name__}: {error}", status)
         self._count_reuse(progress, lost=False)
-        return Reply(status, headers, body)
+        return Reply(status, headers, *body)
 
     def _count_reuse(self, progress: Sending, *, lost: bool) -> None:
         """Stop keeping connections to a server that closes them after each reply without saying so: a request that meets
@@ -361,7 +363,7 @@ class Http:
         if self._lost_on_reuse >= _MOST_LOST and self._lost_on_reuse > _MOST_LOST_SHARE * self._reused:
             self._transport.keep_no_connections()
 
-    async def _read(self, response: httpx.Response, coding: str, most_bytes: int, progress: Sending) -> bytes:
+    async def _read(self, response: httpx.Response, coding: str, most_bytes: int, progress: Sending) -> Body:
         assert isinstance(response.stream, httpx.AsyncByteStream)
         coding = coding.strip().lower()
         try:  # read here and not by httpx, which unpacks without a bound, and as many times as it is told to

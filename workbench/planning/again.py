@@ -1,16 +1,24 @@
-"""Answers that are asked once more although they stand: cut off, empty, refused, by another model, or of invalid samples."""
+"""Answers that are asked once more although they stand: cut off, empty, refused, unreadable, by another model, or of invalid
+samples.
+"""
 
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from workbench.outcomes import EFFECTS
 from workbench.planning.models import max_tokens_of
 
 CUT_OFF, INVALIDATED, FALLBACK = "truncated", "invalidated", "fallback"
-Kind = Literal["truncated", "invalidated", "fallback", "refused", "empty"]
+Kind = Literal["truncated", "invalidated", "fallback", "refused", "empty", "unreadable"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-OF_A_JUDGE: tuple[Kind, ...] = ("fallback", "refused", "empty")
+OF_A_JUDGE: tuple[Kind, ...] = ("fallback", "refused", "empty", "unreadable")
 """Those that a judge's answers can be asked again for."""
+
+_UNREADABLE = frozenset(
+    name for name, it in EFFECTS.items() if not (it.accepted or it.rerun or it.ends) and it.drew == "yes"
+)
+"""How an answer ended that was paid for and stands, though nothing could be read in it and the model did nothing wrong."""
 
 
 class Again(msgspec.Struct, frozen=True):
@@ -22,6 +30,8 @@ class Again(msgspec.Struct, frozen=True):
     """Samples that are asked again as they are."""
     ends: frozenset[str] = frozenset()
     """Answers that are asked again for why there is nothing to score in them, as `[unscored]` names it."""
+    outcomes: frozenset[str] = frozenset()
+    """Answers that are asked again for how they ended."""
     by_another: bool = False
     """Whether answers of another model are asked again."""
 
@@ -45,6 +55,8 @@ def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] =
             return Again(ends=frozenset({"refused", "filtered"}))
         case "empty":
             return Again(ends=frozenset({"empty"}))
+        case "unreadable":
+            return Again(outcomes=_UNREADABLE)
         case None:
             return Again()
 

@@ -339,7 +339,7 @@ class Plan:
         by_another = {row.request_key for row in reader.all(AnsweredByAnother, **asked)} if again.by_another else ()
         for answer in reader.each(AcceptedAnswer, **asked):
             item = keys[answer.request_key]
-            if answer.ends in again.ends or answer.request_key in by_another:
+            if answer.ends in again.ends or answer.outcome in again.outcomes or answer.request_key in by_another:
                 continue
             if (
                 again.sample_keys
