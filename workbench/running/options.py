@@ -32,8 +32,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     again: Annotated[
         Kind | None,
         _described(
-            "Ask once more: answers that were cut off, with --max-tokens; of another model; refused; empty; unreadable; or samples "
-            "that were taken out of the newest run.",
+            "Ask once more: answers that were cut off, with --max-tokens; of another model; refused; empty; unreadable; or "
+            "samples that were taken out of the newest run.",
             repeated=True,
         ),
     ] = None
