@@ -170,7 +170,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             )
             conductor = Conductor(plan, session.client, ledger, started, session.models)
             limit, given = job.run.max_in_flight, _caps(where)
-            tempo = EMBEDDED if plan.identity == LOCAL else ACCOUNT
+            tempo = (EMBEDDED if plan.identity == LOCAL else ACCOUNT)._replace(is_brief=options.is_brief)
             with (
                 slots_of(where, session.endpoint, limit, job.name, presence, longest_s(plan, tempo)) as slots,
                 caps_kept(ledger, job, given, plan.models, run_id) as caps,
@@ -179,7 +179,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 patience_s = job.run.patience_s or by_clock
                 if presence is not None:
                     presence.will_send(len(plan) - plan.reused)
-                rules = Rules(slots, options.fixed, patience_s, latencies, tempo, caps)
+                rules = Rules(slots, options.fixed, patience_s, latencies, tempo, caps, options.told)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             end = _scored(ledger, job, end, options.reports, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:

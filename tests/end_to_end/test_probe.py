@@ -1,5 +1,6 @@
 """What routes can do, found out by asking them; who answered instead, and what changed."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,36 @@ def test_a_probe_finds_every_planted_fact_and_then_exactly_what_changed(tmp_path
     assert "1 dead, 2 substituted" in shown.stdout
     assert "asked prose, answered by thinker" in shown.stderr
     assert "no tool call" not in shown.stderr, "a probe forces calls where no job wants any"
+
+
+def test_one_time_out_settles_a_route_while_the_others_are_told(tmp_path: Path) -> None:
+    hung = {"simulated": "answers", "faults": [{"share": 1, "kind": "hang"}]}
+    late = {"id": "late", **hung, "upstream": "late", "limit_s": 1}
+    good = [{"id": name, "simulated": "answers", "upstream": name} for name in ("g1", "g2", "g3")]
+    config = platform_of({"id": "hung 1", **hung}, {"id": "hung 2", **hung}, late, *good, limits={"retries": 0})
+    with ThreadedServer(config) as server:
+        bench = Workbench(tmp_path, server)
+        told: list[str] = []
+        with bench.start("probe", "--json", "--no-report", "--deadline", "5") as process:
+            assert process.stderr is not None
+            assert process.stdout is not None
+            for line in process.stderr:
+                told.append(line)
+                if "hung 1 has failed" in line:
+                    assert all(f"{name}: 3 answers" in "".join(told) for name in ("g1", "g2", "g3"))
+            found = json.loads(process.stdout.read())
+        assert process.returncode == 0
+        requests = server.platform.statistics.requests.copy()
+    failed = {name: found["routes"][name]["failure"] for name in ("hung 1", "hung 2", "late")}
+    assert failed == {"hung 1": "client_timeout", "hung 2": "client_timeout", "late": "gateway_timeout"}
+    assert [found["routes"][name]["answers"] for name in ("g1", "g2", "g3")] == ["itself"] * 3
+    assert requests.total() == 3 * 3 + 3
+    assert "late has failed" in "".join(told)
+
+
+def test_routes_are_asked_by_a_glob_too(tmp_path: Path) -> None:
+    found = probed(tmp_path, planted(), 0, "--no-report", "able*", "s?lent")
+    assert set(found["routes"]) == {"able", "able [fast]", "silent"}
 
 
 def test_lint_knows_what_a_probe_found(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
 from workbench.pipeline import plan_job, run_job
 from workbench.planning.run_plan import RunPlan
-from workbench.probing import probe_job
+from workbench.probing import DEADLINE_S, finished_routes, probe_job
 from workbench.routes.confirming import confirm_name
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.probes import Probe, probed
@@ -31,6 +31,14 @@ _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "for
 @click.argument("models", nargs=-1)
 @click.option("--repeat", metavar="N", type=click.IntRange(1, 100), default=1, help="Ask each question N times.")
 @click.option(
+    "--deadline",
+    metavar="S",
+    type=click.FloatRange(1, 3600),
+    default=DEADLINE_S,
+    show_default=True,
+    help="After S seconds ask nothing more, and wait for no answer.",
+)
+@click.option(
     "--confirm",
     is_flag=True,
     help="Record in workbench.toml of every route that answers itself that its id is its name: any other is a fallback's then.",
@@ -41,22 +49,30 @@ _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "for
 @options.endpoint
 @options.as_json
 def probe(
-    models: tuple[str, ...], repeat: int, confirm: bool, yes: bool, reports: Path | None, no_report: bool, **given: Any
+    models: tuple[str, ...],
+    repeat: int,
+    deadline: float,
+    confirm: bool,
+    yes: bool,
+    **given: Any,
 ) -> None:
     """Ask MODELS, or every visible one, three short questions: what they can do, and who answers.
 
-    States calls and tokens first. Exits with 100 where a route is no longer as the probes before found it.
+    States calls and tokens first. Routes are asked side by side, and each is told as it is done; the first time-out settles one.
+    Exits with 100 where a route is no longer as the probes before found it.
     """
     where, as_json = options.where(given), given["as_json"]
-    job = probe_job(models, repeat)
+    job = probe_job(models, repeat, deadline)
     plan = anyio.run(plan_job, where, job, RunOptions(fresh=True))
     say(_stated(plan))
     if not (plan.simulated or yes or agreed("Send them?")):
         say("nothing was sent; --yes sends them")
         sys.exit(ExitCode.INCOMPLETE)
     ledger = ledger_to_write(where)
-    folder = None if no_report else reports or pages_folder(where, ledger)
-    end = anyio.run(run_job, where, job, RunOptions(fresh=True, reports=folder, show_progress=sys.stderr.isatty()))
+    folder = None if given["no_report"] else given["reports"] or pages_folder(where, ledger)
+    shown, told = sys.stderr.isatty(), finished_routes(repeat)
+    asked = RunOptions(fresh=True, fixed=True, reports=folder, show_progress=shown, is_brief=True, told=told)
+    end = anyio.run(run_job, where, job, asked)
     for note in end.notes:
         say(f"note: {note}")
     if end.error is not None:

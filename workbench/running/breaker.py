@@ -51,7 +51,7 @@ class Breaker:
         """On the same clock: when the failures in a row began."""
         self.held_since: float | None = None
         """On the same clock: when it first asked so, of the times without an answer in between."""
-        self._pause_s, self._longest_held_s = tempo.pause_s, tempo.longest_held_s
+        self._pause_s, self._longest_held_s, self._is_brief = tempo.pause_s, tempo.longest_held_s, tempo.is_brief
         self._holds = 0
         self._in_a_row = 0
         self._enough_in_a_row = IN_A_ROW
@@ -157,6 +157,9 @@ class Breaker:
             limited = EFFECTS[end.outcome].crowded == "limit"
             self._enough_in_a_row = max(IN_A_ROW, end.flying + 1) if limited else IN_A_ROW
         self._in_a_row += 1
+        follows = EFFECTS[end.outcome]
+        if self._is_brief and (follows.waited_out or follows.crowded == "load"):
+            return self.give_up()
         if self._in_a_row < self._enough_in_a_row:
             return False
         self.state, self.again_at = "open", max(end.now + self._pause_s, self.held_until)

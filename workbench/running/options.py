@@ -12,6 +12,7 @@ from workbench.errors import Fault, InputError
 from workbench.job import Job
 from workbench.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
+from workbench.records import CallRecord
 from workbench.running.signals import Interrupts
 
 
@@ -56,6 +57,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     reports: Path | None = None
     """The folder for the page; None writes none."""
     show_progress: bool = False
+    is_brief: bool = False
+    """See `Tempo.is_brief`."""
+    told: Callable[[CallRecord], str | None] | None = None
+    """See `Rules.told`."""
     check: Callable[[], None] | None = None
     """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
     interrupts: Interrupts | None = None

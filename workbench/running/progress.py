@@ -2,13 +2,14 @@
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from workbench.display import count, visible
 from workbench.outcomes import EFFECTS
+from workbench.records import CallRecord
 from workbench.running.tally import AttemptEnd, Tally
 
 if TYPE_CHECKING:
@@ -24,14 +25,17 @@ class Progress:
         tally: Told of every call once its record is durable.
         limit: How many may be in flight.
         shown: False counts and draws nothing.
+        told: See `Rules.told`.
     """
 
-    def __init__(self, tally: Tally, limit: int, *, shown: bool) -> None:
+    def __init__(
+        self, tally: Tally, limit: int, *, shown: bool, told: Callable[[CallRecord], str | None] | None = None
+    ) -> None:
         self.in_flight = 0
         self.cap: str | None = None
         """How much is used of the cap that is nearest to its end."""
         self._tally = tally
-        self._limit = limit
+        self._limit, self._told = limit, told
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
         self._bar = _bar(tally.planned - tally.reused) if shown else None
         self._draw()
@@ -48,6 +52,8 @@ class Progress:
             counted += 1
             through += not ended.will_go_on and EFFECTS[ended.record.attempt.outcome].concluded
             self._tally.count(ended)
+            if self._told and (line := self._told(ended.record)):
+                self.note(line)
         if counted and self._bar is not None:
             with self._on_screen():
                 self._draw()

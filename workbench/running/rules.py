@@ -1,6 +1,6 @@
 """How the fan-out of a run behaves beside what its job says, and why it ended early."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ import msgspec
 
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, WorkbenchError
+from workbench.records import CallRecord
 from workbench.running.caps import Caps
 from workbench.running.slots import Slots
 from workbench.running.tempo import ACCOUNT, Tempo
@@ -43,3 +44,5 @@ class Rules(NamedTuple):
     """How long to wait for the platform."""
     caps: Caps | None = None
     """What the run may use together with others; None: whatever its budget allows."""
+    told: Callable[[CallRecord], str | None] | None = None
+    """Called with every call that ended, its texts perhaps left out; what it gives back is printed as a line."""

@@ -14,6 +14,8 @@ class Tempo(NamedTuple):
     """A route that only ever asks to be left alone (`Retry-After`) is given up after this time."""
     ghost_s: float | None = None
     """For how long the platform may work on a call after it was given up; None: as long as its route's calls take."""
+    is_brief: bool = False
+    """Whether the first time-out of a route says enough of it, and nothing is waited for beyond `run.deadline_s`."""
 
 
 ACCOUNT = Tempo()

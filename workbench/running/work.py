@@ -1,10 +1,12 @@
 """N workers on one queue: intent, request, answer, and nothing in between that could lose one."""
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 import workbench.clock as clock
 from workbench.client.chat import ChatClient, cancelled
@@ -16,7 +18,7 @@ from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entr
 from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.packing import packed
 from workbench.planning.expand import Plan, PlannedItem
-from workbench.records import CallRecord, without_texts
+from workbench.records import CallRecord, ChatRequest, without_texts
 from workbench.running.ghosts import Ghosts
 from workbench.running.progress import Progress
 from workbench.running.queue import Turn
@@ -60,6 +62,7 @@ class Work:
         self._packing = anyio.CapacityLimiter(1)  # a long answer takes many times its size while it is packed
         self._flying = anyio.CancelScope()
         self._in_flight = 0
+        self._is_brief, self._began = rules.tempo.is_brief, time.monotonic()
         self._begun = bytearray(len(plan))
         self.calls = 0
         """Begun, each with an intent in the journal before it was sent."""
@@ -139,7 +142,7 @@ class Work:
                 queue.give_back(turn.model)
 
     async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
-        request = item.request
+        request = self._within_deadline(item.request)
         try:
             slot.begin(request.model, self._ghosts.killed_s(turn.model))
         except OSError as error:
@@ -166,6 +169,14 @@ class Work:
                 await self._record_large(turn, record, call_no)
             else:
                 self._record(turn, record, call_no)
+
+    def _within_deadline(self, request: ChatRequest) -> ChatRequest:
+        """The same, waited for no longer than the run where that is brief."""
+        deadline_s = self._plan.job.run.deadline_s
+        if not self._is_brief or deadline_s is None:
+            return request
+        left_s = self._began + deadline_s - time.monotonic()
+        return msgspec.structs.replace(request, timeout_s=max(0.0, min(request.timeout_s, left_s)))
 
     def _intend(self, turn: Turn, item: PlannedItem, call_no: int) -> None:
         """Journal that a request is about to be sent, with its sample where the ledger does not know that yet."""
@@ -250,7 +261,8 @@ class Work:
         deadline_s = self._plan.job.run.deadline_s
         if deadline_s is not None:
             await anyio.sleep(deadline_s)
-            self.settling.halt(RunStatus.STOPPED, f"the deadline of {deadline_s:g} s has passed")
+            status = RunStatus.INCOMPLETE if self._is_brief else RunStatus.STOPPED
+            self.settling.halt(status, f"the deadline of {deadline_s:g} s has passed")
 
     async def _watch_caps(self) -> None:
         """Try again where other runs have reserved what a cap leaves: nothing here says when they settle it."""
