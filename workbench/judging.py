@@ -2,12 +2,13 @@
 
 import contextlib
 import json
+import tomllib
 from typing import Any
 
 import msgspec
 
 from workbench.api import make_job
-from workbench.endings import JUDGED_RUN, RunEnd, RunStatus
+from workbench.endings import JUDGED_JOB, JUDGED_RUN, RunEnd, RunStatus
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job import Job
 from workbench.ledger.answer_rows import RecordedAnswer
@@ -27,6 +28,8 @@ from workbench.scoring.judge import PENDING, Judge
 from workbench.session import Where
 
 _MOST_NAME_CHARS = 100
+_OF_THE_PLATFORM = ("gateway_limit_s", "ghost_s")
+"""What a job says in `[run]` of the platform, whichever model is asked."""
 
 
 class JudgeCalls(msgspec.Struct, frozen=True):
@@ -172,11 +175,13 @@ def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None
 
 
 def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
-    """The job that asks a judge, as a job file would have it."""
+    """The job that asks a judge, as a job file would have it: with the caps, the tags and the platform's limits of the run."""
     request: dict[str, Any] = {"max_tokens": scorer.max_tokens}
     if scorer.temperature is not None:
         request["temperature"] = scorer.temperature
     budget = {} if scorer.most_calls is None else {"requests": scorer.most_calls}
+    told = tomllib.loads(run.job_toml).get("run", {})
+    kept = {name: told[name] for name in _OF_THE_PLATFORM if name in told}
     return make_job(
         f"{run.job} judged by {scorer.named}"[:_MOST_NAME_CHARS],
         [scorer.model],
@@ -184,8 +189,8 @@ def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
         layout="plain",
         prompt=scorer.template,
         request=request,
-        run={"epochs": scorer.votes, "max_in_flight": run.max_in_flight},
-        tags={"judge": scorer.named, JUDGED_RUN: run.run_id},
+        run=kept | {"epochs": scorer.votes, "max_in_flight": run.max_in_flight},
+        tags=run.tags | {"judge": scorer.named, JUDGED_RUN: run.run_id, JUDGED_JOB: run.job},
         description=f"Judges the answers of run {run.run_id}",
         budget=budget,
     )

@@ -72,6 +72,31 @@ def test_a_cap_holds_for_the_jobs_and_tags_that_it_names(tmp_path: Path) -> None
     assert found == {"one": 5, "two": 9, "three": 0}
 
 
+@pytest.mark.parametrize("of", ['tag = { team = "optics" }', 'job = "one"'])
+def test_a_judge_keeps_the_caps_and_tags_of_the_job_that_it_judges(tmp_path: Path, of: str) -> None:
+    with ThreadedServer(platform_of(M)) as server:
+        bench = written(tmp_path, server, "", samples=6)
+        judge = '[[scorers]]\nname = "judge"\nmodel = "m"\n'
+        bench.write(
+            "one.toml", f'{asking("one")}\n[tags]\nteam = "optics"\n{judge}'.replace("[run]", "[run]\nghost_s = 7", 1)
+        )
+        run_id = bench.json("run", "one.toml", "--no-report")["run_id"]
+        bench.write("workbench.toml", f'[[caps]]\nper = "day"\nrequests = 8\n{of}\n')
+        stopped = bench("score", run_id, "--yes", code=7)
+        assert "the cap of 8 requests a day" in stopped.stderr
+        assert server.platform.statistics.requests.total() == 8
+        assert bench.json("runs")[0]["tags"] == {
+            "judge": "judge",
+            "judged_job": "one",
+            "judged_run": run_id,
+            "team": "optics",
+        }
+        used = {row["tag"]: row["calls"] for row in bench.json("usage", "--by", "tag")}
+        assert (used["team = optics"], used["judge = judge"]) == (8, 2)
+        ((toml,),) = bench.rows("SELECT job_toml FROM runs WHERE event = 'started' AND job LIKE '%judged by%'")
+        assert "ghost_s = 7" in toml
+
+
 def test_units_and_shares_follow_the_weights(tmp_path: Path) -> None:
     weights = '[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 1.0\ncompletion = 10.0\n'
     with ThreadedServer(platform_of(M)) as server:

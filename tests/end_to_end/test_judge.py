@@ -40,7 +40,7 @@ def test_calls_are_stated_first_and_made_with_yes_alone(bench: Workbench) -> Non
     assert means(bench, run_id) == {"numeric": pytest.approx(4 / 6), "judge": pytest.approx(4 / 6)}
     own, other = bench.json("runs")
     assert (own["job"], own["calls"], other["run_id"]) == ("sums judged by judge", 6, run_id)
-    assert own["tags"] == {"judge": "judge", "judged_run": run_id}
+    assert own["tags"] == {"judge": "judge", "judged_run": run_id, "judged_job": "sums"}
     call = bench.lines("show", run_id, "--calls")[0]
     assert set(call["scores"]) == {"judge", "numeric"}
 
@@ -94,7 +94,7 @@ def test_an_outage_of_the_judge_loses_nothing(bench: Workbench) -> None:
 @pytest.mark.slow
 def test_a_budget_holds_and_the_rest_is_asked_later(bench: Workbench) -> None:
     run_id = judged(bench, more="most_calls = 4\n")
-    done = bench("score", run_id, "--yes", code=3)
+    done = bench("score", run_id, "--yes", code=7)
     assert "2 answers could not be judged yet" in done.stderr
     assert "(stopped: the budget of 4 requests" in done.stderr
     command = bench("show").stderr.split("continue with: ")[1].splitlines()[0]

@@ -101,10 +101,8 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
         InputError: A cap is in units or shares of what is not known.
     """
     now = clock.now()
-    return [
-        *(_shared(ledger, number, cap, now) for number, cap in enumerate(given) if _holds(cap, job)),
-        *_own(ledger, job, now),
-    ]
+    shared = (_shared(ledger, number, cap, now) for number, cap in enumerate(given))
+    return [*(cap for cap in shared if cap.counts(job.name, job.tags)), *_own(ledger, job, now)]
 
 
 def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]) -> list[Cap]:
@@ -145,10 +143,6 @@ def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Seque
         if cap.kind != "requests" and uncapped:
             problem = f"{uncapped[0]!r} has no max_tokens, so that nothing bounds a request"
             raise InputError(Fault(f"the cap of {cap.words}", problem, f"set it in {job.where('request')}"))
-
-
-def _holds(given: CapSettings, job: Job) -> bool:
-    return given.job in (None, job.name) and given.tag.items() <= job.tags.items()
 
 
 def _shared(ledger: Ledger, number: int, given: CapSettings, now: datetime) -> Cap:

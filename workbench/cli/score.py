@@ -57,12 +57,13 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     if ingested.deferred:
         say(f"note: the scores are in the journal, not ingested yet: {ingested.deferred}")
     judges = [scorer for scorer in chosen.scorers if isinstance(scorer, Judge)]
-    stopped, before = int(ExitCode.DONE), handlers()
+    code, before = int(ExitCode.DONE), handlers()
     for scorer in judges:
-        if not stopped:
-            said = anyio.run(partial(_judged, yes=yes, again=again), where, ledger, run, scorer)
-            restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
-            written, stopped = written + said.written, said.stopped
+        said = anyio.run(partial(_judged, yes=yes, again=again), where, ledger, run, scorer)
+        restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
+        written, code = written + said.written, said.exit_code or code
+        if said.told_to_stop:
+            break
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
         # as the ledger has it: of judges that were not asked any more, too
@@ -78,7 +79,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
         columns = {"model": "model", "scorer": "scorer", "asked_mean": "score of asked", "mean": "of scored"}
         print_table(rows, columns | {name: name for name in ("scored", "unscored")})
         say(f"{written} scores are new or changed")
-    sys.exit(stopped or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
+    sys.exit(code or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
 
 
 _HOW_AGAIN = "--again fallback, refused, empty or unreadable asks once more what the judge's own answers left open"
@@ -89,8 +90,10 @@ class _Said(NamedTuple):
 
     written: int = 0
     """Scores that are new or changed."""
-    stopped: int = 0
-    """The exit code, where a signal ended it and no other judge is to be asked."""
+    exit_code: int = 0
+    """Of what ended it: a cap or a signal, for one."""
+    told_to_stop: bool = False
+    """Whether a signal came, and no other judge is to be asked."""
 
 
 async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool, again: Kind | None) -> _Said:
@@ -116,4 +119,4 @@ async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes:
         say(f"error: {done.end.error}")
     ended = done.end.summary
     say(f"{scorer.named}: judged in run {ended.run_id}{f' ({ended.status}: {ended.reason})' if ended.reason else ''}")
-    return _Said(done.written, done.end.exit_code if done.end.told_to_stop else 0)
+    return _Said(done.written, done.end.exit_code, done.end.told_to_stop)

@@ -9,6 +9,7 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.display import count, significant
+from workbench.endings import JUDGED_JOB
 from workbench.errors import UnreachableError
 from workbench.records import Usage
 from workbench.running.spending import Spender, Spending
@@ -58,8 +59,8 @@ class Cap(msgspec.Struct, frozen=True):
         return significant(amount) if self.kind == "units" else count(round(amount))
 
     def counts(self, job: str, tags: dict[str, str]) -> bool:
-        """Whether a run of a job with these tags counts."""
-        return self.job in (None, job) and self.tags.items() <= tags.items()
+        """Whether a run of a job with these tags counts, or one that judges that job's answers."""
+        return self.job in (None, job, tags.get(JUDGED_JOB)) and self.tags.items() <= tags.items()
 
     def spent_by(self, runs: Sequence[Spender]) -> tuple[float, float]:
         """What some runs have used in the window, and what they have reserved."""
