@@ -36,6 +36,10 @@ PLAIN = [{"id": f"p{n}", "input": f"Who wrote book {n}?", "target": f"Author Num
         (PLAIN, "{{ input }}\nAnswer:", None),
         ([*PLAIN, {"id": "again", "input": "  who WROTE book 3?"}], "{{ input }}",
          "1 of 6 prompts are the same as an earlier one, but for case and spaces: 'again'"),
+        ([row | {"passage": f"Ann {n}", "hint": "Think of all that", "explanation": "It is that because of this", "split": "test"}
+          for n, row in enumerate(PLAIN)], "{{ input }}",
+         "no prompt shows the columns 'passage', 'hint'; a template can name them"),
+        ([row | {"passage": f"Ann {n}"} for n, row in enumerate(PLAIN)], "{{ passage }} {{ input }}", None),
         ([*PLAIN, {"id": "giant", "input": "word " * 9_000}], "{{ input }}", "1 of 6 prompts are over 20 times as long as the median: 'giant'"),
     ],
 )  # fmt: skip
@@ -47,6 +51,17 @@ def test_prompts_that_are_likely_wrong_are_told(
         assert found == []
     else:
         assert any(told in text for text in found), found
+
+
+def test_a_run_says_what_it_leaves_out_of_its_prompts(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("d.jsonl", json.dumps(PLAIN[0] | {"option_a": "x"}) + "\n")
+        bench.write("job.toml", JOB.format(model="m", template="{{ input }}", most=64))
+        assert (
+            "warning: job.toml:4: prompt: no prompt shows the columns 'option_a'"
+            in bench("run", "job.toml", "--no-report").stderr
+        )
 
 
 def test_a_route_that_thinks_first_needs_room_for_it(tmp_path: Path) -> None:

@@ -105,6 +105,18 @@ TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
     ("hub", {"article": "T", "question": "Q?", "options": ["B", "A"], "answer": "A"}, "T\n\nQ?", "B", ("B", "A")),
     ("hub", {"context": "C", "question": "Q?", "choices": ["x", "y"], "answer": "B"}, "Q?\n\nC", "y", ("x", "y")),
     ("hub", {"question": "Q?", "choices": ["0", "1", "2"], "answer": 1}, "Q?", "1", ("0", "1", "2")),
+    ("hub", {"question": "Q?", "A": "x", "B": "y", "C": "z", "D": "", "answer": "b"}, "Q?", "y", ("x", "y", "z")),
+    ("hub", {"question": "Q?", "opa": "1", "opb": "2", "cop": 2, "answer": "B"}, "Q?", "2", ("1", "2")),
+    ("hub", {"question": "Q?", "option_a": "x", "option_b": "y", "answer": "y"}, "Q?", "y", ("x", "y")),
+    ("hub", {"Question": "Q?", "option_1": "x", "option_2": "y", "answer": 2}, "Q?", "y", ("x", "y")),
+    ("hub", {"prompt": "Q?", "A": "x", "B": "y", "answer": "A"}, "Q?", "x", ("x", "y")),
+    ("hub", {"passage": "P", "question": "Q?", "options": ["(A)x", "(B) y"], "label": "B", "answer": None}, "P\n\nQ?", "y", ("x", "y")),
+    ("hub", {"passage": None, "question": "Q?", "options": None, "label": None, "answer": "5"}, "Q?", "5", ()),
+    ("hub", {"context": "C", "question": "Q?", "answerA": "x", "answerB": "y", "answerC": "z", "label": "3"}, "C\n\nQ?", "z", ("x", "y", "z")),
+    ("hub", {"Body": "Ann has 3.", "Question": "How many?", "Answer": 3}, "Ann has 3.\n\nHow many?", 3, ()),
+    ("hub", {"question": "Q?", "table": [["a", 1]], "answer": "1"}, '[["a", 1]]\n\nQ?', "1", ()),
+    *(("hub", {"question": "Q?", name: "P", "answer": "1"}, "P\n\nQ?", "1", ())
+      for name in ("passage", "article", "story", "body", "paragraph", "document")),
     ("hub", {"question": "Q?", "choices": ["2", "3", "4"], "answer": "4"}, "Q?", "4", ("2", "3", "4")),
 ]  # fmt: skip
 

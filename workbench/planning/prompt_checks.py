@@ -1,5 +1,6 @@
 """What rendered prompts show of a likely mistake: options that are not asked, answers that are given away, doubles, giants."""
 
+import re
 import statistics
 from array import array
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,17 @@ from workbench.records import Sample
 _LEAST_TARGET_CHARS = 3
 _GIANT_TIMES, _GIANT_CHARS = 20, 20_000
 _SHOWN = 3
+_LOOKED_INTO, _LEAST_WORDS = 200, 4
+_PART = re.compile(
+    r"[A-J]|(?i:passage|article|story|body|paragraph|document|context|table)"
+    r"|(?i:(?:opt?|option|choice|answer)[ _]?(?:[a-j]|[0-9]{1,2}))"
+)
+"""Columns that are part of a question by their name."""
+_BESIDE = re.compile(
+    r"(?i)answer|target|solution|explanation|rationale|reason|cot$|label|output|completion|response|chosen|rejected|support|distractor|"
+    r"correct|gold|truth|reference|test|source|url|cite|citation|licen[cs]e|author|date|comment|note"
+)
+"""Columns that say what is right, or where a sample is from."""
 
 
 class PromptChecks:
@@ -23,6 +35,8 @@ class PromptChecks:
         self._doubles: list[str] = []
         self._lengths = array("l")
         self._ids: list[str] = []
+        self._left_out: dict[str, bool] = {}
+        """By column that looks like a part of the question: whether no prompt shows it."""
 
     def take(self, sample: Sample, messages: Sequence[dict[str, Any]]) -> None:
         """Look at one prompt.
@@ -34,6 +48,8 @@ class PromptChecks:
         text = "\n".join(_text(message.get("content")) for message in messages)
         plain = " ".join(text.casefold().split())
         self._prompts += 1
+        if self._prompts <= _LOOKED_INTO:
+            self._look_for_columns(sample, plain)
         if sample.choices and not all(" ".join(choice.casefold().split()) in plain for choice in sample.choices):
             self._without_options.append(sample.id)
         if not sample.choices and _is_in_last_line(sample.target, text):
@@ -44,11 +60,26 @@ class PromptChecks:
         self._lengths.append(len(text))
         self._ids.append(sample.id)
 
-    def findings(self) -> Iterator[tuple[str, str]]:
-        """Where to look, and at what."""
+    def _look_for_columns(self, sample: Sample, plain: str) -> None:
+        for name, value in sample.metadata.items():
+            if not isinstance(value, str) or value in (sample.target, *sample.choices):
+                continue
+            text = " ".join(value.casefold().split())
+            is_part = _PART.fullmatch(name) or (text.count(" ") >= _LEAST_WORDS - 1 and not _BESIDE.search(name))
+            if text and is_part:
+                self._left_out[name] = self._left_out.get(name, True) and text not in plain
+
+    def left_out(self) -> Iterator[str]:
+        """What belongs to the questions and is in no prompt."""
         if self._without_options:
             text = f"{self._share(self._without_options)} do not show all options of their question"
-            yield "prompt", f"{text}: {_ids(self._without_options)}"
+            yield f"{text}: {_ids(self._without_options)}"
+        columns = [name for name, is_left_out in self._left_out.items() if is_left_out]
+        if columns:
+            yield f"no prompt shows the columns {_ids(columns)}; a template can name them"
+
+    def findings(self) -> Iterator[tuple[str, str]]:
+        """Where to look, and at what else."""
         if self._given_away:
             yield (
                 "prompt",

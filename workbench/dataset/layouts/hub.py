@@ -1,5 +1,6 @@
 """Questions with their answers and options: under the usual names of public hubs, of GSM8K and of TruthfulQA."""
 
+import itertools
 import json
 import re
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ class _Columns(NamedTuple):
     options: str | tuple[str, ...] | None = None
     optional: tuple[str, ...] = ()
     """Put between the first and the others where they are there."""
+    labels: tuple[str, ...] = ()
+    """Of options that are columns of their own."""
 
     @property
     def by_label(self) -> bool:
@@ -41,8 +44,9 @@ _KNOWN: tuple[_Columns, ...] = (
     ),  # GPQA
     _Columns(("question",), "correct_answer", ("distractor1", "distractor2", "distractor3")),  # SciQ
     _Columns(("ctx",), "label", "endings"),  # HellaSwag
-    _Columns(("goal",), "label", ("sol1", "sol2")),  # PIQA
-    _Columns(("sentence",), "answer", ("option1", "option2")),  # WinoGrande
+    _Columns(("goal",), "label", ("sol1", "sol2"), labels=("0", "1")),  # PIQA
+    _Columns(("sentence",), "answer", ("option1", "option2"), labels=("1", "2")),  # WinoGrande
+    _Columns(("context", "question"), "label", ("answerA", "answerB", "answerC"), labels=("1", "2", "3")),  # SocialIQA
     _Columns(("context", "question"), "answers"),  # SQuAD
     _Columns(("passage", "question"), "answer"),  # BoolQ, DROP
     _Columns(("instruction",), "output", optional=("input", "context")),  # Alpaca
@@ -50,6 +54,7 @@ _KNOWN: tuple[_Columns, ...] = (
     _Columns(("problem",), "answer"),  # MATH-500, AIME
     _Columns(("problem",), "solution"),  # MATH
     _Columns(("question",), "answer_matching_behavior"),  # model-written evaluations
+    _Columns(("Body", "Question"), "Answer"),  # SVAMP
     _Columns(("question",), "answer", optional=("context",)),  # TriviaQA and many
     _Columns(("question",), "answers"),
     _Columns(("question",), "best_answer"),
@@ -60,6 +65,26 @@ _KNOWN: tuple[_Columns, ...] = (
     _Columns(("prompt",), "chosen"),
 )
 
+_QUESTIONS = ("question", "Question", "question_stem")
+_PASSAGES = ("passage", "article", "story", "body", "paragraph", "document", "table")
+"""What a question may be about; it stands before it."""
+_LETTERS, _LEAST_OPTIONS = "ABCDEFGHIJ", 2
+_LETTERED = (
+    "{A}",
+    "op{a}",
+    "option_{a}",
+    "option_{A}",
+    "option{A}",
+    "option{a}",
+    "Option {A}",
+    "choice_{a}",
+    "choice_{A}",
+    "choice{A}",
+)
+_NUMBERED = ("option_{n}", "option{n}", "Option {n}", "choice_{n}", "choice{n}")
+"""How options are named that are columns of their own, as those of C-Eval, MedMCQA and many tables."""
+_LETTER_BEFORE = re.compile(r"\(([A-J])\)\s*")
+
 
 def _columns_of(row: Row) -> _Columns | None:
     def has(columns: _Columns) -> bool:
@@ -68,7 +93,27 @@ def _columns_of(row: Row) -> _Columns | None:
 
     if "target" in row or ("input" in row and "instruction" not in row):
         return None
-    return next(filter(has, _KNOWN), None)
+    if {"question", "options", "label"} <= row.keys() and row["label"] is not None:
+        return _Columns(("question",), "label", "options")  # AGIEval, which has an empty answer beside it
+    if {"passage", "question", "options", "label", "answer"} <= row.keys():
+        return _Columns(("question",), "answer")  # its questions without options
+    found = next(filter(has, _KNOWN), None)
+    return found if found is not None and found.options is not None else _with_columns_of_options(row) or found
+
+
+def _with_columns_of_options(row: Row) -> _Columns | None:
+    """The question, the answer and the options, where each of these is a column of its own."""
+    question = next((name for name in (*_QUESTIONS, "prompt") if name in row), None)
+    answer = next((name for name in ("answer", "label", "answerKey") if name in row), None)
+    if question is None or answer is None:
+        return None
+    for patterns, labels in ((_LETTERED, tuple(_LETTERS)), (_NUMBERED, tuple(map(str, range(1, 11))))):
+        for pattern in patterns:
+            names = [pattern.format(A=label, a=label.lower(), n=label) for label in labels]
+            there = tuple(itertools.takewhile(row.__contains__, names))
+            if len(there) >= _LEAST_OPTIONS:
+                return _Columns((question,), answer, there, ("context",), labels[: len(there)])
+    return None
 
 
 def _read(place: str, row: Row) -> Row:
@@ -77,7 +122,9 @@ def _read(place: str, row: Row) -> Row:
         raise refused(place, f"other columns than the first row: {', '.join(row)}")
     first, *rest = columns.asked
     given = row.get(columns.target) if columns.target else None
-    asked = _asked([row.get(name) for name in (first, *columns.optional, *rest)])
+    about = _PASSAGES if columns.asked[-1] in _QUESTIONS else ()
+    before = [name for name in about if name not in (*columns.asked, columns.target)]
+    asked = _asked([row.get(name) for name in (*before, first, *columns.optional, *rest)])
     found = row | {"input": asked, "target": _target(f"{place}: {columns.target}", columns, given)}
     if columns.options is not None:
         found |= _choices(place, columns, row, given, asked)
@@ -135,19 +182,32 @@ def _last_box(solution: str) -> str | None:
 def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: Any) -> Row:
     """The options, and which of them is right."""
     if isinstance(columns.options, tuple):
-        texts = [option_text(f"{place}: {name}", row[name]) for name in columns.options]
+        names = list(columns.options)
+        while columns.labels and len(names) > _LEAST_OPTIONS and row[names[-1]] in (None, ""):
+            names.pop()  # a question may have fewer options than the table has columns
+        texts = [option_text(f"{place}: {name}", row[name]) for name in names]
         if columns.target in ("Correct Answer", "correct_answer"):
             right = option_text(f"{place}: {columns.target}", given)
             return {"choices": mixed([right], texts, str(asked)), "target": right}
-        options = Choosable(texts, ["1", "2"] if columns.target == "answer" else ["0", "1"])
+        options = Choosable(texts, list(columns.labels[: len(texts)]))
+        given = given.strip().upper() if isinstance(given, str) and given.strip().upper() in options.labels else given
     else:
         name = columns.options or ""
         options = options_of(f"{place}: {name}", row[name])
+        if columns.target == "label":
+            options = Choosable(_without_letters(options.texts), options.labels)
     if given is None or given == "":
         return {"choices": options.texts, "target": None}
     is_mmlu = "subject" in row and type(given) is int
     target = right_one(f"{place}: {columns.target}", options, given, row, by_label=columns.by_label or is_mmlu)
     return {"choices": options.texts, "target": target}
+
+
+def _without_letters(texts: list[str]) -> list[str]:
+    """Options without the letters `(A)`, `(B)` … before them, where all have theirs."""
+    found = [_LETTER_BEFORE.match(text) for text in texts]
+    letters = "".join(match[1] for match in found if match)
+    return [_LETTER_BEFORE.sub("", text, 1) for text in texts] if letters == _LETTERS[: len(texts)] else texts
 
 
 LAYOUT = Layout(
