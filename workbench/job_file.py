@@ -49,6 +49,8 @@ class DatasetTable(TomlTable, frozen=True):
     """A file, a glob, or a list of them, relative to the job file."""
     format: Literal["jsonl", "json", "csv", "tsv", "parquet"] | None = None
     """By default told from the content."""
+    delimiter: Annotated[str, msgspec.Meta(min_length=1, max_length=1)] | None = None
+    """What separates the cells of a CSV or TSV file, such as ";"; by default told from its first rows."""
     layout: str | None = None
     """What the rows are, such as "gsm8k", "bfcl" or "plain"; by default told from the first row where `fields` is not given."""
     fields: FieldNames = FieldNames()

@@ -29,7 +29,7 @@ from workbench.planning.answers import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges
-from workbench.planning.lint import Finding, RouteExperience, left_out_findings, lint_plan
+from workbench.planning.lint import Finding, RouteExperience, lint_plan, prompt_warnings
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
@@ -152,7 +152,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         ):  # what is reused is looked up under the lock, and where machines share the ledger under the claim
             if options.check is not None:
                 options.check()
-            for finding in (*_judge_findings(where, session, job), *left_out_findings(plan)):
+            for finding in (*_judge_findings(where, session, job), *prompt_warnings(plan)):
                 warn(f"{finding.where}: {finding.text}")
             _check_baseline(ledger, job)
             now = clock.now()

@@ -40,6 +40,8 @@ PLAIN = [{"id": f"p{n}", "input": f"Who wrote book {n}?", "target": f"Author Num
           for n, row in enumerate(PLAIN)], "{{ input }}",
          "no prompt shows the columns 'passage', 'hint'; a template can name them"),
         ([row | {"passage": f"Ann {n}"} for n, row in enumerate(PLAIN)], "{{ passage }} {{ input }}", None),
+        ([{"id": "file", "input": "word " * 200_000}], "{{ input }}",
+         "1 of 1 prompts are over 500\u202f000 characters, more than most models read: 'file'; is each a whole file?"),
         ([*PLAIN, {"id": "giant", "input": "word " * 9_000}], "{{ input }}", "1 of 6 prompts are over 20 times as long as the median: 'giant'"),
     ],
 )  # fmt: skip

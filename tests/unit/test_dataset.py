@@ -1,8 +1,10 @@
+import bz2
 import datetime
 import decimal
 import enum
 import gzip
 import json
+import lzma
 import math
 import os
 import subprocess
@@ -20,8 +22,9 @@ import pytest
 
 from workbench.dataset import files
 from workbench.dataset.files import opened
+from workbench.dataset.overview import write_converted
 from workbench.dataset.python_rows import checked_rows
-from workbench.dataset.samples import ContentHash, IdGlobs, selected_samples
+from workbench.dataset.samples import ContentHash, IdGlobs, rows_of, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import InputError
 from workbench.job import parse_job
@@ -122,9 +125,78 @@ def test_every_format_and_packing_gives_the_same_samples(tmp_path: Path, kind: s
 def test_one_object_around_the_rows_is_not_taken_for_a_row(tmp_path: Path, content: dict[str, Any], name: str) -> None:
     (tmp_path / "d.json").write_text(json.dumps(content))
     found = fault(tmp_path, "d.json")
-    assert f"d.json: one object, not rows: {name!r} in it is a list of objects (jq -c " in found
-    assert "d.json > d.jsonl)" in found
+    assert (
+        f"d.json: one object, not rows: {name!r} in it is a list of objects (workbench datasets convert d.json d.rows.jsonl)"
+        in found
+    )
     assert len(samples(tmp_path, "d.json", format="jsonl")) == 1
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ({"question": ["a", "b"], "answer": [1, 2]}, "a list for each column"),
+        ({"question": {"0": "a", "1": "b"}, "answer": {"0": 1, "1": 2}}, "a column by row numbers"),
+        ({"columns": ["question", "answer"], "index": [0, 1], "data": [["a", 1], ["b", 2]]}, "`columns` and `data` apart"),
+        ({"q1": {"question": "a", "answer": 1}, "q2": {"question": "b", "answer": 2}}, "a row by each id"),
+    ],
+)  # fmt: skip
+def test_rows_in_one_object_are_named_and_converted(
+    tmp_path: Path, content: dict[str, Any], what: str, indent: int | None
+) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(content, indent=indent))
+    assert f"one object, not rows: {what} (workbench datasets convert d.json d.rows.jsonl)" in fault(tmp_path, "d.json")
+    assert write_converted(path, None, tmp_path / "d.rows.jsonl") == 2
+    found = samples(tmp_path, "d.rows.jsonl")
+    assert [(sample.input, sample.target) for sample in found] == [("a", 1), ("b", 2)]
+    assert [sample.id for sample in found] == (["q1", "q2"] if "q1" in content else ["1", "2"])
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('"question, with, commas";answer\n2+2?;4\n', ("question, with, commas", "answer")),
+        ('"question; a; b",answer\n2+2?,4\n', ("question; a; b", "answer")),
+        ("question (a;b;c),answer\n2+2?,4\n", ("question (a;b;c)", "answer")),
+        ("question|answer\n2, 2?|4\n", ("question", "answer")),
+        ("question\tanswer\na, b, c?\t4\n", ("question", "answer")),
+        ('question,answer\n"a;\nb;c",4\nd;e;f,5\n', ("question", "answer")),
+        ("question\nWho, then?\n", ("question",)),
+    ],
+)  # fmt: skip
+def test_a_delimiter_is_told_by_several_rows(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(text)
+    if columns == ("question",):
+        assert "2 cells where the header has 1" in fault(tmp_path, "d.csv")
+        assert tuple(next(rows_of(path, delimiter="|"))[1]) == columns
+    else:
+        assert tuple(next(rows_of(path))[1]) == columns
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("d.jsonl", b'# made by x\n{"input": "a"}\n', "d.jsonl:1: a comment, which JSON Lines does not have (remove the line)"),
+        ("d.jsonl", b'{"input": "a"}\n// b\n', "d.jsonl:2: a comment, which JSON Lines does not have"),
+        ("d.jsonl.xz", lzma.compress(b"{}"), "an xz archive; only .gz and .zst are read as they are (xz -dk d.jsonl.xz)"),
+        ("d.jsonl.bz2", bz2.compress(b"{}"), "a bzip2 archive; only .gz and .zst are read as they are (bzip2 -dk d.jsonl.bz2)"),
+        ("d.csv", "a,b\n1,2\n".encode("utf-32"), "it is UTF-32, not UTF-8 (iconv -f UTF-32 -t UTF-8 d.csv)"),
+        ("d.csv", "question,answer\n一加一等于几？天空是什么颜色,2\n".encode("gbk"), "(is it GBK? iconv -f GB18030 -t UTF-8)"),
+        ("d.csv", "question,answer\n天空是什麼顏色，請回答這個問題,2\n".encode("big5"), "(is it Big5? iconv -f BIG5 -t UTF-8)"),
+        ("d.csv", "question,answer\n空の色を答えてください,2\n".encode("shift_jis"), "(is it Shift JIS? iconv -f SHIFT_JIS -t UTF-8)"),
+        ("d.csv", "question,answer\n하늘의 색은 무엇입니까,2\n".encode("euc_kr"), "(is it EUC-KR? iconv -f EUC-KR -t UTF-8)"),
+        ("d.csv", "question,answer\nGrüße aus Köln für Jürgen,2\n".encode("latin-1"), "(is it Latin-1?)"),
+        ("d.jsonl", '{"input": "一加一等于几？天空是什么颜色"}\n'.encode("gbk"), "(is it GBK? iconv -f GB18030 -t UTF-8)"),
+    ],
+)  # fmt: skip
+def test_what_is_packed_encoded_or_commented_otherwise_is_named(
+    tmp_path: Path, name: str, data: bytes, told: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert told in fault(tmp_path, name)
 
 
 def test_the_only_line_of_a_json_file_may_be_a_row_with_lists(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """Which files a dataset names, what they hold, and their bytes without compression."""
 
+import codecs
+import contextlib
+import csv
 import glob
 import gzip
 import io
+import itertools
 import re
 import zlib
 from collections.abc import Iterator
@@ -29,6 +33,17 @@ _OURS = re.compile(rb'\{"id":"(?:[^"\\]|\\.)*",(?:"input":|"target":)')
 """How `datasets convert` begins a file, not a log whatever its columns are called."""
 _SUITE = re.compile(rb"^(?:prompts|providers|tests|scenarios):", re.MULTILINE)
 _UTF_16, _LFS_POINTER = (b"\xff\xfe", b"\xfe\xff"), b"version https://git-lfs.github.com/spec"
+_UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+_PACKED = {
+    b"\xfd7zXZ\0": ("an xz archive", "xz -dk"),
+    b"BZh": ("a bzip2 archive", "bzip2 -dk"),
+    b"7z\xbc\xaf\x27\x1c": ("a 7-Zip archive", "7z x"),
+    b"\x04\x22\x4d\x18": ("an LZ4 archive", "lz4 -dk"),
+}
+COMMENT = (b"#", b"//")
+"""How a line begins that some tools take for a comment."""
+_DELIMITERS = ",;\t|"
+_LOOKED_AT_ROWS = 50
 
 
 def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
@@ -126,6 +141,7 @@ def format_of(path: Path) -> Format:
         head = stream.read(_HEAD_BYTES)
     if head[:4] == _PARQUET:
         return "parquet"
+    _refuse_packed(head, path)
     _refuse_others(head, path)
     text = head.removeprefix(BOM).lstrip()
     if not text:
@@ -134,10 +150,84 @@ def format_of(path: Path) -> Format:
         return "json"
     if text[:1] == b"{":
         return "jsonl"
-    first = text.split(b"\n", 1)[0]
-    if ".jsonl" in path.suffixes and _SCALAR.match(first):  # not a header, but a row that is wrong
-        return "jsonl"
-    return "tsv" if first.count(b"\t") > first.count(b",") or ".tsv" in path.suffixes else "csv"
+    if {".jsonl", ".ndjson"} & set(path.suffixes) and (_SCALAR.match(text) or text.startswith(COMMENT)):
+        return "jsonl"  # not a header, but a row that is wrong
+    return "tsv" if delimiter_in(head) == "\t" or ".tsv" in path.suffixes else "csv"
+
+
+def delimiter_of(path: Path) -> str:
+    """What separates the cells of a table."""
+    with opened(path) as stream:
+        return delimiter_in(stream.read(_HEAD_BYTES))
+
+
+def delimiter_in(head: bytes) -> str:
+    """What separates the cells of a table: whatever gives its first rows the same number of cells, with regard to quotes.
+
+    Args:
+        head: The beginning of the file.
+    """
+    text = head.removeprefix(BOM).decode("utf-8", "replace")
+    lines = text.splitlines(keepends=True)
+    if len(head) == _HEAD_BYTES and len(lines) > 1:
+        lines.pop()  # cut
+    found = {delimiter: _cells(lines, delimiter) for delimiter in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda delimiter: (found[delimiter], -_DELIMITERS.index(delimiter)))
+
+
+def _cells(lines: list[str], delimiter: str) -> tuple[bool, int]:
+    """How many cells the first rows have with a delimiter, after whether that is more than one, and the same for all."""
+    reader, widths = csv.reader(lines, delimiter=delimiter, strict=True), list[int]()
+    try:
+        widths += (len(row) for row in itertools.islice(reader, _LOOKED_AT_ROWS) if row)
+    except csv.Error as error:
+        if "unexpected end" not in str(error):  # a quoted cell may be longer than what was read
+            return False, 0
+    return bool(widths) and widths[0] > 1 and len(set(widths)) == 1, widths[0] if widths else 0
+
+
+def likely_encoding(data: bytes) -> str:
+    """The question which encoding a text is in that is not UTF-8, with the command that converts it.
+
+    Args:
+        data: Some of it, from its beginning.
+    """
+    if len(_IN_A_WORD.findall(data)) > _OF_WORDS * len(_NOT_ASCII.findall(data)):
+        return "is it Latin-1?"
+    for name, title, script in _ENCODINGS:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = re.sub(
+                r"[\0-\x7f]", "", codecs.getincrementaldecoder(name)().decode(data)
+            )  # the last sign may be cut
+            if text and len(script.findall(text)) >= _OF_A_SCRIPT * len(text):
+                return f"is it {title}? iconv -f {name} -t UTF-8"
+    return "is it Latin-1?"
+
+
+_OF_A_SCRIPT, _OF_WORDS = 0.75, 0.3
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+_IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
+"""An accented letter or two after one without: what follows another's first byte may look like a letter, too."""
+_HAN = "\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e"
+_ENCODINGS = (
+    # the first that reads it as a text of its script; an encoding of fewer signs comes before one that has them too
+    ("EUC-KR", "EUC-KR", re.compile(r"[\uac00-\ud7a3]")),
+    ("EUC-JP", "EUC-JP", re.compile(rf"(?=.*[\u3040-\u30ff])[\u3040-\u30ff{_HAN}]", re.DOTALL)),
+    ("SHIFT_JIS", "Shift JIS", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
+    ("GB18030", "GBK", re.compile(rf"[{_HAN}]")),
+    ("BIG5", "Big5", re.compile(rf"[{_HAN}]")),
+)
+
+
+def _refuse_packed(head: bytes, path: Path) -> None:
+    """Name an archive or an encoding that is not read here, by its first bytes."""
+    for magic, (what, command) in _PACKED.items():
+        if head.startswith(magic):
+            raise InputError(
+                Fault(str(path), f"{what}; only .gz and .zst are read as they are", f"{command} {path.name}")
+            )
+    if name := "UTF-32" if head.startswith(_UTF_32) else "UTF-16" if head.startswith(_UTF_16) else None:
+        raise InputError(Fault(str(path), f"it is {name}, not UTF-8", f"iconv -f {name} -t UTF-8 {path.name}"))
 
 
 def _refuse_others(head: bytes, path: Path) -> None:
@@ -150,8 +240,6 @@ def _refuse_others(head: bytes, path: Path) -> None:
         raise InputError(Fault(str(path), "a log of Inspect, not a dataset"))
     if head.startswith(_ZIP):
         raise InputError(Fault(str(path), "an Excel workbook or another zip archive", "save it as CSV in UTF-8"))
-    if head.startswith(_UTF_16):
-        raise InputError(Fault(str(path), "it is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {path.name}"))
     if begins.startswith(_LFS_POINTER):
         raise InputError(Fault(str(path), "a Git LFS pointer, not the data", "git lfs pull"))
     for pattern, what in _LOGS if begins.startswith(b"{") and not _OURS.match(head) else ():

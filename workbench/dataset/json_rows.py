@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import msgspec
 
-from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
+from workbench.dataset.files import BOM, COMMENT, MOST_LINE_BYTES, likely_encoding, opened
 from workbench.errors import Fault, InputError
 from workbench.strict import kind_of
 
@@ -90,6 +90,8 @@ def _object(text: bytes, place: str) -> dict[str, Any]:
     try:
         value = decoded(text)
     except ValueError as error:
+        if text.startswith(COMMENT):
+            raise InputError(Fault(place, "a comment, which JSON Lines does not have", "remove the line")) from error
         raise InputError(Fault(place, f"not valid JSON: {error}")) from error
     if not isinstance(value, dict):
         raise InputError(Fault(place, f"expected one JSON object per line, found {kind_of(value)}"))
@@ -165,7 +167,7 @@ def _reason(text: bytes, error: Exception) -> str:
     except RecursionError:
         return _TOO_DEEP
     except UnicodeDecodeError as better:
-        return f"byte {better.object[better.start]:#04x} is not UTF-8 (is it Latin-1?)"
+        return f"byte {better.object[better.start]:#04x} is not UTF-8 ({likely_encoding(better.object)})"
     except ValueError:  # Python's own limit of digits
         return _TOO_LARGE
     if constants:

@@ -12,6 +12,7 @@ import msgspec
 from workbench.dataset.files import MOST_LINE_BYTES, format_of
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN, Layout
+from workbench.dataset.one_object import rows_within
 from workbench.dataset.samples import rows_of, samples_in
 from workbench.errors import Fault, InputError
 from workbench.records import Sample
@@ -88,7 +89,9 @@ def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
     Raises:
         InputError: A column would make the line a row of another layout.
     """
-    for number, sample in enumerate(samples_in(path, layout or layout_of(_first_row(path))), 1):
+    rows = list(rows_within(path) or ()) if format_of(path) == "jsonl" else []
+    taken = layout or layout_of(rows[0][1] if rows else _first_row(path))
+    for number, sample in enumerate(samples_in(path, taken, iter(rows) if rows else None), 1):
         place = f"{path}: sample {number}"
         line = _ENCODER.encode(_own_row(sample, place))
         if len(line) > MOST_LINE_BYTES:

@@ -3,21 +3,19 @@
 import fnmatch
 import hashlib
 import itertools
-import json
 import random
-import re
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from workbench.dataset.files import Format, expand, format_of
+from workbench.dataset.files import Format, delimiter_of, expand, format_of
 from workbench.dataset.json_rows import PlacedRow, array_rows, decoded, jsonl_rows
-from workbench.dataset.layouts.known import in_our_columns, layout_named, layout_of
+from workbench.dataset.layouts.known import in_our_columns, layout_named
 from workbench.dataset.layouts.layout import PLAIN, Layout
-from workbench.dataset.table_rows import delimited_rows, delimiter_of, parquet_rows
+from workbench.dataset.one_object import object_in, refuse_one_object
+from workbench.dataset.table_rows import delimited_rows, parquet_rows
 from workbench.errors import Fault, InputError, nearest
 from workbench.job import Job
 from workbench.job_faults import limit_range
@@ -132,7 +130,7 @@ def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[S
     for place, columns in in_our_columns(_given_rows(job), Path(), layout):
         yield reader.sample(place, columns)
     for path in files:
-        for place, columns in in_our_columns(rows_of(path, job.dataset.format), path, layout):
+        for place, columns in in_our_columns(rows_of(path, job.dataset.format, job.dataset.delimiter), path, layout):
             yield reader.sample(place, columns)
 
 
@@ -157,60 +155,64 @@ def _layout(job: Job) -> Layout | None:
         raise InputError(Fault(job.where("dataset", "layout"), str(error))) from error
 
 
-def samples_in(path: Path, layout: Layout | None = None) -> Iterator[Sample]:
+def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRow] | None = None) -> Iterator[Sample]:
     """All samples of one file, without a job.
 
     Args:
         path: The file.
         layout: By default the one that its first row has.
+        rows: Those of the file, by default as they are there.
 
     Raises:
         InputError: The file is broken, or holds what cannot be asked.
     """
     reader = _SampleReader(FieldNames(), lambda *place: ".".join(map(str, place)))
-    for place, columns in in_our_columns(rows_of(path), path, layout):
+    for place, columns in in_our_columns(rows or rows_of(path), path, layout):
         yield reader.sample(place, columns)
 
 
-def rows_of(path: Path, kind: Format | None = None) -> Iterator[PlacedRow]:
+def rows_of(path: Path, kind: Format | None = None, delimiter: str | None = None) -> Iterator[PlacedRow]:
     """The rows of a file as they are there.
 
     Args:
         path: The file.
         kind: Its format; by default told from its content.
+        delimiter: What separates the cells of a table; by default told from its content.
 
     Raises:
         InputError: The file cannot be read, or is broken.
     """
     found = kind or format_of(path)
+    if delimiter is not None and found not in ("csv", "tsv"):
+        raise InputError(Fault(str(path), f"dataset.delimiter separates the cells of tables, and this is {found}"))
     match found:
         case "jsonl":
-            return jsonl_rows(path) if kind or ".json" not in path.suffixes else _not_one_object(path)
+            return jsonl_rows(path) if kind else _not_one_object(path)
         case "json":
             return array_rows(path)
         case "csv":
-            return delimited_rows(path, delimiter_of(path))
+            return delimited_rows(path, delimiter or delimiter_of(path))
         case "tsv":
-            return delimited_rows(path, "\t")
+            return delimited_rows(path, delimiter or "\t")
         case "parquet":
             return parquet_rows(path)
 
 
 def _not_one_object(path: Path) -> Iterator[PlacedRow]:
-    """The rows of a `.json` file, which is JSON Lines as far as its first byte tells.
+    """The rows of a file that is JSON Lines as far as its first byte tells.
 
     Raises:
         InputError: It is one object around the rows.
     """
     rows = jsonl_rows(path)
-    first = list(itertools.islice(rows, 2))
-    if len(first) == 1 and layout_of(row := first[0][1]) is PLAIN and not row.keys() & {"input", "messages", "target"}:
-        for name, value in row.items():
-            if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-                problem = f"one object, not rows: {name!r} in it is a list of objects"
-                inner = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"[{json.dumps(name)}]"
-                command = shlex.join(["jq", "-c", f".{inner}[]", path.name])
-                raise InputError(Fault(str(path), problem, f"{command} > {shlex.quote(f'{path.stem}.jsonl')}"))
+    try:
+        first = list(itertools.islice(rows, 2))
+    except InputError:
+        if (value := object_in(path)) is not None:  # printed for people, over several lines
+            refuse_one_object(path, value)
+        raise
+    if len(first) == 1:
+        refuse_one_object(path, first[0][1])
     return itertools.chain(first, rows)
 
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.dataset.files import MOST_LINE_BYTES, opened
+from workbench.dataset.files import MOST_LINE_BYTES, likely_encoding, opened
 from workbench.dataset.json_rows import PlacedRow
 from workbench.errors import Fault, InputError
 
 _BATCH_ROWS = 1024
 _MOST_BATCH_BYTES = 2**27
-_MOST_HEADER_BYTES = 2**20
+_OTHER_CELLS = "quote the cells that hold a delimiter, or set dataset.delimiter"
 
 
 def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
@@ -25,7 +25,7 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
 
     Args:
         path: The file.
-        delimiter: A comma, a semicolon or a tab.
+        delimiter: What separates the cells.
 
     Raises:
         InputError: A row has more or fewer cells than the header, a quote is not closed, or it is not valid UTF-8.
@@ -44,9 +44,7 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
                 if cells:
                     if len(cells) != len(header):
                         problem = f"{len(cells)} cells where the header has {len(header)}"
-                        raise InputError(
-                            Fault(f"{path}:{start}", problem, "a cell that holds a delimiter needs quotes")
-                        )
+                        raise InputError(Fault(f"{path}:{start}", problem, _OTHER_CELLS))
                     yield f"{path}:{start}", dict(zip(header, cells, strict=True))
                 start = reader.line_num + 1
         except csv.Error as error:
@@ -55,14 +53,9 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
             raise InputError(Fault(f"{path}:{reader.line_num}", f"not a valid table: {problem}")) from error
         except UnicodeDecodeError as error:
             problem = f"byte {error.object[error.start]:#04x} is not UTF-8"
-            raise InputError(Fault(f"{path}:{reader.line_num + 1} or soon after", problem, "is it Latin-1?")) from error
-
-
-def delimiter_of(path: Path) -> str:
-    """What separates the cells of a file whose name or first line says CSV: a comma, or the semicolon of many offices."""
-    with opened(path) as stream:
-        first = stream.readline(_MOST_HEADER_BYTES)
-    return ";" if first.count(b";") > first.count(b",") else ","
+            raise InputError(
+                Fault(f"{path}:{reader.line_num + 1} or soon after", problem, likely_encoding(error.object))
+            ) from error
 
 
 def _check_header(header: list[str], path: Path) -> None:

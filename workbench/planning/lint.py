@@ -67,9 +67,9 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
     return found
 
 
-def left_out_findings(plan: Plan) -> list[Finding]:
-    """What belongs to the questions and is in no prompt: a run that begins says it too."""
-    return [Finding(plan.job.where("prompt"), text) for text in plan.checks.left_out()]
+def prompt_warnings(plan: Plan) -> list[Finding]:
+    """What makes most answers of no use: a run that begins says it too."""
+    return [Finding(plan.job.where(place), text) for place, text in plan.checks.warnings()]
 
 
 def _lint_dataset(plan: Plan) -> list[Finding]:
@@ -102,7 +102,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
         for scorer in job.scorers
         if scorer.asks_a_model
     ]
-    found += [*left_out_findings(plan), *(Finding(job.where(where), text) for where, text in plan.checks.findings())]
+    found += [*prompt_warnings(plan), *(Finding(job.where(where), text) for where, text in plan.checks.findings())]
     found += _lint_gates(plan)
     for glob in sorted(plan.globs.unmatched):
         found.append(Finding(job.where("dataset", "sample_ids"), f"no sample has an id like {glob!r}"))

@@ -6,11 +6,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from workbench.display import count
 from workbench.records import Sample
 
 _LEAST_TARGET_CHARS = 3
 _GIANT_TIMES, _GIANT_CHARS = 20, 20_000
 _SHOWN = 3
+_MOST_CHARS = 500_000
 _LOOKED_INTO, _LEAST_WORDS = 200, 4
 _PART = re.compile(
     r"[A-J]|(?i:passage|article|story|body|paragraph|document|context|table)"
@@ -69,14 +71,17 @@ class PromptChecks:
             if text and is_part:
                 self._left_out[name] = self._left_out.get(name, True) and text not in plain
 
-    def left_out(self) -> Iterator[str]:
-        """What belongs to the questions and is in no prompt."""
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """Where to look, and at what of a question that is in no prompt, or too much of it."""
         if self._without_options:
             text = f"{self._share(self._without_options)} do not show all options of their question"
-            yield f"{text}: {_ids(self._without_options)}"
+            yield "prompt", f"{text}: {_ids(self._without_options)}"
         columns = [name for name, is_left_out in self._left_out.items() if is_left_out]
         if columns:
-            yield f"no prompt shows the columns {_ids(columns)}; a template can name them"
+            yield "prompt", f"no prompt shows the columns {_ids(columns)}; a template can name them"
+        if too_long := [name for name, length in zip(self._ids, self._lengths, strict=True) if length > _MOST_CHARS]:
+            length = f"{count(_MOST_CHARS)} characters, more than most models read"
+            yield "dataset", f"{self._share(too_long)} are over {length}: {_ids(too_long)}; is each a whole file?"
 
     def findings(self) -> Iterator[tuple[str, str]]:
         """Where to look, and at what else."""

@@ -1,0 +1,104 @@
+"""Rows that a file has as one object: column by column, by id, or as a list within it."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
+from workbench.dataset.json_rows import PlacedRow
+from workbench.dataset.layouts.known import layout_of
+from workbench.dataset.layouts.layout import PLAIN
+from workbench.errors import Fault, InputError
+
+_OWN_COLUMNS = {"input", "messages", "target"}
+_LEAST_ROWS = 2
+
+
+class Inside(NamedTuple):
+    """The rows that one object holds."""
+
+    what: str
+    """How they are laid out in it, in words."""
+    rows: list[dict[str, Any]]
+
+
+def rows_inside(value: dict[str, Any]) -> Inside | None:
+    """The rows that an object holds; None where it looks like a row itself."""
+    lists = {name: column for name, column in value.items() if isinstance(column, list)}
+    objects = {name: inner for name, inner in value.items() if isinstance(inner, dict)}
+    if len(lists) == len(value) and not any(map(_are_objects, lists.values())):
+        if _is_split(lists):
+            return Inside(
+                "`columns` and `data` apart", [dict(zip(lists["columns"], row, strict=True)) for row in lists["data"]]
+            )
+        if len({len(column) for column in lists.values()}) == 1 and len(next(iter(lists.values()), [])) >= _LEAST_ROWS:
+            return Inside(
+                "a list for each column",
+                [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
+            )
+    if len(objects) == len(value) and value and len({tuple(inner) for inner in objects.values()}) == 1:
+        names = list(next(iter(objects.values())))
+        if names and all(name.isdecimal() for name in names):
+            return Inside(
+                "a column by row numbers", [{name: inner[row] for name, inner in objects.items()} for row in names]
+            )
+    if len(objects) == len(value) and len(value) >= _LEAST_ROWS:
+        return Inside("a row by each id", [{"id": name} | inner for name, inner in objects.items()])
+    if layout_of(value) is PLAIN and not value.keys() & _OWN_COLUMNS:
+        for name, rows in lists.items():
+            if _are_objects(rows):
+                return Inside(f"{name!r} in it is a list of objects", rows)
+    return None
+
+
+def refuse_one_object(path: Path, value: dict[str, Any]) -> None:
+    """Refuse a file whose only row is an object that holds the rows.
+
+    Raises:
+        InputError: It is; the text has the command that converts it.
+    """
+    if found := rows_inside(value):
+        target = re.sub(r"(\.(jsonl?|ndjson))?(\.(gz|zst))?$", "", path.name) + ".rows.jsonl"
+        command = shlex.join(["workbench", "datasets", "convert", path.name, target])
+        raise InputError(Fault(str(path), f"one object, not rows: {found.what}", command))
+
+
+def object_in(path: Path) -> dict[str, Any] | None:
+    """The object that a whole file is; None where it is something else.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    with opened(path) as stream:
+        text = stream.read(MOST_LINE_BYTES + 1)
+    try:
+        value = json.loads(text.removeprefix(BOM)) if len(text) <= MOST_LINE_BYTES else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def rows_within(path: Path) -> Iterator[PlacedRow] | None:
+    """The rows that a file has as one object; None where it has them otherwise.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    value = object_in(path)
+    found = None if value is None else rows_inside(value)
+    return None if found is None else ((f"{path}: row {number}", row) for number, row in enumerate(found.rows, 1))
+
+
+def _are_objects(values: list[Any]) -> bool:
+    """Whether a list is one of objects: messages, tools or rows, and no column."""
+    return bool(values) and all(isinstance(value, dict) for value in values)
+
+
+def _is_split(lists: dict[str, list[Any]]) -> bool:
+    columns, data = lists.get("columns"), lists.get("data")
+    if not columns or not data or not all(isinstance(name, str) for name in columns):
+        return False
+    return all(isinstance(row, list) and len(row) == len(columns) for row in data)
