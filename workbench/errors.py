@@ -10,6 +10,7 @@ WorkbenchError            1  a fault of ours
 A failed call is none of these: it is a record with an outcome.
 """
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -95,16 +96,33 @@ class UnreachableError(WorkbenchError):
     exit_code = ExitCode.UNREACHABLE
 
 
-def internal_error(error: Exception) -> WorkbenchError:
-    """A fault of ours as what a command ends with, once it has kept what it has; it names the place in the code."""
+def internal_error(error: BaseException) -> WorkbenchError:
+    """A fault of ours as the error of a command; its traceback is in a file that the message names."""
     import traceback  # for an error
 
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    made = WorkbenchError(
-        f"internal error: {type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
-    )
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    made = WorkbenchError(f"internal error: {type(error).__name__}: {error}{place}{_traceback_kept(error)}")
     made.__cause__ = error
     return made
+
+
+def _traceback_kept(error: BaseException) -> str:
+    import tempfile  # for an error
+    import traceback
+
+    try:
+        file, name = tempfile.mkstemp(prefix="workbench-fault-", suffix=".txt")
+        with open(file, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(traceback.format_exception(error))
+    except OSError:  # a full disk, for one
+        return ""
+    return f"; its traceback is in {name}"
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Whether an operation failed for want of room on the disk."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def why_unreadable(error: OSError | ValueError) -> str:

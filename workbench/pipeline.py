@@ -13,7 +13,16 @@ from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
-from workbench.errors import ExitCode, Fault, InputError
+from workbench.errors import (
+    ExitCode,
+    Fault,
+    IncompleteError,
+    InputError,
+    LockHeldError,
+    UnreachableError,
+    WorkbenchError,
+    internal_error,
+)
 from workbench.evaluation.alarms import findable_drops
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.gates import decide
@@ -21,6 +30,8 @@ from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
 from workbench.job import Job
 from workbench.job_file import PREVIOUS
+from workbench.ledger.engine import lacks_room
+from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
@@ -205,14 +216,37 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, SkippedError) as failed:
         told_to_stop = told_to_stop or isinstance(failed, SkippedError)
+        error = None if _passes(failed) else _told(failed)
         score, page = (ledger_command(ledger.name, command, run_id) for command in ("score", "report"))
         remedy = f"`{score}` and `{page}` create them"
-        notes.append(f"scores or page are missing ({failed}); {remedy}")
+        why = f" ({failed})" if error is None else ""
+        notes.append(f"scores or page are missing{why}; {remedy}")
+        if error is not None and end.exit_code in (
+            ExitCode.DONE,
+            ExitCode.INCOMPLETE,
+        ):  # the answers are safe, and no more
+            end = msgspec.structs.replace(end, exit_code=error.exit_code, error=end.error or error)
         if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
             notes.append("its gates are not decided: the same command decides them")
             end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
     summary = msgspec.structs.replace(end.summary, report=report)
     return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
+
+
+def _passes(failed: BaseException) -> bool:
+    """Whether scores and pages are missing for a while only: skipped, or the ledger is busy or away, or the disk full."""
+    return isinstance(failed, SkippedError | LockHeldError | UnreachableError | JournalFullError) or lacks_room(failed)
+
+
+def _told(failed: BaseException) -> WorkbenchError:
+    """What keeps scores and pages from being made until somebody mends it, or a fault of ours."""
+    match failed:
+        case WorkbenchError():
+            return failed
+        case OSError():
+            return IncompleteError(f"{failed.filename or 'this machine'}: {failed.strerror or failed}")
+        case _:
+            return internal_error(failed)
 
 
 def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:

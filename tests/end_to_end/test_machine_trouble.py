@@ -46,18 +46,76 @@ def test_a_fault_of_ours_waits_for_what_is_in_flight_and_loses_nothing(tmp_path:
         bench.write("job.toml", job("sim/instant", limit=8))
         broken = "from workbench.running.guard import Guard\nreal, count = Guard.settle, [0]\n"
         broken += "def settle(*given):\n    count[0] += 1\n    if count[0] == 20: raise ValueError('odd')\n    return real(*given)\n"
-        broken += "Guard.settle = settle\nfrom workbench.cli.main import console\nconsole()\n"
-        done = subprocess.run(
-            [sys.executable, "-c", broken, "run", "job.toml", "--no-report"],
-            cwd=bench.folder, env=bench.environment, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = with_a_fault(bench, f"{broken}Guard.settle = settle\n", "run", "job.toml", "--no-report")
         assert done.returncode == 1, done.stderr
-        assert "error: internal error: ValueError: odd (<string>, line 5)" in done.stderr
+        assert "ValueError: odd" in traceback_of(done, "internal error: ValueError: odd (<string>, line 5)")
         assert "continue with: workbench run job.toml" in done.stdout
         assert bench.json("runs")[0]["status"] == "incomplete"
         sent = server.platform.statistics.requests.total()
         assert 20 <= sent < 60
         assert bench.json("run", "job.toml", "--no-report")["reused"] == sent
+
+
+def with_a_fault(bench: Workbench, broken: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of a program that has a fault."""
+    code = f"{broken}from workbench.cli.main import console\nconsole()\n"
+    return subprocess.run(
+        [sys.executable, "-c", code, *command],
+        cwd=bench.folder, env=bench.environment | {"TMPDIR": str(bench.folder)}, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+
+
+def traceback_of(done: subprocess.CompletedProcess[str], said: str) -> str:
+    """What the file holds that an error's message names."""
+    line = next(line for line in done.stderr.splitlines() if f"{said}; its traceback is in " in line)
+    return Path(line.split("its traceback is in ")[1]).read_text()
+
+
+OF_SCORING = (
+    "import workbench.evaluation.rescore as ours\ndef fault(*_):\n    return {}['value']\nours._sample_of = fault\n"
+)
+OF_PAGES = (
+    "import workbench.report.ledger_pages as ours\ndef fault(*_):\n    return {}['value']\nours.write_pages = fault\n"
+)
+
+
+@pytest.mark.parametrize("fault", [OF_SCORING, OF_PAGES], ids=["scoring", "pages"])
+def test_a_fault_of_ours_in_scores_or_pages_is_no_success(bench: Workbench, fault: str) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job("sim/instant") + "\n[gates]\nmin_mean = { numeric = 0.1 }\n")
+    done = with_a_fault(bench, fault, "run", "job.toml")
+    assert done.returncode == 1, done.stderr
+    assert "in _scored" in traceback_of(done, "error: internal error: KeyError: 'value' (<string>, line 3)")
+    assert "note: scores or page are missing; `workbench score" in done.stderr
+    again = bench.json("run", "job.toml")
+    assert (again["reused"], again["status"]) == (3, "complete")
+    assert again["gates"][0]["result"] == "met"
+    done = with_a_fault(bench, fault, "score" if fault == OF_SCORING else "report", "last")
+    assert done.returncode == 1
+    assert "KeyError" in traceback_of(done, "internal error: KeyError: 'value' (<string>, line 3)")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        ("OSError(28, 'No space left on device')", 0, "note: scores or page are missing ([Errno 28] No space left on device); "),
+        ("__import__('duckdb').IOException('Could not write: No space left on device')", 0, "note: scores or page are missing (Could not"),
+        ("__import__('workbench.errors').errors.LockHeldError('the ledger is busy')", 0, "missing (the ledger is busy); "),
+        ("__import__('workbench.errors').errors.UnreachableError('the server is away')", 0, "missing (the server is away); "),
+        ("PermissionError(13, 'Permission denied', 'pages')", 3, "error: pages: Permission denied"),
+        ("__import__('duckdb').IOException('cannot open')", 1, "error: internal error: IOException: cannot open"),
+    ],
+)  # fmt: skip
+def test_only_what_passes_by_itself_is_a_note(bench: Workbench, error: str, code: int, told: str) -> None:
+    bench.write("sums.jsonl", sums(1))
+    bench.write("job.toml", job("sim/instant"))
+    fault = (
+        f"import workbench.report.ledger_pages as ours\ndef fault(*_):\n    raise {error}\nours.write_pages = fault\n"
+    )
+    done = with_a_fault(bench, fault, "run", "job.toml")
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
 
 
 def test_an_error_of_the_disk_is_not_a_closed_terminal() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.records import Sample
+from workbench.records import Sample, ToolCall
 from workbench.running.signals import SkippedError
 from workbench.scoring.choice import Choice
 from workbench.scoring.exact import Exact
@@ -18,6 +18,7 @@ from workbench.scoring.pattern import Pattern
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import judges, score
 from workbench.scoring.tool_call import CalledTool
+from workbench.scoring.tool_calls import CalledTools
 
 
 def value(scorer: Scorer, answer: str | None, target: Any = None, choices: tuple[str, ...] = ()) -> float | None:
@@ -160,6 +161,83 @@ def test_the_number_an_answer_settles_on(text: str, number: float | None) -> Non
 )
 def test_the_choice_an_answer_settles_on(text: str, letter: str | None) -> None:
     assert chosen_letter(text, "ABCD") == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("答案是C", "C"), ("故选C。", "C"), ("正解はCです。", "C"), ("정답은 C입니다.", "C"), ("所以选项C正确。", "C"), ("คำตอบคือC", "C"),
+        ("答案是 C。选项 A 是错误的。", "C"), ("不是A，而是C。", "C"), ("选项A错误，选项C正确。", "C"), ("Aではなく、Cです。", "C"), ("答えはAではなくCです。", "C"),
+        ("정답은 A가 아니라 C입니다.", "C"), ("ไม่ใช่ A แต่เป็น C", "C"), ("Die Antwort ist C, nicht A.", "C"), ("Nicht A, sondern C.", "C"),
+        ("A ist falsch, C stimmt.", "C"), ("Ответ: C. Вариант A неверен.", "C"), ("Это не A, а C.", "C"), ("La réponse est la C.", "C"),
+        ("Ce n'est pas A mais C.", "C"), ("La respuesta correcta es la C, no la A.", "C"), ("No es A sino C.", "C"), ("La risposta è C, non A.", "C"),
+        ("A resposta é a C, não a A.", "C"), ("Het antwoord is C, niet A.", "C"), ("L'option A est fausse, C est juste.", "C"),
+        ("Vastaus on C, ei A.", None), ("B, C", None), ("Consider B, C and D together.", None),
+    ],
+)  # fmt: skip
+def test_a_choice_is_read_in_other_languages(text: str, letter: str | None) -> None:
+    assert chosen_letter(text, "ABCD") == letter
+
+
+@pytest.mark.parametrize("text", ["Vastaus on C, ei A.", "الجواب الصحيح هو الخيار الثالث", "Odpowiedź to C, a nie A"])
+def test_what_no_scorer_reads_is_unscored(text: str) -> None:
+    found = score(Choice(), Given(text), Sample("1", "q", target="C", choices=("dog", "cat", "bird", "fish")))
+    assert (found.value, found.reason) == (None, "no choice is told in a language that is read here")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("答案是42", 42), ("一共有42个苹果。", 42), ("因此答案为42元。", 42), ("答えは42です。", 42), ("合計42個", 42), ("총42개입니다.", 42),
+        ("คำตอบคือ42", 42), ("答案是-42", -42), ("答案是1,234元", 1234), ("答案是 42", 42), ("答案是42元，每人分3个。", 42), ("负 5", -5),
+        ("共3万人", 30_000), ("Die Antwort ist 42, bei 3 Personen.", 42), ("Ответ: минус 5", -5), ("La réponse est moins 5.", -5),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_beside_other_scripts(text: str, number: int) -> None:
+    assert stated_number(text) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is 3x",
+        "3x + 5",
+        "\\sqrt{64}",
+        "The answer is \\sqrt{64}.",
+        "x \\ge 5",
+        "x > 5",
+        "x ≥ 5",
+        "2π",
+        "2\\pi",
+        "√2",
+    ],
+)
+def test_a_term_is_no_number(text: str) -> None:
+    assert score(Numeric(), Given(text), Sample("1", "q", target="5")).value is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = 5", "So 3x = 15 and x = 5", "\\sqrt{25} = 5", "x \\ge 3, so at least 5", "<b>5</b>", "=> 5", "5 x 1 = 5"],
+)
+def test_a_number_beside_a_term_is_one(text: str) -> None:
+    assert stated_number(text) == 5
+
+
+@pytest.mark.parametrize("arguments", ["", " ", "null", '"null"', "{}", '""'])
+def test_a_call_without_arguments_has_none(arguments: str) -> None:
+    given = Given("", calls=[ToolCall(None, "get", arguments)])
+    for scorer, target in (
+        (CalledTool(), {"name": "get", "arguments": {}}),
+        (CalledTools(), [{"name": "get", "arguments": {}}]),
+    ):
+        assert score(scorer, given, Sample("1", "q", target=target)).value == 1
+
+
+def test_a_pattern_takes_the_group_that_took_part() -> None:
+    scorer = Pattern(r"answer: (\w)|choice (\w)")
+    for text in ("answer: B", "choice B"):
+        assert score(scorer, Given(text), Sample("1", "q", target="B")).value == 1
 
 
 WORDINGS = (

@@ -12,7 +12,7 @@ from typing import NoReturn
 import click
 
 import workbench.clock as clock
-from workbench.errors import ExitCode, WorkbenchError, nearest
+from workbench.errors import ExitCode, WorkbenchError, internal_error, is_full_disk, nearest
 
 _COMMANDS = {
     "demo": ("jobs", "Run the demonstration job on the embedded platform."),
@@ -78,7 +78,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="workbench", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error at once.")
 def workbench(debug: bool) -> None:
     """Batch evaluation and usage tracking for accounts on a multi-model chat platform.
 
@@ -174,7 +174,7 @@ def _explained(error: BaseException) -> int:
         return _explain_system(error)
     if "--debug" in sys.argv:
         raise error
-    click.echo(f"internal error: {type(error).__name__}: {error} (for a traceback put --debug first)", err=True)
+    click.echo(str(internal_error(error)), err=True)
     return ExitCode.FAULT_OF_OURS
 
 
@@ -189,7 +189,7 @@ def _explain_system(error: OSError | UnicodeEncodeError) -> int:
     if isinstance(error, UnicodeEncodeError):
         click.echo("error: an argument is not valid UTF-8", err=True)
         return ExitCode.USAGE
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if is_full_disk(error):
         click.echo(
             f"error: {error.strerror}: {error.filename or 'standard output, or a temporary file'}; free disk space and run again",
             err=True,

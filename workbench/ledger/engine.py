@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from workbench.errors import Fault, InputError
+from workbench.errors import Fault, InputError, is_full_disk
 from workbench.ledger.store import POLL_S, LedgerBusyError, log_of
 from workbench.scratch import ScratchFolder
 
@@ -28,6 +28,7 @@ MOST_READING_MEMORY_MIB = 4096
 FRUGAL_MEMORY_MIB = 40
 """What DuckDB begins with where a run reads its own answers; below it not even small joins work."""
 _FILES_NEEDED = 16
+_NO_ROOM = re.compile("No space left|Disk quota exceeded|File too large")
 _PARAMETER = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(?P<name>[a-z]\w*)""", re.VERBOSE | re.DOTALL
 )
@@ -133,6 +134,11 @@ def _keep_for_good(db: duckdb.DuckDBPyConnection) -> None:
     import ctypes  # 2 ms, and hardly ever needed
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+
+def lacks_room(error: BaseException) -> bool:
+    """Whether an operation failed for want of room on the disk."""
+    return is_full_disk(error) or (isinstance(error, duckdb.IOException) and bool(_NO_ROOM.search(str(error))))
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from workbench.scoring.given import Given
 from workbench.scoring.letter import chosen_letter
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import as_text, short, text_targets, verdict
+from workbench.scoring.wording import NEGATED, is_read
 
 _SENTENCE_CHARS = 1_000
-_NEGATED = r"(?i)\b(?:not|neither|nor|none|never|cannot)\b|n['’]t\b"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -36,6 +36,8 @@ class Choice(Scorer, frozen=True, tag="choice"):
         is_label = len(answer.text.strip().strip("().")) == 1  # of one option, though it may be another's text
         whole = None if is_label else _letter_of_text(answer.text, options.texts)
         given = whole or chosen_letter(answer.text, letters) or _option_stated(answer.text, options.texts)
+        if given is None and not is_read(answer.text):
+            return Score(None, "no choice is told in a language that is read here")
         if given is None:
             return Score(0.0, "the answer names no choice")
         return verdict(given in options.right, given, "equal to", sorted(options.right))
@@ -91,7 +93,7 @@ def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
     options = {letter: text for letter, text in zip(LETTERS, map(_plain, texts), strict=False) if text}
     line = next((line for line in reversed(answer.splitlines()) if line.strip()), "")[-_SENTENCE_CHARS:]
     sentence = re.split(r"[.!?]\s", line.rstrip(".!? "))[-1]
-    if re.search(_NEGATED, sentence):
+    if re.search(NEGATED, sentence):
         return None
     held = {letter: text for letter, text in options.items() if f" {text} " in f" {_plain(sentence)} "}
     # an option may be part of another, as "oxide" is of "carbon oxide": the longer one is meant

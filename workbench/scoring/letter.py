@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from workbench.scoring.wording import ANSWER, LEADS, NOT_AFTER, NOT_AFTER_ANSWER, NOT_BEFORE, OPTION, spaced
+
 # Every repetition has a bound: what backtracks over a megabyte of blanks or brackets takes hours.
 _OPEN, _CLOSE = r"[*_\"'`$(\[]{0,9}", r"[*_\"'`$)\]]{0,9}"
 _SAYS = r"(?:is|it\s{1,9}is|because|since|as|seems|fits|looks|remains|holds|applies|matches|works|wins|stands)\b"
@@ -33,12 +35,12 @@ _PATTERNS = (
         r"(?i)[\"']answer[\"']\s{0,9}:\s{0,9}[\"']\(?([a-z])\)?[\"']",
         rf"####\s{{0,9}}{_OPEN}([A-Za-z])(?!\w)",
     ),
-    (rf"{_SAID}{_CAPITAL}",),
+    (rf"{_SAID}{_CAPITAL}", rf"(?i:{ANSWER}){LEADS}{_CAPITAL}"),
     (rf"(?m){_SAID}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m){_CONCLUDED}{_CAPITAL}{_ENDS}",),
     (rf"(?m)\A\s{{0,99}}{_ALONE.replace('.:]', '.]')}{_NO_LIST}",),  # not `A:`, which may stand for `Answer:`
     (rf"(?<![\w'’]){_CAPITAL}{_CLOSE}{_IS_RIGHT}",),
-    (rf"{_OPTION}{_CAPITAL}",),
+    (rf"{_OPTION}{_CAPITAL}", rf"(?i:{OPTION})\s{{0,9}}{_CAPITAL}"),
     (rf"(?m){_OPTION}{_OPEN}([a-z]){_ENDS}",),
     (rf"(?m)^[^\S\n]{{0,99}}{_ALONE}",),
     (rf"(?m)^[^\S\n]{{0,99}}{_OPEN}([a-z])(?:[*_\"'`$)\].:]{{1,9}}(?=\s|$)|[^\S\n]{{0,99}}$)",),
@@ -59,24 +61,33 @@ _NO = r"(?i)\b(?:not|never|neither|nor|than)\s{1,9}(?:(?:choice|option|letter)\s
 _RULED_OUT = (
     rf"{_CLOSE}\s{{1,9}}(?i:is|was|are|would\s{{1,9}}be)\s{{1,9}}(?i:\w{{1,12}}\s{{1,9}})?"
     r"(?i:wrong|incorrect|false|invalid|excluded|eliminated|not|ruled\s{1,9}out)\b"
+    rf"|{_CLOSE}{NOT_AFTER}"
 )
 
 
 def chosen_letter(text: str, letters: str) -> str | None:
     """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
 
-    `A or B` settles on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words.
+    `A or B` settles on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words. Several
+    letters in a sentence that names none of them as the answer are no choice.
     """
-    ruled_out: set[str] = set()
+    text, ruled_out = spaced(text), set[str]()
     for level, patterns in enumerate(_PATTERNS):
         places = sorted((place for pattern in patterns for place in _named(pattern, text, letters)), reverse=True)
+        open_ones = []
         for place in places[:_MOST_PLACES]:
-            if re.search(_NO, text[max(place - _NEAR_CHARS, 0) : place]):
+            before, after = text[max(place - _NEAR_CHARS, 0) : place], text[place + 1 :][:_NEAR_CHARS]
+            if re.search(_NO, before) or re.search(NOT_BEFORE, before):
                 continue
-            if level >= _EXPLICIT and re.match(_RULED_OUT, text[place + 1 :][:_NEAR_CHARS]):
+            if re.match(_RULED_OUT if level >= _EXPLICIT else NOT_AFTER_ANSWER, after):
                 ruled_out.add(text[place].upper())
-                continue
-            return None if _is_hedged(text, place, letters) else text[place].upper()
+            else:
+                open_ones.append(place)
+                if level < len(_PATTERNS) - 1:
+                    break
+        if open_ones:
+            named = {text[place].upper() for place in open_ones if "\n" not in text[place : open_ones[0]]}
+            return None if len(named) > 1 or _is_hedged(text, open_ones[0], letters) else named.pop()
     return ruled_out.pop() if len(ruled_out) == 1 else None  # `C is false` answers a question for what is false
 
 

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from decimal import Decimal
 
+from workbench.scoring.wording import ANSWER, IS, MINUS, spaced
+
 # Every repetition has a bound, and patterns are compiled by `re` when first used: few jobs ask for them.
 _MOST_DIGITS = 5_000
 _GAP = r"[ \u2009\u202f\u00a0]"
@@ -32,18 +34,28 @@ _NUMBER = (
 )
 _BEFORE_SIGN = (
     r"(?i)(?:(?:[=:(\[{,|]|\b(?:is|are|was|be|equals?|to|answer|about|exactly|approximately)\b)[^\S\n]{0,9}[$*]{0,3}"
-    r"(?:-[^\S\n]{1,3}|minus\s{1,9})|(?:^|[\n.;])\s{0,9}minus\s{1,9}|\bnegative\s{1,9})[$€£¥₹*]{0,3}\Z"
+    rf"(?:-[^\S\n]{{1,3}}|minus\s{{1,9}})|(?:^|[\n.;])\s{{0,9}}minus\s{{1,9}}|\b(?!minus\b)(?:{MINUS})\s{{1,9}})[$€£¥₹*]{{0,3}}\Z"
 )
+_TERM_BEFORE = (
+    r"(?:\\sqrt(?:\[\d{1,3}\])?\s?\{?|√\s?\(?|(?<![A-Za-z])[xyz]\s?[-+]\s?"
+    r"|(?:\\(?:geq?|leq?|neq?|[gl]t)(?![A-Za-z])|[≥≤≠]|[A-Za-z)]\s[<>]=?)\s{0,3})\Z"
+)
+_TERM_AFTER = r"\s?(?:[xyzπ](?![A-Za-z]|\s?\d)|\\(?:pi|sqrt)(?![A-Za-z])|√)"
+_SENTENCE_END = r"\n|\.\s|。"
 _ROUNDING = Decimal("1e-9")
 _NEAR_CHARS, _SENTENCE_CHARS, _MOST_MARKS = 40, 1_000, 20
-_MARK = r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b"
+_MARK = rf"(?i)####|\\boxed\{{|(?<![A-Za-z])(?:answer\b|{ANSWER})"
 _BEFORE_MARK = r"(?i)\b(?:is|was|are|=)\s{1,9}(?:the|my|our|your)?\s{0,9}(?:final|correct|right)?\s{0,9}\Z"
 _VERB = r"(?:is|are|was|were|be|equals?|becomes?|of|(?:comes?|amounts?|up|equal)\s{1,9}to)"
-_IS = rf"(?:(?<!which )(?<!that )\b{_VERB}\b|[:≈]|(?<!\b[A-Za-z])(?<!\b[A-Za-z] )=)"
+_IS = rf"(?:(?<!which )(?<!that )\b(?:{_VERB}|{IS})\b|[是为為はが은는:：≈]|คือ|(?<!\b[A-Za-z])(?<!\b[A-Za-z] )=)"
 _ABOUT = (
     r"(?:[^\w\n]{0,9}\b(?:about|approximately|around|exactly|roughly|only|equal to|just|a total of))?[^\w\n.+-]{0,9}"
 )
 _CALCULATES = r"\s{0,3}(?:[A-Za-z°²³]{1,20}\s{0,3}){0,2}(?:[-+*](?=\s{0,3}[$\d(])|[/×÷·^=≈]|x\s|%\s{0,3}of\s)"
+
+
+class TermError(ValueError):
+    r"""What is stated is a term with a number in it: `3x`, `\sqrt{64}`, `x \ge 5`."""
 
 
 def stated_number(text: str) -> Decimal | None:
@@ -51,18 +63,23 @@ def stated_number(text: str) -> Decimal | None:
 
     After the mark it is the number that `is`, `=` or a colon leads to (`The answer to question 3 is 12`), and where that is
     a calculation (`5 × 6 = 30`) its result.
+
+    Raises:
+        TermError: That is not a number but a term.
     """
     if (whole := as_number(text)) is not None:
         return whole
     text = _plain(text)
     marks = list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]
-    sentences = [re.split(r"\n|\.\s", text[mark.end() :][:_SENTENCE_CHARS].lstrip(), maxsplit=1)[0] for mark in marks]
+    sentences = [
+        re.split(_SENTENCE_END, text[mark.end() :][:_SENTENCE_CHARS].lstrip(), maxsplit=1)[0] for mark in marks
+    ]
     for mark, sentence in zip(marks, sentences, strict=True):
         if (number := _introduced(sentence)) is not None:
             return number
         before = text[max(mark.start() - _NEAR_CHARS, 0) : mark.start()]
         if match := re.search(_BEFORE_MARK, before):  # "so 12 is the answer"
-            if (number := _last(re.split(r"\n|\.\s", before[: match.start()])[-1])) is not None:
+            if (number := _last(re.split(_SENTENCE_END, before[: match.start()])[-1])) is not None:
                 return number
     found = (number for sentence in sentences if (number := _last(sentence)) is not None)
     return next(found, _last(text))
@@ -89,15 +106,26 @@ def as_number(text: str) -> Decimal | None:
     if len(text) > _MOST_DIGITS:
         return None
     plain = re.sub(rf"[$€£¥₹%]|\b(?:{_CURRENCY_CODES})(?![A-Za-z])|(?<=\d)(?:{_CURRENCY_CODES})\b", "", _plain(text))
-    plain = re.sub(r"(?i)\A\s*(?:minus|negative)\s+", "-", plain)
+    plain = re.sub(rf"(?i)\A\s*(?:{MINUS})\s+", "-", plain)
     plain = re.sub(r"\A\s*([-+])\s+", r"\1", plain).strip()
     match = re.fullmatch(_NUMBER, plain)
     return _value(match) if match else None
 
 
 def numbers_in(text: str) -> list[Decimal]:
-    """Every number of a text, in reading order."""
+    """Every number of a text, in reading order.
+
+    Raises:
+        TermError: One of them is in a term.
+    """
     return _values(_plain(text))
+
+
+def _is_in_term(match: re.Match[str]) -> bool:
+    text = match.string
+    return bool(re.match(_TERM_AFTER, text[match.end() :][:_NEAR_CHARS])) or bool(
+        re.search(_TERM_BEFORE, text[max(match.start() - _NEAR_CHARS, 0) : match.start()])
+    )
 
 
 def near(given: Decimal, wanted: Decimal, tolerance: float = 0.0, relative_tolerance: float = 0.0) -> bool:
@@ -134,6 +162,8 @@ def _last(text: str) -> Decimal | None:
 def _signed(match: re.Match[str]) -> Decimal | None:
     """A number with the sign in front of it, which may be a word."""
     value = _value(match)
+    if value is not None and _is_in_term(match):
+        raise TermError(match.string[max(match.start() - 9, 0) : match.end() + 9])
     if value is None or match[1]:
         return value
     begin = max(match.start() - _NEAR_CHARS, 0)
@@ -169,7 +199,8 @@ def _point_only(digits: str) -> str:
 
 def _plain(text: str) -> str:
     """The same with LaTeX, fractions of one character, powers and minus signs as plain text writes them."""
-    text = re.sub("[−–]", "-", text)
+    text = re.sub(r"(?<=\d)\s?([万萬만])", "×10^4", re.sub(r"(?<=\d)\s?([亿億억])", "×10^8", re.sub("[−–]", "-", text)))
+    text = spaced(text)
     if "\\" in text or "{" in text:
         text = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\!", "")
         text = re.sub(r"\\(?:times|cdot)(?![A-Za-z])\s?", "×", text)

@@ -1,5 +1,6 @@
 """`numeric`: the number that the answer states is near enough to the target's."""
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import msgspec
 
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
-from workbench.scoring.number import as_number, near, numbers_in, stated_number, written
+from workbench.scoring.number import TermError, as_number, near, numbers_in, stated_number, written
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import short, text_targets, verdict
 
@@ -41,7 +42,10 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
 
     def score(self, answer: Given, wanted: list[Decimal]) -> Score:
         """1 where the number is within the tolerance of one of the targets."""
-        given = stated_number(answer.text)
+        try:
+            given = stated_number(answer.text)
+        except TermError as term:
+            return Score(None, f"a term is stated, not a number: {term}")
         if given is None:
             return Score(0.0, "the answer holds no number")
         is_near = any(near(given, number, self.tolerance, self.relative_tolerance) for number in wanted)
@@ -62,11 +66,16 @@ def finite(**options: float) -> Iterator[tuple[str, str]]:
 def _number(target: str) -> Decimal | None:
     number = as_number(target)
     if number is None and (re.search(_WORKED, target) or _is_one(target)):
-        return stated_number(target)
+        with contextlib.suppress(TermError):
+            return stated_number(target)
     return number
 
 
 def _is_one(target: str) -> bool:
     """Whether a text is about one number and nothing changes its value: a time, a date or a term is not."""
     target = re.sub(_POWER_OF_UNIT, "", target)  # 20 m^2
-    return len(numbers_in(target)) == 1 and not re.search(_CHANGED, target)
+    try:
+        numbers = numbers_in(target)
+    except TermError:
+        return False
+    return len(numbers) == 1 and not re.search(_CHANGED, target)

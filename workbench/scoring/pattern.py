@@ -12,24 +12,24 @@ _LONGEST_SEARCH_S = 1.0
 
 
 class Pattern(Scorer, frozen=True, tag="pattern"):
-    """A regular expression finds the answer; its first group is compared with the target when there is one."""
+    """A regular expression finds the answer; the first of its groups that took part is compared with the target."""
 
     pattern: str
     """The regular expression."""
     ignore_case: bool = True
     """Search without regard to capitals."""
     use_group: bool = True
-    """Whether the first group is compared; else finding the expression is enough."""
+    """Whether a group is compared, the first that took part; else finding the expression is enough."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """What the first group must be; empty where the expression has none, and finding it is enough."""
+        """What the group must be; empty where the expression has none, and finding it is enough."""
         targets = targets_of(sample)
         if self._compares() and not targets:
             raise CannotJudgeError("the sample has no target")
         return targets
 
     def score(self, answer: Given, targets: list[str]) -> Score:
-        """1 where the expression is found, and its first group, if it has one, is a target."""
+        """1 where the expression is found, and its group, if it has one, is a target."""
         import regex  # takes 10 ms, and few jobs have such a scorer
 
         flags = (regex.IGNORECASE if self.ignore_case else 0) | regex.MULTILINE
@@ -41,7 +41,8 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
             return Score(0.0, "the pattern is not found")
         if not self._compares():
             return Score(1.0, "the pattern is found", found.group())
-        given = folded(found.group(1) or "", ignore_case=self.ignore_case)
+        took_part = next((group for group in found.groups() if group is not None), "")
+        given = folded(took_part, ignore_case=self.ignore_case)
         wanted = {folded(target, ignore_case=self.ignore_case) for target in targets}
         return verdict(given in wanted, given, "equal to", targets)
 

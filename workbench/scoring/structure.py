@@ -17,6 +17,7 @@ from workbench.scoring.scorer import Scorer
 _MOST_TRIES = 200
 _BROKEN_CHARS = 10_000
 _OF_A_CALL = frozenset({"id", "type", "function"})
+_NO_ARGUMENTS = ("", "null", '"null"', '""')
 _BRACE = re.compile(r"[{}]")
 
 
@@ -93,6 +94,20 @@ def as_object(value: Any) -> dict[str, Any] | None:
         except (msgspec.DecodeError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
+
+
+def arguments_in(text: str) -> Any:
+    """The arguments of a call: an object, or whatever else its JSON holds; `{}` where models write none.
+
+    Raises:
+        ValueError: It is not JSON, or nested too deeply.
+    """
+    if text.strip() in _NO_ARGUMENTS:
+        return {}
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def bare_call(value: dict[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import msgspec
-
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError
-from workbench.scoring.structure import ValueRules, as_object, bare_call, wrong_fields
+from workbench.scoring.structure import ValueRules, arguments_in, as_object, bare_call, wrong_fields
 
 _SHOWN = 3
 
@@ -56,8 +54,8 @@ class CalledTool(ValueRules, frozen=True, tag="tool_call"):
 def _wrong_arguments(text: str, wanted: dict[str, Any], scorer: CalledTool) -> list[str]:
     """The names of the arguments that are missing, wrong or not asked for."""
     try:
-        given = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError):
+        given = arguments_in(text)
+    except ValueError:
         return ["arguments that are not valid JSON", *wanted]
     if not isinstance(given, dict):
         return ["arguments that are not an object", *wanted]

@@ -10,7 +10,7 @@ from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.given import Given
 from workbench.scoring.number import near
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.structure import as_object, bare_call, number_of
+from workbench.scoring.structure import arguments_in, as_object, bare_call, number_of
 
 _SHOWN = 3
 _LOOKED_AT_CHARS = 10_000
@@ -136,8 +136,8 @@ def _faults(call: ToolCall, wanted: AcceptedCall) -> list[str]:
     if _plain_name(call.name) != _plain_name(wanted.name):
         return [f"wrong name: {call.name} instead of {wanted.name}", *wanted.accepted]
     try:
-        given = msgspec.json.decode(call.arguments or "{}")
-    except (msgspec.DecodeError, RecursionError):
+        given = arguments_in(call.arguments)
+    except ValueError:
         given = None
     if not isinstance(given, dict):
         return [f"malformed call: the arguments of {call.name} are not a JSON object", *wanted.accepted]
