@@ -239,7 +239,7 @@ def _passes(failed: BaseException) -> bool:
 
 
 def _told(failed: BaseException) -> WorkbenchError:
-    """What keeps scores and pages from being made until somebody mends it, or a fault of ours."""
+    """What keeps scores and pages from being made until somebody repairs it, or a fault of ours."""
     match failed:
         case WorkbenchError():
             return failed
