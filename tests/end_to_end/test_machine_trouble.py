@@ -72,12 +72,8 @@ def traceback_of(done: subprocess.CompletedProcess[str], said: str) -> str:
     return Path(line.split("its traceback is in ")[1]).read_text()
 
 
-OF_SCORING = (
-    "import workbench.evaluation.rescore as ours\ndef fault(*_):\n    return {}['value']\nours._sample_of = fault\n"
-)
-OF_PAGES = (
-    "import workbench.report.ledger_pages as ours\ndef fault(*_):\n    return {}['value']\nours.write_pages = fault\n"
-)
+OF_SCORING = "import workbench.evaluation.rescore as ours\ndef fault(*_, **__):\n    return {}['value']\nours._sample_of = fault\n"
+OF_PAGES = "import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    return {}['value']\nours.write_pages = fault\n"
 
 
 @pytest.mark.parametrize("fault", [OF_SCORING, OF_PAGES], ids=["scoring", "pages"])
@@ -110,9 +106,7 @@ def test_a_fault_of_ours_in_scores_or_pages_is_no_success(bench: Workbench, faul
 def test_only_what_passes_by_itself_is_a_note(bench: Workbench, error: str, code: int, told: str) -> None:
     bench.write("sums.jsonl", sums(1))
     bench.write("job.toml", job("sim/instant"))
-    fault = (
-        f"import workbench.report.ledger_pages as ours\ndef fault(*_):\n    raise {error}\nours.write_pages = fault\n"
-    )
+    fault = f"import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    raise {error}\nours.write_pages = fault\n"
     done = with_a_fault(bench, fault, "run", "job.toml")
     assert done.returncode == code, done.stderr
     assert told in done.stderr

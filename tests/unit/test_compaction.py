@@ -80,7 +80,7 @@ def test_compacting_without_room_leaves_the_ledger_as_it_was(ledger: Ledger, roo
     done = subprocess.run(
         [sys.executable, "-c", script, str(ledger.path), str(room_bytes)], check=True, capture_output=True, text=True
     )
-    assert "cannot be copied" in done.stdout
+    assert "cannot be copied" in done.stdout or "cannot be written: File too large" in done.stdout
     assert ledger.path.read_bytes() == before
     assert sorted(path.name for path in ledger.path.parent.iterdir()) == [
         "l.duckdb",

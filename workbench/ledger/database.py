@@ -26,6 +26,7 @@ from workbench.ledger.engine import (
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 from workbench.ledger.team import attach as attach_team
 from workbench.ledger.team import losses_explained, make_turns, take_turn, until_alone
+from workbench.ledger.undoing import Undoing
 from workbench.outcomes import outcomes_view
 
 _VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
@@ -59,7 +60,12 @@ _SQL = resources.files(__package__).joinpath("sql")
 
 @contextmanager
 def opened_for_writing(
-    ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, engine: Engine | None = None, *, goes_on: bool = False
+    ledger: Ledger,
+    patience_s: float = LOCK_PATIENCE_S,
+    engine: Engine | None = None,
+    *,
+    goes_on: bool = False,
+    undoing: Undoing | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the file read-write at the newest schema, and create it if missing; the exclusive lock must be held.
 
@@ -68,11 +74,19 @@ def opened_for_writing(
         patience_s: How long to wait for a program that has the file open.
         engine: What opens it, if not one of its own.
         goes_on: Leave the engine running, without the file, for its next use; else it is stopped with all its memory.
+        undoing: Keeps what is overwritten in place, for who writes a file in several steps; None: one of its own.
 
     Raises:
         LedgerBusyError: A process that ignores the lock (a notebook) has the file open.
         UnreachableError: The connection to a team's server was lost.
     """
+    if undoing is None and ledger.team is None:
+        with (
+            Undoing(ledger.file) as own,
+            opened_for_writing(ledger, patience_s, engine, goes_on=goes_on, undoing=own) as db,
+        ):
+            yield db
+        return
 
     def attach(engine: Engine) -> None:
         if ledger.team is not None:
@@ -85,8 +99,11 @@ def opened_for_writing(
         engine.attach(ledger.file, "ledger")
         refuse_other_files(db, ledger.path)
         db.execute("PRAGMA enable_checkpoint_on_shutdown")
+        assert undoing is not None
+        undoing.keep(db)
         if log_of(ledger.file).exists():  # left by a killed process; DuckDB does not report a failure at closing
             db.execute("CHECKPOINT ledger")
+            undoing.keep(db)
 
     with (
         connected(engine or Engine(), patience_s, ledger.file, attach, goes_on=goes_on) as db,

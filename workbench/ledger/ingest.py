@@ -27,6 +27,7 @@ from workbench.ledger.team import (
     take_turn,
     until_alone,
 )
+from workbench.ledger.undoing import Undoing
 from workbench.scratch import ScratchFolder
 
 T = TypeVar("T")
@@ -76,6 +77,8 @@ class _Tables(NamedTuple):
     """Whose: other machines write at the same time; None: of a file."""
     newest_file: int
     """Of a team's, before anything was ingested."""
+    undoing: Undoing
+    """Of a file: what may have to be put back."""
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -99,6 +102,7 @@ class _Tables(NamedTuple):
         """Put what is committed on the disk for good, what an earlier ingest committed before it died too where that is said."""
         if self.team is None:
             self.db.execute("CHECKPOINT")
+            self.undoing.keep(self.db)
         else:
             make_durable(self.db, self.team, -1 if earlier else self.newest_file)
 
@@ -126,9 +130,10 @@ def ingest(
         try:
             with (
                 ledger.locked(exclusive=True, patience_s=patience_s),
-                opened_for_writing(ledger, patience_s, engine) as db,
+                Undoing(ledger.file) as undoing,
+                opened_for_writing(ledger, patience_s, engine, undoing=undoing) as db,
             ):
-                tables = _Tables(db, ledger.team, 0 if ledger.team is None else newest_file(db))
+                tables = _Tables(db, ledger.team, 0 if ledger.team is None else newest_file(db), undoing)
                 return _ingest_all(ledger, tables, whole, factor)
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))

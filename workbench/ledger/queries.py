@@ -1,5 +1,6 @@
 """Named queries over everything recorded: the DuckDB file and the journals not yet ingested, as one."""
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
@@ -20,6 +21,7 @@ from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line,
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 from workbench.ledger.team import data_folder, losses_explained
+from workbench.ledger.undoing import undo_of, undo_torn_write
 from workbench.ledger.united import United, is_attached
 from workbench.scratch import ScratchFolder
 
@@ -143,6 +145,9 @@ def reading(
         InputError: The file is not a ledger, or a newer version of this program made it.
         LedgerBusyError: An ingest does not end within `patience_s`.
     """
+    if ledger.team is None and undo_of(ledger.file).exists():  # a write that goes on, or one that was interrupted
+        with contextlib.suppress(PermissionError), ledger.locked(exclusive=True, patience_s=patience_s):
+            undo_torn_write(ledger.file)
     with ledger.locked(exclusive=False, patience_s=patience_s):
         outdated = False
         with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:

@@ -4,8 +4,9 @@ DuckDB lets one process write and then no other even read, so no process keeps t
 
     <ledger>.journal/   what is not ingested yet, one file a process
     <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
+    <ledger>.undo       while it is written: what may have to be put back (see `undoing`)
 
-Of a team's ledger these two are in the state folder of each machine.
+Of a team's ledger the first two are in the state folder of each machine.
 """
 
 import errno
