@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -402,3 +403,25 @@ def test_a_journal_known_to_be_whole_is_taken_in_like_any_other(tmp_path: Path, 
         assert db.execute("SELECT count(*), sum(length(answer)) FROM responses").fetchall() == [
             (expected, sum(range(1, expected + 1)))
         ]
+
+
+@pytest.mark.parametrize(
+    "journals",
+    [[[2**20]], [[2**20] * 3], [[2**20] * 5] * 3, [[1_000] * 200, [2**20], [1_000] * 10], pytest.param([[15 * 2**20] * 3], marks=pytest.mark.slow)],
+    ids=["one", "three", "several journals", "among short ones", "15 MiB"],
+)  # fmt: skip
+def test_journals_with_long_answers_are_read_as_they_are(tmp_path: Path, journals: list[list[int]]) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    for number, sizes in enumerate(journals):
+        writer = JournalWriter(ledger.journal_folder)
+        writer.append(started(f"r{number}", len(sizes)))
+        for call, size in enumerate(sizes, 1):
+            text = random.Random(call).randbytes(size // 2).hex()
+            writer.append(intent(f"r{number}", call))
+            writer.append(answer(f"r{number}", call, answer=text, raw=f'{{"text": "{text}"}}'))
+        writer.close()
+    for frugal in (False, True):
+        with reading(ledger, frugal=frugal) as reader:
+            found = [len(reader.arrow("calls", run_id=f"r{number}")) for number in range(len(journals))]
+        assert found == list(map(len, journals))
+    assert ingest(ledger).deferred == ""

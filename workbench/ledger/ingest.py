@@ -138,7 +138,7 @@ def ingest(
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
-            if not _lacks_memory(error) or factor == _MEMORY_FACTORS[-1]:
+            if not lacks_memory(error) or factor == _MEMORY_FACTORS[-1]:
                 return Ingested(deferred=f"the ledger cannot be written: {first_line(error)}")
     return Ingested()
 
@@ -170,7 +170,7 @@ def _ingest_all(ledger: Ledger, tables: _Tables, whole: Mapping[str, Unpacked], 
             with losses_explained(tables.team):
                 taken[journal] = _ingest_one(journal, tables, whole.get(journal.name), factor)
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
-            if _lacks_memory(error):
+            if lacks_memory(error):
                 raise
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 tables.db.execute("ROLLBACK")
@@ -211,7 +211,7 @@ def _ingest_one(journal: Path, tables: _Tables, known: Unpacked | None, factor: 
             duckdb.Error,
             WorkbenchError,
         ) as error:  # it is not as its writer left it: then it is read as others are
-            if _lacks_memory(error):
+            if lacks_memory(error):
                 raise
             with contextlib.suppress(duckdb.TransactionException):
                 tables.db.execute("ROLLBACK")
@@ -326,7 +326,7 @@ def _counts(kinds: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing"
 
 
-def _lacks_memory(error: Exception) -> bool:
+def lacks_memory(error: Exception) -> bool:
     """Whether DuckDB may take more and would then succeed; a commit that lacks memory has an error class of its own."""
     return isinstance(error, duckdb.Error) and "memory_limit" in str(error)  # as all such errors advise
 

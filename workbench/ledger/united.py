@@ -4,6 +4,7 @@ Each of them is defined when a query first names it. DuckDB reads a view's defin
 ledger DuckLake asks its server about each table that is named: most commands need a few of them.
 """
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator
@@ -11,12 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import msgspec
 
 import workbench.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, table_names, view_text
-from workbench.ledger.engine import READING_MEMORY_MIB, first_line
-from workbench.ledger.ingest import distribute, memory_mib, stage
+from workbench.ledger.engine import READING_MEMORY_MIB, first_line, machine_memory_mib
+from workbench.ledger.ingest import distribute, lacks_memory, memory_mib, stage
 from workbench.ledger.recovery import Unpacked, unpack
 from workbench.ledger.store import Ledger
 from workbench.ledger.team import filled_tables, losses_explained
@@ -30,6 +32,7 @@ _NEWEST_ITEMS = """
 """
 _CONTENT_ADDRESSED = {"samples": "sample_key", "request_bodies": "body_key"}
 _COPIED_BYTES = 2 * 2**20  # packed as Parquet, of one table
+_MORE_MEMORY = 4
 _NAME = re.compile(r"[a-z]\w*")
 
 
@@ -150,22 +153,36 @@ def _fill_live(db: duckdb.DuckDBPyConnection, journals: list[Path], scratch: Pat
     db.execute("CREATE SCHEMA live")
     db.execute("USE live")
     db.execute("\n".join(text for _, _, text in migrations()))
+    held_bytes = 0
     for journal in journals:
         lines = scratch / "lines.jsonl"
         with lines.open("wb") as stream:
             content = unpack(journal, stream)
+        held_bytes += content.size_bytes  # all of them stay in memory
         if content.records:
-            _stage_live(db, journal, lines, content)
+            in_all = msgspec.structs.replace(content, size_bytes=held_bytes)
+            _stage_live(db, journal, lines, content, memory_mib(in_all, READING_MEMORY_MIB))
     db.execute("USE main")
 
 
-def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked) -> None:
-    try:
-        stage(db, lines, content, memory_mib(content, READING_MEMORY_MIB))
-        distribute(db)
-        insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
-    except duckdb.OutOfMemoryException as error:
-        raise WorkbenchError(f"the journal {journal} cannot be read: {first_line(error)}") from error
-    except (duckdb.Error, WorkbenchError) as error:
-        problem = f"the journal {journal} cannot be read: {first_line(error)}"
-        raise WorkbenchError(f"{problem}; move it to another folder to read the rest") from error
+def _stage_live(db: duckdb.DuckDBPyConnection, journal: Path, lines: Path, content: Unpacked, enough_mib: int) -> None:
+    """Take in a journal, with more memory where that is not enough, up to what the machine has."""
+    most_mib = machine_memory_mib()
+    while True:
+        try:
+            db.execute("BEGIN")
+            stage(db, lines, content, enough_mib)
+            distribute(db)
+            insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
+            db.execute("COMMIT")
+            return
+        except (duckdb.Error, WorkbenchError) as error:
+            with contextlib.suppress(duckdb.TransactionException):
+                db.execute("ROLLBACK")
+            problem = f"the journal {journal} cannot be read: {first_line(error)}"
+            if not lacks_memory(error):
+                raise WorkbenchError(f"{problem}; move it to another folder to read the rest") from error
+            if enough_mib >= most_mib:
+                remedy = f"this machine has {most_mib} MiB: move the ledger and its journals to one that has more"
+                raise WorkbenchError(f"{problem}; {remedy}") from error
+        enough_mib = min(_MORE_MEMORY * enough_mib, most_mib)
