@@ -208,6 +208,8 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
                 notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
+                if done.forbidden and end.exit_code == ExitCode.DONE:
+                    end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
             if end.summary.status is RunStatus.COMPLETE:
                 end = _decided(ledger, job, end)
             if reports is not None:

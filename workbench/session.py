@@ -17,6 +17,7 @@ from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variabl
 from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
 from workbench.errors import Fault, InputError, UnreachableError, nearest, why_unreadable
 from workbench.ledger.address import SCHEME
+from workbench.ledger.database import require_team_rights
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger, is_path
@@ -268,6 +269,36 @@ def ledger_to_read(where: Where) -> Ledger:
     return found[0]
 
 
+def ledger_to_change(where: Where) -> Ledger:
+    """The ledger to read, and to write in: of a team's this user may do so.
+
+    Raises:
+        InputError: There is none, or a right is missing.
+        UnreachableError: Its server does not answer.
+    """
+    ledger = ledger_to_read(where)
+    require_rights(ledger)
+    return ledger
+
+
+def require_rights(ledger: Ledger) -> None:
+    """Make sure that this user may write a team's rows and the server's role its tables, before anything is spent or written.
+
+    Raises:
+        InputError: A right is missing.
+        UnreachableError: The server does not answer.
+    """
+    if ledger.team is None:
+        return
+    from workbench.team.server import Server  # its packages are installed where there is a team
+
+    with Server(ledger.team) as server:
+        if not server.may_write():
+            problem = "its server's role lacks a right that writing needs: it may only read"
+            raise InputError(Fault("--ledger", problem, "`workbench help ledger` lists them"))
+    require_team_rights(ledger)
+
+
 def _named(where: Where, text: str) -> Ledger:
     """The ledger that a user names; a path is relative to the working folder."""
     named = _ledger(where, where.folder / text if is_path(text) else text)
@@ -288,11 +319,13 @@ def presence_of(ledger: Ledger) -> "Iterator[Presence | None]":
     """This process among those of the machines that share a ledger; None: it is a file.
 
     Raises:
+        InputError: A right is missing.
         UnreachableError: The ledger's server does not answer.
     """
     if ledger.team is None:
         yield None
         return
+    require_rights(ledger)
     from workbench.team.presence import Presence  # its packages are installed where there is a team
 
     with Presence(ledger) as presence:

@@ -76,7 +76,7 @@ def test_init_replaces_nothing(tmp_path: Path) -> None:
 def test_doctor_says_how_to_fix(bench: Workbench, platform: ThreadedServer) -> None:
     well = {finding["check"]: finding for finding in bench.json("doctor")}
     assert all(finding["ok"] and not finding["fix"] for finding in well.values())
-    assert {"versions", "endpoint", "clock", "ledger", "disk", "temporary files"} == set(well)
+    assert {"versions", "endpoint", "clock", "ledger", "slots", "disk", "temporary files"} == set(well)
     env = bench.write(".env", "X=1\n")
     env.chmod(0o644)
     told = bench("doctor")

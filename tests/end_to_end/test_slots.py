@@ -343,6 +343,7 @@ def test_the_embedded_platforms_slots_are_its_own(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.file_ledger  # of a team's, `slots` lists what the server knows
 def test_a_run_with_nothing_to_send_waits_for_no_slot(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     file = write_job(bench, "done", 3, 2, ghost_s=30)

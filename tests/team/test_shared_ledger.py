@@ -275,7 +275,13 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
         assert reader.json("slots") == []
         reader.write("sums.jsonl", sums(3))
         reader.write("job.toml", job("m"))
-        assert "lacks a right that runs need: permission denied" in reader("run", "job.toml", code=2).stderr
+        for command in (("run", "job.toml"), ("score", "r1"), ("ledger", "compact"), ("allowance", "reading", "--used", "3%"),
+                        ("invalidate", "r1", "--sample", "s1", "--reason", "x"), ("accept", "sums", "--reason", "x")):  # fmt: skip
+            assert (
+                "its server's role lacks a right that writing needs: it may only read"
+                in reader(*command, code=2).stderr
+            )
+        assert not list(journals_of(reader).glob("*.zst"))
         checked = {check["check"]: check for check in reader.json("doctor", code=2)}
         assert "may not write" in checked["team"]["text"]
         assert server.platform.statistics.requests.total() == 0

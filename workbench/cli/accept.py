@@ -13,7 +13,7 @@ from workbench.evaluation.alarms import as_objects
 from workbench.job import load_job
 from workbench.ledger.job_rows import JobRuns
 from workbench.ledger.queries import reading
-from workbench.session import ledger_to_read
+from workbench.session import ledger_to_change
 
 
 @click.command()
@@ -28,7 +28,7 @@ def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_jso
     if not reopen and not (reason or "").strip():
         raise click.UsageError("say why with --reason TEXT")
     where = options.where(given)
-    ledger = ledger_to_read(where)
+    ledger = ledger_to_change(where)
     with reading(ledger) as reader:
         is_named = any(one.job == job for one in reader.all(JobRuns))
     name = job if is_named or not job.endswith(".toml") else load_job(Path(job)).name

@@ -19,8 +19,10 @@ from workbench.environment import DOTENV, found_upward
 from workbench.errors import ExitCode, InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.evaluation.ongoing import team_claims
 from workbench.ledger.check import check_ledger
+from workbench.ledger.database import require_team_rights
+from workbench.running.options import check_folder
 from workbench.running.provenance import package_versions
-from workbench.session import Where, connected, ledger_to_write, settings_files
+from workbench.session import Where, connected, ledger_to_write, settings_files, slots_root
 from workbench.settings import FILE_NAME
 
 _LEAST_FREE_BYTES = 200 * 2**20
@@ -55,6 +57,7 @@ def doctor(as_json: bool, **given: Any) -> None:
         *_key_file(where),
         _ledger(where),
         *_team(where),
+        *_slots(where),
         *_disk(where),
     ]
     if as_json:
@@ -115,8 +118,10 @@ def _key_file(where: Where) -> list[CheckResult]:
 
 
 def _ledger(where: Where) -> CheckResult:
+    is_file = True
     try:
         ledger = ledger_to_write(where)
+        is_file = ledger.team is None
         if ledger.team is None and not os.access(ledger.path.parent, os.W_OK):
             text = f"{ledger.path.parent} is not writable"
             return CheckResult(
@@ -134,6 +139,7 @@ def _ledger(where: Where) -> CheckResult:
         if isinstance(error, InputError):
             hints = [fault.hint for fault in error.faults if fault.hint]
             backup = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
+            backup = backup if is_file else "`workbench help ledger` says which rights and which folder it needs"
             fix = "; ".join(hints) or backup
         return CheckResult("ledger", False, str(error), fix, error.exit_code)
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
@@ -154,7 +160,12 @@ def _team(where: Where) -> list[CheckResult]:
 
         with Server(ledger.team) as server:
             may_write = server.may_write()
+        if may_write:
+            require_team_rights(ledger)
         known = team_claims(ledger)
+    except InputError as error:
+        faults = [(f"{fault.where}: {fault.problem}", fault.hint) for fault in error.faults]
+        return [CheckResult("team", False, text, hint, ExitCode.USAGE) for text, hint in faults]
     except WorkbenchError as error:
         return [
             CheckResult(
@@ -172,6 +183,17 @@ def _team(where: Where) -> list[CheckResult]:
     over = [f"job {one.job!r}: {one.unfinished}" for one in known if not one.is_live]
     fix = "`workbench ledger recover` on that machine hands its answers in" if over else ""
     return [CheckResult("team", True, "; ".join(live + over) or "no job runs on any machine", fix)]
+
+
+def _slots(where: Where) -> list[CheckResult]:
+    """Whether the slots of this machine can be written; without them nothing is sent."""
+    folder, shared = slots_root(where)
+    try:
+        check_folder(folder, "slots")
+    except InputError as error:
+        hint = "slots_folder in workbench.toml names it" if shared else "XDG_STATE_HOME names another folder for them"
+        return [CheckResult("slots", False, str(error), hint, error.exit_code)]
+    return [CheckResult("slots", True, f"{folder} can be written")]
 
 
 def _disk(where: Where) -> list[CheckResult]:

@@ -9,7 +9,7 @@ from workbench.cli import options
 from workbench.cli.output import say
 from workbench.display import plural
 from workbench.evaluation.invalidating import invalidate as take_out
-from workbench.session import ledger_to_read
+from workbench.session import ledger_to_change
 
 
 @click.command()
@@ -23,7 +23,7 @@ def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: 
     if not restore and not (reason or "").strip():
         raise click.UsageError("say why with --reason TEXT")
     where = options.where(given)
-    ledger = ledger_to_read(where)
+    ledger = ledger_to_change(where)
     run_id, changed, done = take_out(ledger, run, samples, reason or "put back", invalid=not restore)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")

@@ -18,7 +18,7 @@ from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger
 from workbench.ledger.team_upkeep import KEPT_DAYS, compact_team, copy_ledger
 from workbench.ledger.upkeep import compact_ledger
-from workbench.session import ledger_to_read
+from workbench.session import ledger_to_change, ledger_to_read, require_rights
 
 
 @click.group()
@@ -110,7 +110,7 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
 @options.as_json
 def compact(as_json: bool, **given: Any) -> None:
     """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
-    found = ledger_to_read(options.where(given))
+    found = ledger_to_change(options.where(given))
     if found.team is None:
         before, after = compact_ledger(found)
         sizes, kept = {"before_bytes": before, "after_bytes": after}, ""
@@ -138,7 +138,9 @@ def create(url: str, data: Path) -> None:
     if re.match(r"\w+:/", str(data)):  # as a path it would name a folder of that name here
         hint = "a folder that all machines see, such as a network share"
         raise InputError(Fault("--data", "object stores are not supported", hint))
-    made = Ledger(url, data=data.absolute())
+    if not data.is_absolute():  # every machine would read it as another folder
+        raise InputError(Fault("--data", f"{data} is relative to this folder", f"the whole path: {data.absolute()}"))
+    made = Ledger(url, data=data)
     if made.team is None:
         raise InputError(
             Fault("URL", f"{url!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
@@ -165,6 +167,7 @@ def copy(source: str, team: str, as_json: bool) -> None:
         raise InputError(
             Fault("TEAM", f"{team!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
         )
+    require_rights(there)
     copied = copy_ledger(here, there)
     if as_json:
         print_json(copied)

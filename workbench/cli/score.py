@@ -24,7 +24,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
-from workbench.session import Where, ledger_to_read
+from workbench.session import Where, ledger_to_change
 
 
 @click.command()
@@ -48,7 +48,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     RUN may be `last`, or the beginning of an id. Scores that are still to be judged exit with code 3.
     """
     where = options.where(given)
-    ledger = ledger_to_read(where)
+    ledger = ledger_to_change(where)
     with reading(ledger) as reader:
         run = find_run(reader, run)
         provenance = run_figures(reader, run).provenance

@@ -25,7 +25,15 @@ from workbench.ledger.engine import (
 )
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
 from workbench.ledger.team import attach as attach_team
-from workbench.ledger.team import losses_explained, make_turns, take_turn, until_alone
+from workbench.ledger.team import (
+    losses_explained,
+    make_turns,
+    require_rights,
+    require_writable,
+    share_folders,
+    take_turn,
+    until_alone,
+)
 from workbench.ledger.undoing import Undoing
 from workbench.outcomes import outcomes_view
 
@@ -114,6 +122,7 @@ def opened_for_writing(
             migrate(db)
         else:
             until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+            share_folders(db, ledger.team)
         yield db
 
 
@@ -125,6 +134,12 @@ def create_team_ledger(ledger: Ledger) -> None:
         UnreachableError: Its server does not answer.
     """
     assert ledger.team is not None
+    assert ledger.team.data is not None
+    try:  # first, so that nothing is left half made where it cannot be written
+        ledger.team.data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(Fault("--data", f"{ledger.team.data} cannot be made: {error.strerror}")) from error
+    require_writable(ledger.team.data)
     engine = Engine()
     try:
         attach_team(engine, ledger.team, "create")
@@ -133,8 +148,21 @@ def create_team_ledger(ledger: Ledger) -> None:
             db.execute("USE ledger")
             make_turns(db, ledger.team)
             until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+            share_folders(db, ledger.team)
     finally:
         engine.stop()
+
+
+def require_team_rights(ledger: Ledger) -> None:
+    """Make sure that this user may write a team's rows, before anything is spent.
+
+    Raises:
+        InputError: A right is missing.
+        UnreachableError: Its server does not answer.
+    """
+    if ledger.team is not None:
+        with attached(ledger, frugal=True) as engine, losses_explained(ledger.team):
+            require_rights(engine.started(), ledger.team)
 
 
 @contextmanager

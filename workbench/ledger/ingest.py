@@ -59,6 +59,8 @@ class Ingested(msgspec.Struct, frozen=True):
     """Why journals were left for the next ingest; empty when none were."""
     busy: bool = False
     """Whether they were left because another process has the ledger."""
+    forbidden: bool = False
+    """Whether they were left because this user lacks a right, which does not pass by itself."""
 
     def asides(self) -> list[str]:
         """Messages about the files that were set aside."""
@@ -139,7 +141,9 @@ def ingest(
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
             if not lacks_memory(error) or factor == _MEMORY_FACTORS[-1]:
-                return Ingested(deferred=f"the ledger cannot be written: {first_line(error)}")
+                return Ingested(
+                    deferred=f"the ledger cannot be written: {first_line(error)}", forbidden=_is_forbidden(error)
+                )
     return Ingested()
 
 
@@ -175,7 +179,8 @@ def _ingest_all(ledger: Ledger, tables: _Tables, whole: Mapping[str, Unpacked], 
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 tables.db.execute("ROLLBACK")
             if not done.deferred:
-                done = msgspec.structs.replace(done, deferred=f"{journal.name} cannot be ingested: {first_line(error)}")
+                told = f"{journal.name} cannot be ingested: {first_line(error)}"
+                done = msgspec.structs.replace(done, deferred=told, forbidden=_is_forbidden(error))
         if sum(content.size_bytes for content in taken.values()) > _CHECKPOINT_EVERY_BYTES:
             done = _removed(tables, taken, done, factor)
     return _removed(tables, taken, done, factor)
@@ -329,6 +334,10 @@ def _counts(kinds: Mapping[str, int]) -> str:
 def lacks_memory(error: Exception) -> bool:
     """Whether DuckDB may take more and would then succeed; a commit that lacks memory has an error class of its own."""
     return isinstance(error, duckdb.Error) and "memory_limit" in str(error)  # as all such errors advise
+
+
+def _is_forbidden(error: Exception) -> bool:
+    return isinstance(error, PermissionError) or "Permission denied" in str(error) or "permission denied" in str(error)
 
 
 def _is_ingested(db: duckdb.DuckDBPyConnection, journal: Path) -> bool:

@@ -10,6 +10,8 @@ import contextlib
 import os
 import random
 import secrets
+import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -178,6 +180,61 @@ def data_folder(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Path:
     found = db.execute(query).fetchone()
     assert found is not None
     return Path(found[0])
+
+
+def share_folders(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
+    """Make the folders of rows as open to others as the data folder is: DuckDB makes them for their owner alone, whatever the
+    umask. Those of other users stay as they are.
+    """
+    data = data_folder(db, team)
+    mode = stat.S_IMODE(data.stat().st_mode)
+    for folder in _row_folders(db, data):
+        with contextlib.suppress(PermissionError):  # `require_rights` says so, where it matters
+            folder.mkdir(exist_ok=True)
+            found = folder.stat()
+            if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != mode:
+                folder.chmod(mode)
+
+
+def require_rights(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
+    """Make sure that this user may write rows wherever others did.
+
+    Args:
+        db: Has the ledger attached.
+        team: Where it is.
+
+    Raises:
+        InputError: A right is missing.
+    """
+    data = data_folder(db, team)
+    for folder in (data, *_row_folders(db, data)):
+        if folder.exists():
+            require_writable(folder)
+
+
+def require_writable(folder: Path) -> None:
+    """Make sure that this user may write in a team's folder, by trying.
+
+    Raises:
+        InputError: The right is missing.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        hint = f"whoever made it: `chmod -R u+rwX,g+rwXs {folder}`; `workbench help ledger` says which rights it needs"
+        raise InputError(Fault("--ledger", f"{folder} cannot be written: {error.strerror}", hint)) from error
+
+
+def _row_folders(db: duckdb.DuckDBPyConnection, data: Path) -> list[Path]:
+    """The folders in which the rows of each table are, those that hold others first."""
+    query = f"""
+        SELECT of_schema.path, of_table.path
+        FROM {_TABLES}.ducklake_table AS of_table JOIN {_TABLES}.ducklake_schema AS of_schema USING (schema_id)
+        WHERE of_table.end_snapshot IS NULL
+    """  # noqa: S608 - ours
+    found = [(data / schema, data / schema / table) for schema, table in db.execute(query).fetchall()]
+    return [*dict.fromkeys(schema for schema, _ in found), *(table for _, table in found)]
 
 
 def filled_tables(db: duckdb.DuckDBPyConnection) -> dict[str, int]:

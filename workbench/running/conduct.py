@@ -56,7 +56,7 @@ class Conductor:
         self._journal = JournalWriter(ledger.journal_folder, plan.job.run.max_in_flight)
         self._engine = Engine()
         self._notes: list[str] = []
-        self._deferred = ""
+        self._deferred, self._is_forbidden = "", False
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
@@ -103,6 +103,8 @@ class Conductor:
             self._notes.append(f"not ingested yet, but safe in {self._ledger.journal_folder}: {self._deferred}")
         if error is not None and status is RunStatus.COMPLETE:  # what is not durable does not count
             status, code, reason = RunStatus.INCOMPLETE, error.exit_code, str(error)
+        if self._is_forbidden and code == ExitCode.DONE:  # a busy ledger passes by itself, a missing right does not
+            code = ExitCode.INCOMPLETE
         return RunEnd(
             self._summary(tally, status, reason, duration_s),
             code,
@@ -214,7 +216,7 @@ class Conductor:
     def _ingest(self) -> None:
         done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
         self._notes += done.asides()
-        self._deferred = done.deferred
+        self._deferred, self._is_forbidden = done.deferred, done.forbidden
 
 
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:

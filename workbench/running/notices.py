@@ -87,7 +87,8 @@ class Notices:
         """Nothing can be sent now: say once why, where others than calls in flight keep it from that."""
         if slots.obstacle != self._obstacle:
             self._obstacle = slots.obstacle
-            self._note(self._obstacle or "requests are sent again")
+            if self._obstacle is not None:
+                self._note(self._obstacle)
         busy_until = [] if self._ghosts_said else slots.ghosts()
         if not busy_until:
             return
@@ -98,6 +99,12 @@ class Notices:
             f"{len(busy_until)} of {self._plan.job.run.max_in_flight} slots are kept until {until} UTC by calls that were "
             "killed or given up, and that the platform may still be working on; free them: workbench slots release"
         )
+
+    def slot_taken(self) -> None:
+        """A request can be sent: say so where something kept it from that before."""
+        if self._obstacle is not None:
+            self._obstacle = None
+            self._note("requests are sent again")
 
     def _give_up(self, model: int, breaker: Breaker, state: str, text: str) -> None:
         since = _utc(breaker.failing_since or breaker.held_since)

@@ -109,10 +109,11 @@ class Slots:
         """Other runs that wait."""
         self._none_until = self._yield_until = 0.0
         try:
+            for path in (folder.parent, folder) if shared else ():
+                with contextlib.suppress(FileExistsError):
+                    path.mkdir(parents=True)
+                    path.chmod(0o1777)  # whoever made it
             folder.mkdir(parents=True, exist_ok=True)
-            if shared:
-                with contextlib.suppress(PermissionError):  # another user made it
-                    folder.chmod(0o1777)
             self._own_path = folder / f"{os.getpid()}-{secrets.token_hex(3)}.process"
             fresh = self._own_path.with_suffix(".new")
             self._own = opened(fresh, shared=shared)
@@ -122,7 +123,10 @@ class Slots:
             self._files = [opened(folder / f"{number:02}.slot", shared=shared) for number in range(limit)]
         except OSError as error:
             problem = f"{error.filename or folder}: {error.strerror}"
-            raise InputError(Fault("slots", problem, "XDG_STATE_HOME names another folder for them")) from error
+            hint = (
+                "slots_folder in workbench.toml names it" if shared else "XDG_STATE_HOME names another folder for them"
+            )
+            raise InputError(Fault("slots", problem, hint)) from error
 
     def __enter__(self) -> Self:
         return self

@@ -123,6 +123,7 @@ class Work:
                 settling.notices.no_slot(self._slots)
                 await self._slots.changed()
                 continue
+            settling.notices.slot_taken()
             turn = queue.take()
             if turn is None:
                 self._slots.give_back(slot)

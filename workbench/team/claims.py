@@ -139,6 +139,16 @@ def renewed(server: Server, run_id: str, to_send: int | None) -> bool:
         return cursor.execute(_RENEW, {"run_id": run_id, "to_send": to_send, "for_s": CLAIM_S}).rowcount > 0
 
 
+def say_over(server: Server, run_id: str) -> None:
+    """Say that a run is over, though its answers are not handed in.
+
+    Raises:
+        UnreachableError: The server does not answer.
+    """
+    with server.transaction() as cursor:
+        cursor.execute("UPDATE workbench_live.runs SET expires_at = clock_timestamp() WHERE run_id = %s", [run_id])
+
+
 def leave_behind(server: Server, run_id: str) -> None:
     """Do without the answers of a run that another machine has not handed in.
 

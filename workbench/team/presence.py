@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.store import Ledger, is_being_written
 from workbench.running.options import RunOptions
 from workbench.running.slots import Slot, Slots
-from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed
+from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed, say_over
 from workbench.team.leases import Leases
 from workbench.team.server import Server
 
@@ -52,6 +52,8 @@ class Presence:
         with self._server, contextlib.suppress(WorkbenchError):  # else the job stays claimed until they are handed in
             if _all_ingested(self._ledger):
                 hand_in(self._server, self._machine, self._goes_on, self._run_id)
+            elif self._run_id is not None:
+                say_over(self._server, self._run_id)
 
     def claim(self, job: str, run_id: str, options: RunOptions) -> None:
         """Claim a job for a run.
