@@ -1,10 +1,12 @@
 """Which platform is meant, and which key goes there."""
 
 import hashlib
+import ipaddress
+import os
 import posixpath
 import re
-import urllib.request
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -25,6 +27,19 @@ _HOW_TO = (
 )
 
 
+class Proxy(NamedTuple):
+    """An HTTP proxy between here and the platform."""
+
+    url: str
+    variable: str
+    """Of the environment, that names it."""
+
+    def __str__(self) -> str:
+        """It, for people: without what a password in it would be."""
+        parts = urlsplit(self.url)
+        return f"the proxy {parts.scheme}://{parts.netloc.rpartition('@')[2]} ({self.variable})"
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """Where the platform is and the key that identifies the caller; its text form never shows the key."""
 
@@ -33,7 +48,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     key: str
     identity: str
     """What stands for the URL in a request's identity: the URL, or `local` for the embedded platform."""
-    proxy: str | None = None
+    proxy: Proxy | None = None
     gateway_limit_s: float | None = None
     embedded: bool = False
     """Whether it is the embedded platform, which ends with the command and has another port each time."""
@@ -210,12 +225,59 @@ def _checked_key(key: str, source: str) -> str:
     return key
 
 
-def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for a URL, looked up once."""
+def _proxy_for(url: str) -> Proxy | None:
+    """The proxy that the environment names for a URL, looked up once; this machine is asked without one.
+
+    Raises:
+        InputError: It is not an HTTP proxy.
+    """
     parts = urlsplit(url)
-    if urllib.request.proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    if is_loopback(url) or _is_exempt(host, parts.port or _PORTS[parts.scheme]):
         return None
-    return urllib.request.getproxies_environment().get(parts.scheme)
+    names = (f"{parts.scheme}_proxy", "all_proxy")
+    for variable in (spelling for name in names for spelling in (name, name.upper())):
+        if given := os.environ.get(variable, "").strip():
+            return _checked_proxy(given, variable, host)
+    return None
+
+
+def _checked_proxy(given: str, variable: str, host: str) -> Proxy:
+    url = given if "://" in given else f"http://{given}"
+    hint = f"expected http://HOST:PORT; NO_PROXY={host} asks the platform without a proxy"
+    try:
+        parts = urlsplit(url)
+        is_usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise InputError(Fault(variable, "it does not name a proxy", hint)) from None
+    if parts.scheme.startswith("socks"):
+        raise InputError(Fault(variable, "SOCKS proxies are not supported", hint))
+    if parts.scheme not in _PORTS or not is_usable:
+        raise InputError(Fault(variable, "it does not name an HTTP proxy", hint))
+    return Proxy(url, variable)
+
+
+def _is_exempt(host: str, port: int) -> bool:
+    """Whether `NO_PROXY` names a host: itself, its domain, its port, or a network that its address is in."""
+    given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    for entry in given.replace(",", " ").lower().split():
+        name, colon, of_port = entry.rpartition(":")
+        if colon and of_port.isdecimal() and (":" not in name or name.endswith("]")):
+            entry, is_port = name, int(of_port) == port
+        else:
+            is_port = True
+        entry = entry.strip("[]")
+        domain = entry.removeprefix("*").lstrip(".")
+        if is_port and (entry == "*" or host == domain or host.endswith(f".{domain}") or _is_in_network(host, entry)):
+            return True
+    return False
+
+
+def _is_in_network(host: str, entry: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return False
 
 
 def key_variables(settings: Settings) -> set[str]:

@@ -93,7 +93,17 @@ def moved_folders() -> dict[str, str]:
 
 def unseen_by_timers() -> list[str]:
     """The names of variables of this shell on which a command depends, and which a timer is not given."""
-    names = ("TZ", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
+    names = (
+        "TZ",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    )
     return [name for name in names if os.environ.get(name)]
 
 

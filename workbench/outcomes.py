@@ -33,6 +33,7 @@ class Outcome(StrEnum):
     ROUTE_DOWN = "route_down"
     GATEWAY_UNREACHABLE = "gateway_unreachable"
     PROXY_FAILED = "proxy_failed"
+    REDIRECTED = "redirected"
     GATEWAY_TIMEOUT = "gateway_timeout"
     CONNECT_FAILED = "connect_failed"
     CONNECTION_LOST = "connection_lost"
@@ -102,6 +103,7 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.ROUTE_DOWN:          Effects(False, False, 10.0, True,  "maybe", "sick", "down",    "the route"),
     Outcome.GATEWAY_UNREACHABLE: Effects(False, False, 20.0, True,  "no",    "sick", "gateway", "the platform"),
     Outcome.PROXY_FAILED:        Effects(False, False, 20.0, True,  "maybe", "sick", "gateway", "the platform"),
+    Outcome.REDIRECTED:          Effects(False, False, None, True,  "no",    "sick", "gateway", "the platform"),
     Outcome.GATEWAY_TIMEOUT:     Effects(False, False, 30.0, True,  "maybe", "sick", "hang",    "the route", crowded="load"),
     Outcome.CONNECT_FAILED:      Effects(False, False, 10.0, True,  "no",    "sick", "",        "the network"),
     Outcome.CONNECTION_LOST:     Effects(False, False, 10.0, True,  "maybe", "sick", "reset",   "the network"),

@@ -121,7 +121,7 @@ async def connected(where: Where, ids: Sequence[str] = (), occasion: str | None 
             "Accept-Encoding": "gzip",
             "User-Agent": "workbench",
         }
-        async with Http(headers, proxy=endpoint.proxy) as http:
+        async with Http(headers, proxy=endpoint.proxy and endpoint.proxy.url) as http:
             client = ChatClient(http, endpoint, settings.allowance.signature)
             models = await client.list_models()
             session = Session(endpoint, client, models, answers)

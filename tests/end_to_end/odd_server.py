@@ -33,6 +33,8 @@ def _fixed(word: str) -> web.Response | None:
     """The same reply each time, where a word has one."""
     if word in REFUSED:
         return web.json_response({"detail": "the request is of no use"}, status=REFUSED[word])
+    if word == "moved":
+        return web.Response(status=307, headers={"Location": "https://new.example.org/api/chat/completions"})
     if word == "brotli":
         return web.Response(body=BROTLI, headers={"Content-Encoding": "br"}, content_type="application/json")
     return None

@@ -79,6 +79,16 @@ def test_an_answer_that_nothing_here_unpacks_is_kept_and_not_bought_twice(oddly:
     assert len(odd.requests) == 3
 
 
+def test_a_redirected_call_drew_nothing_and_is_not_sent_again(oddly: Workbench, odd: OddServer) -> None:
+    prompts(oddly, "moved", "plain", more=GATES)
+    oddly.write("job.toml", (oddly.folder / "job.toml").read_text().replace("passes = 1", "passes = 2"))
+    result = oddly.json("run", "job.toml", "--no-report", code=3)
+    assert (result["outcomes"], len(odd.requests)) == ({"ok": 1, "redirected": 1}, 2)
+    (call,) = (call for call in oddly.lines("show", "last", "--calls") if call["outcome"] == "redirected")
+    assert call["evidence"] == "HTTP 307, which leads to https://new.example.org/api/chat/completions"
+    assert oddly.json("usage")[0]["maybe_drawn"] == 0
+
+
 def test_an_empty_answer_does_not_stand_where_a_later_pass_failed(oddly: Workbench) -> None:
     """It was asked again, and what came then is worth a rerun."""
     prompts(oddly, "flip", "plain", more=GATES)

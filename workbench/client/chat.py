@@ -1,5 +1,6 @@
 """The platform's two endpoints as two methods."""
 
+import re
 import time
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
@@ -29,6 +30,11 @@ _SAID_CHARS = 1_000
 _LEFT_OUT = "(left out: the API key was in it, in parts)"
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _NOT_TLS = "WRONG_VERSION_NUMBER"
+_LACKING = re.compile(
+    r"Missing (?:Authority|Subject) Key Identifier|Basic Constraints of CA cert not marked critical"
+    r"|CA cert does not include key usage extension|Path length (?:given without key usage|invalid)|invalid CA certificate"
+)
+"""What OpenSSL says of a certificate with `X509_V_FLAG_X509_STRICT`."""
 _LONGEST_RETRY_AFTER_S = 30 * 86_400.0
 """Some servers send a timestamp in ms, far beyond any date."""
 
@@ -47,6 +53,7 @@ class ChatClient:
         self._redact = Redactor(endpoint.key)
         self._models_url = f"{endpoint.base_url}/api/models"
         self._chat_url = f"{endpoint.base_url}/api/chat/completions"
+        self._proxy = endpoint.proxy
         self._signature = outcome.AllowanceSignature(allowance_signature)
         self._long_replies = anyio.CapacityLimiter(1)
         self._doubting = anyio.Lock()
@@ -75,19 +82,33 @@ class ChatClient:
 
     def _explained(self, text: str) -> str:
         """A failure of the transport, with what may fix it."""
-        if _NOT_TLS in text:
-            return f"it speaks http, not https; use {self._models_url.replace('https:', 'http:').removesuffix('/api/models')}"
-        hint = "; SSL_CERT_FILE names the certificates to trust" if _UNTRUSTED in text else ""
-        return f"{self._redact(text)}{hint}"
+        through = "" if self._proxy is None else f"; it was asked through {self._proxy}"
+        if lacking := _LACKING.search(text):
+            told = (
+                f"its certificate is not as RFC 5280 wants it ({lacking.group()}), which Python 3.13 and newer require"
+            )
+            return f"{self._redact(text)}; {told}: have a new one issued, or use Python 3.12{through}"
+        if _UNTRUSTED in text:
+            return f"{self._redact(text)}; SSL_CERT_FILE names the certificates to trust{through}"
+        if _NOT_TLS in text and not through:
+            base_url = self._models_url.replace("https:", "http:").removesuffix("/api/models")
+            return f"it speaks http, not https; use {base_url}"
+        return f"{self._redact(text)}{through}"
 
     def _listed(self, reply: Reply) -> list[Model]:
         try:
             models = wire.models_from(decode(reply.body), self._redact) if reply.status == 200 else None
         except ValueError:
             models = None
-        if models is None:
+        if models is None and (target := outcome.target_of(reply)):
+            base_url = target.removesuffix("/").removesuffix("/api/models")
             raise UnreachableError(
-                f"{self._models_url} answered with HTTP {reply.status}, not with a model list; "
+                f"{self._models_url} leads to {self._redact(target)}; is that the base URL: {base_url}?"
+            )
+        if models is None:
+            through = "" if self._proxy is None else f", through {self._proxy}"
+            raise UnreachableError(
+                f"{self._models_url} answered with HTTP {reply.status}{through}, not with a model list; "
                 "is the base URL the platform's (the part before /api)?"
             )
         if not models:
@@ -106,6 +127,8 @@ class ChatClient:
         bounds = Bounds(request.timeout_s, request.max_reply_bytes)
         reply = await self._http.send("POST", self._chat_url, request.body, bounds, progress)
         if isinstance(reply, Failure):
+            if self._proxy is not None:
+                reply = msgspec.structs.replace(reply, text=f"{reply.text}; through {self._proxy}")
             return _record(request, progress, self._redacted(outcome.of_failure(reply)), reply.status)
         if len(reply.body) <= LARGE_BYTES:
             verdict, raw = self._judged(reply)

@@ -92,6 +92,7 @@ _TEXTS = (
     (re.compile(r"^Model not found$"), Outcome.MODEL_NOT_VISIBLE),
 )
 
+_REDIRECTS = (301, 302, 303, 307, 308)
 _WITH_AN_ANSWER = (200, 201, 203)
 _MAY_BE_ALLOWANCE = (400, 402, 403, 422, 429)
 _PASSED_ON = re.compile(r"\s*(?:Error code: |HTTP )?([45]\d\d)\s*[:-]")
@@ -132,6 +133,8 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
         reply: Status, headers and body.
         signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
+    if target := target_of(reply):
+        return Verdict(Outcome.REDIRECTED, f"HTTP {reply.status}, which leads to {target[:_LOOKED_AT_CHARS]}")
     if reply.coding:
         return _packed(reply)
     try:
@@ -145,6 +148,11 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
     # neither the gateway's shape nor the platform's, nor the gateway's words in another one: those it said when it was done
     in_front = reply.status >= 500 and style == "other" and EFFECTS[outcome].drew != "no"
     return Verdict(outcome, f"HTTP {reply.status}, {because}", None, text or None, goes_on=in_front)
+
+
+def target_of(reply: Reply) -> str | None:
+    """Where a redirect leads; None for other replies. It is never followed: the key is for the host that was named."""
+    return reply.headers.get("location") or "nowhere" if reply.status in _REDIRECTS else None
 
 
 def _packed(reply: Reply) -> Verdict:

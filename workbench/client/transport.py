@@ -249,6 +249,8 @@ def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) ->
     if isinstance(error, aiohttp.ClientConnectorError):  # neither a default nor a memory address is of any use
         said = said.replace(f" ssl:{error.ssl}", "").replace(" ssl:default", "")
     match error:
+        case aiohttp.ClientHttpProxyError():  # it refused to connect: the platform was not reached
+            return httpx.ProxyError(f"HTTP {error.status} {error.message}", request=request)
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout(said, request=request)
         case aiohttp.ClientConnectorError() | aiohttp.ClientProxyConnectionError():
@@ -341,7 +343,8 @@ class Http:
                 body = await self._read(response, headers.get("content-encoding", ""), bounds.reply_bytes, progress)
         except UnreadableError as error:
             return Failure("unreadable", "answered", str(error), status)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
+            progress.sent = "never"
             return Failure("connect", "never", f"{type(error).__name__}: {error}")
         except (TimeoutError, httpx.TimeoutException) as error:
             # a deadline that ran out while connecting left nothing behind
