@@ -19,6 +19,7 @@ TOOL = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
+ASKED = [{"role": "user", "content": "What is 40 + 2?"}]
 FORCED = {"type": "function", "function": {"name": "get_weather"}}
 
 

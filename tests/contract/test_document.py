@@ -57,6 +57,7 @@ DOCUMENT: dict[str, list[Statement]] = {
         Statement("messages is required", resources.test_a_request_is_refused_where_the_document_asks_for_more),
         Statement("and a list", resources.test_a_request_is_refused_where_the_document_asks_for_more),
         Statement("of objects with role and content", resources.test_request_messages_are_objects_with_role_and_content),
+        Statement("fields are of the types that it names", endpoints.test_a_field_of_another_type_is_named),
         Statement("max_tokens caps what is generated", resources.test_request_max_tokens_caps_generated_tokens),
         Statement("stream: true streams", resources.test_request_stream_true_streams_and_false_returns_one_body),
         Statement("stream: false gives one body", resources.test_request_stream_true_streams_and_false_returns_one_body),

@@ -10,7 +10,7 @@ import aiohttp
 import httpx
 import pytest
 
-from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
+from tests.contract.asking import ASKED, FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import NotedClock
 from workbench.local_platform.app import Surroundings
 from workbench.local_platform.config import load_config
@@ -54,7 +54,7 @@ def test_rule_1_both_endpoints_require_authorization(caller: Caller) -> None:
     for headers in ({}, {"Authorization": "Bearer sk-" + "0" * 32}, {"Authorization": f"Basic {caller.server.key}"}):
         assert httpx.get(f"{caller.server.base_url}/api/models", headers=headers).status_code == 401
         url = f"{caller.server.base_url}/api/chat/completions"
-        refused = httpx.post(url, headers=headers, json={"model": "plain", "messages": []})
+        refused = httpx.post(url, headers=headers, json={"model": "plain", "messages": ASKED})
         assert refused.status_code == 401
         assert isinstance(refused.json()["detail"], str)
 
@@ -138,7 +138,7 @@ def test_limits_64_requests_in_flight_platform_wide() -> None:
         keys = [server.key, state.create_key("ben")]
 
         async def ask(session: aiohttp.ClientSession, number: int) -> int:
-            body: dict[str, object] = {"model": ("slow", "slow too")[number % 2], "messages": []}
+            body: dict[str, object] = {"model": ("slow", "slow too")[number % 2], "messages": ASKED}
             headers = {"Authorization": f"Bearer {keys[number % 2]}"}
             url = f"{server.base_url}/api/chat/completions"
             async with session.post(url, json=body, headers=headers) as reply:
@@ -208,7 +208,7 @@ def test_limits_one_allowance_per_account_drawn_by_every_call() -> None:
 
 def test_content_type_is_required(caller: Caller) -> None:
     """Endpoints, POST: header Content-Type."""
-    body = json.dumps({"model": "plain", "messages": []})
+    body = json.dumps({"model": "plain", "messages": ASKED})
     for headers in ({"Content-Type": "text/plain"}, {"Content-Type": ""}):
         refused = caller.http.post("/api/chat/completions", content=body, headers=headers)
         assert refused.status_code == 422
@@ -221,7 +221,7 @@ def test_a_caller_that_leaves_frees_its_slot_and_its_draw_stays_open() -> None:
     with ThreadedServer(platform_of({"id": "hangs", "faults": [{"kind": "hang"}]}), state) as server:
         with Caller(server) as caller, pytest.raises(httpx.ReadTimeout):
             caller.http.post(
-                "/api/chat/completions", json={"model": "hangs", "messages": [], "max_tokens": 7}, timeout=0.3
+                "/api/chat/completions", json={"model": "hangs", "messages": ASKED, "max_tokens": 7}, timeout=0.3
             )
         deadline = time.monotonic() + 5
         while server.platform.statistics.in_flight and time.monotonic() < deadline:
@@ -247,10 +247,46 @@ def test_the_api_is_text_in_text_out_without_uploads_or_knowledge(caller: Caller
     assert caller.http.post("/api/chat/completions", json=body).status_code == 200
 
 
-@pytest.mark.parametrize("given", [{}, {"model": None}, {"model": 7}, {"model": ""}])
-def test_model_is_required_and_has_to_be_visible(caller: Caller, given: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("given", "status", "said"),
+    [
+        ({}, 400, "model is required: an id from GET /api/models"), ({"model": None}, 400, "model: expected a text, found null"),
+        ({"model": 7}, 400, "model: expected a text, found 7"), ({"model": ""}, 404, "Model not found"),
+    ],
+)  # fmt: skip
+def test_model_is_required_and_has_to_be_visible(
+    caller: Caller, given: dict[str, object], status: int, said: str
+) -> None:
     """Resources, Chat completion request: model."""
-    assert caller.http.post("/api/chat/completions", json={"messages": []} | given).status_code == 404
+    reply = caller.http.post("/api/chat/completions", json={"messages": ASKED} | given)
+    assert (reply.status_code, reply.json()["detail"]) == (status, said)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"messages": []}, "messages: expected at least one message, found an empty list"),
+        ({"max_tokens": "many"}, "max_tokens: expected a whole number from 1, found the text 'many'"),
+        ({"max_tokens": 0}, "max_tokens: expected a whole number from 1, found 0"),
+        ({"max_tokens": 1.5}, "max_tokens: expected a whole number from 1, found 1.5"),
+        ({"max_tokens": True}, "max_tokens: expected a whole number from 1, found True"),
+        ({"stream": "yes"}, "stream: expected true or false, found the text 'yes'"),
+        ({"stream": 1}, "stream: expected true or false, found 1"),
+        ({"tools": [{"name": "f"}]}, "tools[0]: expected"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+         "messages[0].content[0]: expected a text, found a part of the type 'image_url'"),
+    ],
+)  # fmt: skip
+def test_a_field_of_another_type_is_named(caller: Caller, given: dict[str, object], said: str) -> None:
+    """Resources, Chat completion request: the types of its fields."""
+    reply = caller.http.post("/api/chat/completions", json={"model": "plain", "messages": ASKED} | given)
+    assert reply.status_code == 400
+    assert reply.json()["detail"].startswith(said)
+    for fine in ({"max_tokens": None}, {"stream": None}, {"max_tokens": 1}):
+        assert (
+            caller.http.post("/api/chat/completions", json={"model": "plain", "messages": ASKED} | fine).status_code
+            == 200
+        )
 
 
 def test_no_endpoint_creates_keys(caller: Caller) -> None:
@@ -267,7 +303,7 @@ def test_another_method_is_refused_with_those_that_are_allowed(caller: Caller) -
 
 def test_nothing_but_the_api_is_public(caller: Caller) -> None:
     """What the service does: the gateway's own paths do not answer, with the right key either."""
-    body = {"model": "plain", "messages": []}
+    body = {"model": "plain", "messages": ASKED}
     for path in (
         "/v1/chat/completions",
         "/chat/completions",

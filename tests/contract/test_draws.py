@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from tests.conftest import COMMAND
-from tests.contract.asking import Caller, platform_of, serve
+from tests.contract.asking import ASKED, Caller, platform_of, serve
 from tests.waiting import until, until_on_loop
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.server import ThreadedServer
@@ -123,12 +123,12 @@ def test_a_killed_platform_leaves_open_draws_and_its_keys_live_on(tmp_path: Path
     server, said = serve(tmp_path)
     headers = {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=said["base_url"], headers=headers) as http:
-        used = http.post("/api/chat/completions", json={"model": "quick", "messages": []}).json()["usage"]
+        used = http.post("/api/chat/completions", json={"model": "quick", "messages": ASKED}).json()["usage"]
         with pytest.raises(httpx.ReadTimeout):
-            http.post("/api/chat/completions", json={"model": "slow", "messages": [], "max_tokens": 40}, timeout=0.3)
+            http.post("/api/chat/completions", json={"model": "slow", "messages": ASKED, "max_tokens": 40}, timeout=0.3)
         with pytest.raises(httpx.ReadTimeout):
-            http.post("/api/chat/completions", json={"model": "slow", "messages": []}, timeout=0.3)
-        body = {"model": "slow", "messages": [], "max_tokens": 41}
+            http.post("/api/chat/completions", json={"model": "slow", "messages": ASKED}, timeout=0.3)
+        body = {"model": "slow", "messages": ASKED, "max_tokens": 41}
         asyncio.run(_ask_and_kill(said["base_url"], key, body, server, lambda: len(_draws(tmp_path)) == 4))
     state = State(tmp_path / "platform.sqlite")
     draws = state.draws()

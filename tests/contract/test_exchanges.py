@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.conftest import one_route
+from tests.contract.asking import ASKED
 from workbench.client import outcome, wire
 from workbench.client.transport import Reply
 from workbench.completion import Verdict
@@ -141,7 +142,7 @@ def test_faults_come_in_their_share_and_pass(catalogue: PlatformConfig) -> None:
 )  # fmt: skip
 def test_every_fault_is_read_as_what_it_is(status: int, expected: Outcome) -> None:
     with ThreadedServer(one_route(faults=[{"share": 1, "status": status}])) as server:
-        exchange = {"method": "POST", "path": "/api/chat/completions", "body": {"model": "m", "messages": []}}
+        exchange = {"method": "POST", "path": "/api/chat/completions", "body": {"model": "m", "messages": ASKED}}
         response = sent(server, exchange)
     assert response.status_code == status
     assert judged(response).outcome is expected
@@ -150,7 +151,7 @@ def test_every_fault_is_read_as_what_it_is(status: int, expected: Outcome) -> No
 def test_a_route_that_is_down_without_fallback_is_a_502() -> None:
     with ThreadedServer(one_route(unavailable=True)) as server:
         response = sent(
-            server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "m", "messages": []}}
+            server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "m", "messages": ASKED}}
         )
     assert response.status_code == 502
     assert judged(response).outcome is Outcome.ROUTE_DOWN
@@ -161,7 +162,7 @@ def test_a_preset_on_a_route_the_account_does_not_see_is_not_usable() -> None:
     config = PlatformConfig(config.routes, (Preset("p", "m", "s"),), config.accounts)
     with ThreadedServer(config) as server:
         response = sent(
-            server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "p", "messages": []}}
+            server, {"method": "POST", "path": "/api/chat/completions", "body": {"model": "p", "messages": ASKED}}
         )
     assert response.json()["detail"] == "Model not found"
 

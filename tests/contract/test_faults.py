@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.asking import Caller, joined, platform_of
+from tests.contract.asking import ASKED, Caller, joined, platform_of
 from tests.contract.clocks import SteppedClock
 from workbench.local_platform.app import Surroundings
 from workbench.local_platform.clock import Clock
@@ -45,7 +45,7 @@ def test_another_seed_is_another_sequence() -> None:
 
 def test_hang() -> None:
     with served({"kind": "hang"}) as server, Caller(server) as caller, pytest.raises(httpx.ReadTimeout):
-        caller.http.post("/api/chat/completions", json={"model": "m", "messages": []}, timeout=0.3)
+        caller.http.post("/api/chat/completions", json={"model": "m", "messages": ASKED}, timeout=0.3)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -101,7 +101,7 @@ def test_reset_and_truncate_happen_in_front_of_an_answer_that_was_drawn(streamed
 
 def test_truncate_gives_the_first_half() -> None:
     with served({"kind": "truncate"}) as server, Caller(server) as caller:
-        body = {"model": "m", "messages": []}
+        body = {"model": "m", "messages": ASKED}
         with caller.http.stream("POST", "/api/chat/completions", json=body) as reply:
             with pytest.raises(httpx.RemoteProtocolError):
                 reply.read()

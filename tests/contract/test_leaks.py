@@ -10,7 +10,7 @@ import aiohttp
 import psutil
 import pytest
 
-from tests.contract.asking import serve
+from tests.contract.asking import ASKED, serve
 from tests.contract.test_upstream import Served
 from workbench.local_platform.state import State
 
@@ -24,7 +24,7 @@ async def storm(url: str, key: str, calls: int, seed: int) -> None:
 
         async def caller() -> None:
             for _ in todo:
-                body = {"model": chosen.choice(MODELS), "messages": [], "stream": chosen.random() < 0.6}
+                body = {"model": chosen.choice(MODELS), "messages": ASKED, "stream": chosen.random() < 0.6}
                 patience = aiohttp.ClientTimeout(total=chosen.choice([0.02, 0.05, 0.1]))
                 try:
                     async with session.post(f"{url}/api/chat/completions", json=body, timeout=patience) as reply:

@@ -126,7 +126,7 @@ def test_the_time_limit_is_the_one_that_is_set() -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"POST /api/chat/completions HTTP/1.1\r\nHost: here\r\n"])
 def test_a_connection_on_which_no_request_comes_is_closed(sent: bytes) -> None:
-    with ThreadedServer(platform_of({"id": "m"}, limits={"request_s": 0.2})) as server, connected(server) as connection:
+    with ThreadedServer(platform_of({"id": "m"}, limits={"head_s": 0.2})) as server, connected(server) as connection:
         connection.sendall(sent)
         assert connection.recv(1000) == b""
 
@@ -145,7 +145,10 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
 
 
 def test_a_connection_that_has_brought_a_request_stays_open() -> None:
-    with ThreadedServer(platform_of({"id": "m"}, limits={"request_s": 0.2})) as server, connected(server) as connection:
+    with (
+        ThreadedServer(platform_of({"id": "m"}, limits={"head_s": 0.2, "request_s": 0.2})) as server,
+        connected(server) as connection,
+    ):
         for _ in range(2):
             connection.sendall(b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n")
             assert b" 200 " in connection.recv(1000).splitlines()[0]

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from aiohttp import web
 
-from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
+from tests.contract.asking import ASKED, FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.lying_server import RAW, Lying
 from tests.waiting import until
 from workbench.local_platform.access import AccessLog
@@ -388,7 +388,7 @@ def test_usage_that_is_missing_or_nonsense_leaves_the_draw_open(served: Served, 
 
 def test_a_stream_is_passed_on_as_it_comes_and_a_leaving_caller_cancels_it(served: Served) -> None:
     with front(served.url, clock_speed=1) as server, Caller(server) as caller:
-        body = {"model": "drips", "messages": [], "stream": True}
+        body = {"model": "drips", "messages": ASKED, "stream": True}
         begin = time.monotonic()
         with caller.http.stream("POST", "/api/chat/completions", json=body) as reply:
             lines = reply.iter_lines()
@@ -441,5 +441,5 @@ def test_another_platform_as_model_server_and_its_fallback_when_it_dies(monkeypa
 def test_a_timeout_of_the_caller_is_no_error_of_the_platform(served: Served) -> None:
     with front(served.url, clock_speed=1) as server, Caller(server) as caller:
         with pytest.raises(httpx.ReadTimeout):
-            caller.http.post("/api/chat/completions", json={"model": "hang", "messages": []}, timeout=0.2)
+            caller.http.post("/api/chat/completions", json={"model": "hang", "messages": ASKED}, timeout=0.2)
         assert caller.ask("ok").status_code == 200

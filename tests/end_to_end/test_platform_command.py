@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from tests.conftest import Workbench, job, sums
-from tests.contract.asking import serve
+from tests.contract.asking import ASKED, serve
 from tests.waiting import until
 from workbench.local_platform.state import State
 
@@ -107,7 +107,7 @@ def test_a_draw_made_elsewhere_counts_at_once(desk: Workbench) -> None:
     key = key_for(desk)
     server, said = serve(desk.folder)
     with httpx.Client(base_url=said["base_url"], headers={"Authorization": f"Bearer {key}"}) as http:
-        body = {"model": "slow [one]", "messages": [], "max_tokens": 5}
+        body = {"model": "slow [one]", "messages": ASKED, "max_tokens": 5}
         assert http.post("/api/chat/completions", json=body).status_code == 200
         desk("platform", "draws", "add", "lab", "100")
         assert http.post("/api/chat/completions", json=body).json()["detail"] == "Your allowance is used up."
@@ -116,7 +116,7 @@ def test_a_draw_made_elsewhere_counts_at_once(desk: Workbench) -> None:
 
 def slow_answer(url: str, key: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.post(f"{url}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": []})
+    return httpx.post(f"{url}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": ASKED})
 
 
 def test_a_stop_lets_requests_in_flight_end(desk: Workbench) -> None:
@@ -130,6 +130,21 @@ def test_a_stop_lets_requests_in_flight_end(desk: Workbench) -> None:
         assert asking.result().json()["choices"]
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{said['base_url']}/health")
+
+
+def test_one_platform_serves_with_a_state(desk: Workbench) -> None:
+    """64 requests in flight are the whole platform's limit, however many processes there are."""
+    desk.write("platform.toml", SLOW)
+    key_for(desk)
+    server, _ = serve(desk.folder)
+    told = desk("platform", "serve", "--port", "0", code=5).stderr
+    assert f"process {server.pid} serves a platform with the state" in told
+    assert "whose limits are those of one; --state FILE names another" in told
+    key_for(desk)  # keys are made meanwhile all the same
+    server.kill()
+    server.communicate()
+    again, _ = serve(desk.folder)
+    stopped(again)
 
 
 def test_a_second_stop_does_not_wait(desk: Workbench) -> None:
@@ -185,7 +200,7 @@ def test_statistics_are_for_those_who_may_read_them(desk: Workbench) -> None:
 
     headers = {"Authorization": f"Bearer {keys['ben']}"}
     httpx.post(
-        f"{said['base_url']}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": []}
+        f"{said['base_url']}/api/chat/completions", headers=headers, json={"model": "slow [one]", "messages": ASKED}
     )
     found = get("lab").json()
     assert found["accounts"] == {"ben": {"requests": 1, "in_flight": 0, "most_in_flight": 1}}

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -15,7 +15,16 @@ import click
 import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.cli.platform_files import CONFIG, explained, given_files, known_account, load, open_state, with_files
+from workbench.cli.platform_files import (
+    CONFIG,
+    explained,
+    given_files,
+    known_account,
+    load,
+    open_state,
+    serving,
+    with_files,
+)
 from workbench.cli.platform_state import draws, keys
 from workbench.environment import read_environment
 from workbench.errors import Fault, InputError
@@ -132,7 +141,8 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tu
     say(f"configuration: {files.config_path or 'the built-in catalogue'}")
     own = {} if key is None else {key: loaded.accounts[0].name}
     log = AccessLog(sys.stderr) if access_log else None
-    with _answer_key([load_job(Path(path)) for path in answered]) as answers:
+    alone = nullcontext() if ephemeral else serving(files)
+    with alone, _answer_key([load_job(Path(path)) for path in answered]) as answers:
         served = Platform(loaded, kept, own, log, Surroundings(environment, answers=answers))
         server = Server(served, given["host"], given["port"], drain_s=given["drain_s"])
         try:

@@ -1,5 +1,6 @@
 """Which configuration and which state a `workbench platform` command means."""
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ import click
 import msgspec
 
 from workbench.cli.output import say
-from workbench.errors import Fault, InputError, nearest
+from workbench.errors import Fault, InputError, LockHeldError, nearest
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.state import State, StateError
 from workbench.session import checked_config
@@ -94,6 +95,31 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
         raise InputError(Fault(str(files.state_path), "there is no platform state yet", hint))
     with explained():
         return State(files.state_path, busy_s=busy_s)
+
+
+@contextmanager
+def serving(files: Files) -> Iterator[None]:
+    """Keep other processes from serving with the same state: its slots, limits and cooldowns are those of one platform.
+
+    Raises:
+        LockHeldError: One does.
+    """
+    path = files.state_path.with_name(f"{files.state_path.name}.serving")
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            problem = (
+                f"process {holder} serves a platform with the state {files.state_path}, whose limits are those of one"
+            )
+            raise LockHeldError(f"{problem}; --state FILE names another") from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(fd)
 
 
 @contextmanager

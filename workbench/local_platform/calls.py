@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from workbench.local_platform.config import OWN_FIELDS, PlatformConfig, Preset, Route
-from workbench.local_platform.request_check import first_fault
+from workbench.local_platform.request_check import first_fault, model_fault
 
 BYTES_A_TOKEN = 4
 _SHOWN_BYTES = 200
@@ -122,6 +122,9 @@ class Catalogue:
             RefusedError: It is not that of a chat completion, or names no model that the account sees.
         """
         given = _decoded(content_type, raw)
+        is_checked = self._config.silent.requests == "checked"
+        if is_checked and (fault := model_fault(given)):
+            raise RefusedError(400, fault, quotes_body=True)
         requested = given.pop("model", None)
         preset = self._presets.get(requested) if isinstance(requested, str) else None
         route = self._route(requested, preset, account)
@@ -132,7 +135,8 @@ class Catalogue:
         body.pop("model", None)
         if isinstance(body.get("max_completion_tokens"), int) and "max_tokens" not in body:
             body["max_tokens"] = body.pop("max_completion_tokens")
-        if self._config.silent.requests == "checked" and (fault := first_fault(self._with_parameters(preset, body))):
+        texts_only = self._config.silent.parts == "text"
+        if is_checked and (fault := first_fault(self._with_parameters(preset, body), texts_only=texts_only)):
             raise RefusedError(400, fault, quotes_body=True)
         for name in ("messages", "tools"):
             if not isinstance(body.get(name) or [], list):

@@ -192,8 +192,10 @@ class Limits(_Table, frozen=True):
     body_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**30)] = 32 * 2**20
     header_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**20)] = 16 * 2**10
     """Of one header line."""
+    head_s: PositiveSeconds = 15.0
+    """How long a connection may take to bring its first request's head."""
     request_s: PositiveSeconds = 60.0
-    """How long a caller may take to send a request's head, and then its body."""
+    """How long a caller may take to send a request's body."""
 
 
 class Allowance(_Table, frozen=True):

@@ -7,24 +7,47 @@ _CHOICES = ("auto", "none", "required")
 _FORCED = '{"type": "function", "function": {"name": "…"}}'
 
 
-def first_fault(body: dict[str, Any]) -> str | None:
-    """What is wrong with a body, in words; None where nothing is."""
-    return next(_faults(body), None)
+def first_fault(body: dict[str, Any], *, texts_only: bool) -> str | None:
+    """What is wrong with a body, in words; None where nothing is.
+
+    Args:
+        body: Without its model.
+        texts_only: Whether parts of a message's content that are not text are refused.
+    """
+    return next(_faults(body, texts_only), None)
 
 
-def _faults(body: dict[str, Any]) -> Iterator[str]:
+def model_fault(body: dict[str, Any]) -> str | None:
+    """What is wrong with the model that a body names, whichever there are."""
+    if "model" not in body:
+        return "model is required: an id from GET /api/models"
+    return None if isinstance(body["model"], str) else f"model: expected a text, found {_kind(body['model'])}"
+
+
+def _faults(body: dict[str, Any], texts_only: bool) -> Iterator[str]:
     messages = body.get("messages")
     if messages is None:
         yield "messages is required: a list of objects with role and content"
     elif not isinstance(messages, list):
         yield f"messages: expected a list, found {_kind(messages)}"
+    elif not messages:
+        yield "messages: expected at least one message, found an empty list"
     else:
         for number, message in enumerate(messages):
-            yield from (f"messages[{number}]{fault}" for fault in _message_faults(message))
+            yield from (f"messages[{number}]{fault}" for fault in _message_faults(message, texts_only))
+    for name in ("max_tokens", "max_completion_tokens"):
+        cap = body.get(name)
+        if cap is not None and (type(cap) is not int or cap < 1):
+            yield f"{name}: expected a whole number from 1, found {_kind(cap)}"
+    if (stream := body.get("stream")) is not None and not isinstance(stream, bool):
+        yield f"stream: expected true or false, found {_kind(stream)}"
+    for number, tool in enumerate(body["tools"] if isinstance(body.get("tools"), list) else ()):
+        if not isinstance(tool, dict) or tool.get("type") != "function" or not isinstance(_name(tool), str):
+            yield f"tools[{number}]: expected {_FORCED} with its parameters, found {_kind(tool)}"
     yield from _choice_faults(body.get("tools"), body.get("tool_choice"))
 
 
-def _message_faults(message: Any) -> Iterator[str]:
+def _message_faults(message: Any, texts_only: bool) -> Iterator[str]:
     if not isinstance(message, dict):
         yield f": expected an object with role and content, found {_kind(message)}"
         return
@@ -37,6 +60,11 @@ def _message_faults(message: Any) -> Iterator[str]:
         for number, part in enumerate(content):
             if not isinstance(part, dict) or not isinstance(part.get("type"), str):
                 yield f".content[{number}]: expected a part, an object with its type, found {_kind(part)}"
+            elif texts_only and (part["type"] != "text" or not isinstance(part.get("text"), str)):
+                yield (
+                    f".content[{number}]: expected a text, found a part of the type {part['type'][:40]!r} "
+                    "(silent.parts = 'passed' passes it on)"
+                )
     elif content is not None and not isinstance(content, str):
         yield f".content: expected a text or a list of parts, found {_kind(content)}"
 

@@ -117,7 +117,7 @@ class Server:
         assert made is not None
         listener = _Listener(
             made,
-            limits.request_s,
+            limits.head_s,
             keepalive_timeout=max(limits.request_s, _IDLE_S),
             logger=_QUIET,
             access_log=None,

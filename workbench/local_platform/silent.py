@@ -4,7 +4,7 @@ Every entry answers a question that the document leaves "not shown"; the first v
 switch, and not shown either: a model entry also has `object`, `created`, `owned_by` and `name`, a preset `preset` and
 `info.base_model_id`; body fields that the platform takes for itself (`OWN_FIELDS` in config.py) reach no model, what stands
 in `params` and `extra_body` is lifted out, and `max_completion_tokens` is renamed to `max_tokens`; `max_tokens` has no upper
-bound, and a request the size of `limits.body_bytes`; parts of a message's content pass unchanged; there are no endpoints for
+bound, and a request the size of `limits.body_bytes`; there are no endpoints for
 keys, uploads or events; `/api/v1` is the same as `/api`; an answer carries `X-Request-Id`.
 """
 
@@ -31,6 +31,9 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requests: Literal["checked", "passed"] = "checked"
     """Not shown: a body without messages, with messages that are none, or with a tool choice that names no supplied tool:
     refused with 400; or `passed` on to the model, as was seen."""
+    parts: Literal["text", "passed"] = "text"
+    """Not shown: parts of a message's content that are not text, such as images, where requests are checked: refused with 400,
+    as the document has text only; or `passed` on to the model."""
     outages: Literal["free", "strict"] = "free"
     """Not shown: whether an attempt draws that a model server answers with 502, 503 or 530 before anything else: nothing, as
     it presumably generated nothing; or `strict`, an estimate, as it may have. A refused connection and a plain refusal
