@@ -47,6 +47,7 @@ from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import Conductor
 from workbench.running.ghosts import longest_s
+from workbench.running.open_files import within_open_files
 from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
@@ -140,6 +141,25 @@ def _caps(where: Where) -> list[CapSettings]:
     return [] if where.local else load_settings(where.folder).caps
 
 
+def _ready(where: Where, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
+    """The job as this machine can carry it out, and where it is recorded, before anything is asked.
+
+    Raises:
+        InputError: An option, a folder or a limit of this machine keeps it from running.
+    """
+    check_options(options)
+    check_occasion(job, options)
+    if options.reports is not None:
+        check_folder(options.reports, "--reports")
+    ledger = ledger_to_write(where)
+    if options.leave_behind is not None and ledger.team is None:
+        raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
+    job, fewer = within_open_files(job)
+    if fewer:
+        warn(fewer)
+    return job, ledger
+
+
 async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
     """Carry out a job: send what has no answer yet, record, score, render.
 
@@ -147,14 +167,8 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
         InputError: Before anything is sent, if anything about the job is wrong.
         LockHeldError: The job is running already on this ledger.
     """
-    check_options(options)
-    check_occasion(job, options)
-    if options.reports is not None:
-        check_folder(options.reports, "--reports")
+    job, ledger = _ready(where, job, options)
     handled = handled_signals()
-    ledger = ledger_to_write(where)
-    if options.leave_behind is not None and ledger.team is None:
-        raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
     async with connected(where, job.ids, options.occasion) as session:
         with (
             _expanded(session, job, options.max_tokens, session.answers) as plan,

@@ -20,6 +20,29 @@ from workbench.local_platform.server import ThreadedServer
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("limit", "files", "allowed"), [(63, 110, 20), (16, 90, 9), (8, 40, None), (8, 24, None), (63, 400, 63)]
+)
+def test_few_open_files_lower_the_limit_or_refuse_a_run(
+    tmp_path: Path, limit: int, files: int, allowed: int | None
+) -> None:
+    with ThreadedServer(quick(load_config(), 20)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(150))
+        bench.write("job.toml", job(limit=limit))
+        few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, 32), files))}
+        done = bench.process("run", "job.toml", "--fixed", "--json", code=None, **few)
+        if allowed is None:
+            assert (done.returncode, server.platform.statistics.requests.total()) == (2, 0)
+            assert f"this process may open {files} files, and a run needs at least" in done.stderr
+            return
+        result = json.loads(done.stdout)
+        assert (done.returncode, result["completed"]) == (0, 150), done.stderr
+        assert ("requests in flight: this process may open" in done.stderr) is (allowed < limit)
+        assert (bench.folder / "reports").exists()
+
+
+@pytest.mark.slow
 def test_too_many_open_files_end_a_run_with_what_it_has(tmp_path: Path) -> None:
     with ThreadedServer(quick(load_config(), 400)) as server:
         bench = Workbench(tmp_path, server)
