@@ -19,6 +19,7 @@ from workbench.settings import FILE_NAME, Settings
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
 _USUAL = {"OPENAI_API_KEY": "https://api.openai.com"}
 """Whose a key is where the environment does not say."""
+_KEY_IN_PATH = re.compile(r"sk-[A-Za-z0-9_-]{12,}")
 _PORTS = {"http": 80, "https": 443}
 _EXAMPLE = "for example https://chat.example.org"
 _HOW_TO = (
@@ -185,6 +186,8 @@ def normalised_url(url: str, where: str = "base URL") -> str:
         raise InputError(Fault(where, f"{url!r} must not have a query or fragment", text.split("?")[0].split("#")[0]))
     if parts.username or parts.password:
         raise InputError(Fault(where, "it must not carry a user name or password"))
+    if _KEY_IN_PATH.search(unquote(parts.path)):
+        raise InputError(Fault(where, "it must not carry an API key in its path", "WORKBENCH_API_KEY is for the key"))
     shown_port = "" if port in (None, _PORTS[scheme]) else f":{port}"
     base = f"{scheme}://{f'[{host}]' if ':' in host else host}{shown_port}"
     path = re.sub(r"/api(/v1)?$", "", parts.path.rstrip("/"))

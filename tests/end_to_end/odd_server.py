@@ -40,6 +40,15 @@ def _fixed(word: str) -> web.Response | None:
     return None
 
 
+def _spelled(word: str, text: str) -> str:
+    """The JSON of an answer as it is spelled."""
+    if word == "half":
+        return text.replace("The answer is 4.", "Half \\ud83d of a pair.")
+    if word == "escaped":
+        return text.replace(KEY, KEY.replace("0", "\\u0030").replace("-", "\\u002D"))
+    return text
+
+
 class OddServer:
     """`GET /api/models` lists the model `m` and echoes the key; a prompt's first word says how it is answered."""
 
@@ -107,9 +116,7 @@ class OddServer:
                 message = {"content": 4, "tool_calls": {"a": 1}, "reasoning_content": ["r"]}
         choice = {"index": 0, "finish_reason": finish, "message": message}
         answer = {"model": "m", "choices": [choice], "usage": usage}
-        text = json.dumps(answer)
-        if word == "escaped":
-            text = text.replace(KEY, KEY.replace("0", "\\u0030").replace("-", "\\u002D"))
+        text = _spelled(word, json.dumps(answer))
         return web.Response(text=text, content_type="application/json", headers=headers)
 
     async def _start(self) -> None:

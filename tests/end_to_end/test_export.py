@@ -221,7 +221,11 @@ def test_data_on_a_terminal_moves_nothing_there(bench: Workbench, command: tuple
             shown += part
     os.close(ours)
     assert process.communicate(timeout=30)[1] == ""
-    text = shown.decode()
-    assert "⟨U+202E⟩" in text
+    text, is_json = shown.decode(), "csv" not in command
+    assert ("\\u202e" if is_json else "⟨U+202E⟩") in text
+    if is_json:
+        assert [json.loads(line) for line in text.splitlines()] == [
+            json.loads(line) for line in bench(*command).stdout.splitlines()
+        ]
     assert not {"\x9b", "\x1b", "\x07", "\u202e"} & set(text)
     assert "\u202e" in bench(*command).stdout, "for programs as it is"

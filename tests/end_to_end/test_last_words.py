@@ -79,6 +79,17 @@ def test_an_answer_that_nothing_here_unpacks_is_kept_and_not_bought_twice(oddly:
     assert len(odd.requests) == 3
 
 
+def test_half_of_a_pair_of_surrogates_is_exported_as_it_came(oddly: Workbench) -> None:
+    prompts(oddly, "half", "plain")
+    oddly("run", "job.toml", "--no-report", code=None)
+    for form in ("batch", "jsonl", "csv", "junit"):
+        done = oddly("export", "last", "--format", form)
+        assert "of a pair" in done.stdout or form == "junit"
+    lines = [json.loads(line) for line in oddly("export", "last", "--format", "batch").stdout.splitlines()]
+    contents = [line["response"]["body"]["choices"][0]["message"]["content"] for line in lines]
+    assert any(content.startswith("Half \ud83d of a pair.") for content in contents)
+
+
 def test_a_redirected_call_drew_nothing_and_is_not_sent_again(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "moved", "plain", more=GATES)
     oddly.write("job.toml", (oddly.folder / "job.toml").read_text().replace("passes = 1", "passes = 2"))

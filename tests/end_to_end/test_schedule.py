@@ -313,3 +313,14 @@ def test_wrong_input(home: Workbench) -> None:
     warned = home("schedule", "night ly.toml", "--cron").stderr
     assert "a timer does not see this shell's environment" in warned
     assert "SSL_CERT_FILE" in warned.split(" of this shell will not be set")[0]
+
+
+def test_a_line_break_in_the_job_s_real_path_is_no_line_of_a_crontab(bench: Workbench) -> None:
+    folder = bench.folder / "a\n* * * * * touch x #"
+    folder.mkdir()
+    real = scheduled('on_calendar = "daily"').replace("sums.jsonl", str(bench.folder / "sums.jsonl"))
+    (folder / "real.toml").write_text(real)
+    bench.write("sums.jsonl", sums(1))
+    (bench.folder / "job.toml").symlink_to(folder / "real.toml")
+    told = bench("schedule", "job.toml", "--cron", code=2).stderr
+    assert "cannot be written into a timer" in told

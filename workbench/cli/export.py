@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +11,9 @@ from xml.etree.ElementTree import tostring
 import click
 
 from workbench.cli import options
-from workbench.cli.output import harmless, say
+from workbench.cli.output import harmless, harmless_json, say
 from workbench.errors import Fault, InputError
-from workbench.evaluation.exports import batch_lines, junit, rows, safe_for_a_spreadsheet
+from workbench.evaluation.exports import batch_lines, json_line, junit, rows, safe_for_a_spreadsheet
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import ScoreThatCounts
@@ -41,7 +40,7 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
         run_id = find_run(reader, run)
         if output is None:
             for part in _parts(reader, run_id, form):
-                sys.stdout.buffer.write(harmless(part))
+                sys.stdout.buffer.write(harmless_json(part) if form in ("jsonl", "batch") else harmless(part))
             return
         beside = output.with_name(f"{output.name}.part")  # whole or not at all
         try:
@@ -61,10 +60,10 @@ def _parts(reader: Reader, run_id: str, form: str) -> Iterator[bytes]:
         case "junit":
             yield tostring(junit(reader, run_id), encoding="utf-8", xml_declaration=True) + b"\n"
         case "batch":
-            yield from (f"{line}\n".encode() for line in batch_lines(reader, run_id))
+            yield from batch_lines(reader, run_id)
         case "jsonl":
             for row in rows(reader, run_id):
-                yield json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+                yield json_line(row)
         case _:
             yield from _csv(reader, run_id)
 

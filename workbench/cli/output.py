@@ -45,15 +45,23 @@ def harmless(data: bytes) -> bytes:
     return visible(data.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else data
 
 
+def harmless_json(data: bytes) -> bytes:
+    """The same of JSON, which stays what it is: what would control the terminal is escaped."""
+    if not sys.stdout.isatty():
+        return data
+    text = "".join(sign if visible(sign) == sign else f"\\u{ord(sign):04x}" for sign in data.decode("utf-8", "replace"))
+    return text.encode()
+
+
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
-    _print(harmless(msgspec.json.format(_ENCODER.encode(value), indent=2)))
+    _print(harmless_json(msgspec.json.format(_ENCODER.encode(value), indent=2)))
 
 
 def print_json_lines(values: Any) -> None:
     """Values as JSON on standard output, one per line."""
     for value in values:
-        sys.stdout.buffer.write(harmless(_ENCODER.encode(value) + b"\n"))
+        sys.stdout.buffer.write(harmless_json(_ENCODER.encode(value)) + b"\n")
 
 
 class _TerminalTable(NamedTuple):

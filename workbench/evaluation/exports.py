@@ -56,7 +56,7 @@ def safe_for_a_spreadsheet(value: Any) -> Any:
     return f"'{value}" if is_formula else value
 
 
-def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:
+def batch_lines(reader: Reader, run_id: str) -> Iterator[bytes]:
     """OpenAI Batch output: a line a request, with its response verbatim or its error.
 
     `custom_id` is the sample's id, with its epoch and model where the run has several.
@@ -76,7 +76,15 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[str]:
         name += [f"epoch {row.epoch}"] if found.epochs > 1 else []
         name += [row.side] if found.models > 1 else []
         line = {"id": row.request_key, "custom_id": " · ".join(name), "response": response, "error": error}
-        yield json.dumps(line, ensure_ascii=False)
+        yield json_line(line)
+
+
+def json_line(value: Any) -> bytes:
+    """A value as a line of JSON: as it is read best, or in escapes where it holds half of a surrogate pair, as answers may."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(value, default=str).encode() + b"\n"
 
 
 def junit(reader: Reader, run_id: str) -> Element:

@@ -36,7 +36,11 @@ def checked(job: Job, command: Command) -> None:
         InputError: There is none, or a name or path has a character that a line of a file cannot hold.
     """
     _ = job.timetable
-    written = [(job.where("name"), job.name), ("the working folder", str(command.folder))]
+    written = [
+        (job.where("name"), job.name),
+        ("the working folder", str(command.folder)),
+        ("the job file", header(job.path)),
+    ]
     written += [("schedule", word) for word in (*command.words, *command.environment.values())]
     for where, text in written:
         if not text.isprintable() or text.endswith("\\"):
