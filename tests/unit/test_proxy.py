@@ -7,11 +7,12 @@ import pytest
 
 from tests.conftest import Workbench
 from tests.end_to_end.odd_server import KEY
+from tests.unit.test_redaction import Echoing
 from workbench.client.chat import ChatClient
-from workbench.client.transport import Http
+from workbench.client.transport import Failure, Http
 from workbench.endpoint import Endpoint, find_endpoint
 from workbench.environment import Environment
-from workbench.errors import InputError
+from workbench.errors import InputError, UnreachableError
 from workbench.settings import Settings
 
 HTTP, HTTPS = "http://chat.example.org:8080", "https://chat.example.org"
@@ -100,3 +101,18 @@ def test_an_error_names_the_proxy_and_a_redirect_its_target(tmp_path: Path) -> N
     assert "HTTP 407" in refused
     assert "it was asked through the proxy http://127.0.0.1:" in refused
     assert "leads to https://new.example.org/api/models; is that the base URL: https://new.example.org?" in moved
+
+
+@pytest.mark.parametrize(
+    ("failed", "told"),
+    [
+        ("certificate verify failed: Missing Authority Key Identifier (_ssl.c:1020)",  # as Python 3.13 says it
+         "its certificate is not as RFC 5280 wants it (Missing Authority Key Identifier), which Python 3.13 and newer require"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] unable to get local issuer certificate", "SSL_CERT_FILE names the certificates to trust"),
+    ],
+)  # fmt: skip
+def test_what_a_certificate_lacks_is_named(failed: str, told: str) -> None:
+    client = ChatClient(Echoing(Failure("connect", "never", failed)), Endpoint("https://h", KEY, "https://h"))
+    with pytest.raises(UnreachableError) as caught:
+        asyncio.run(client.list_models())
+    assert told in str(caught.value)

@@ -11,12 +11,10 @@ import duckdb
 import pytest
 
 from tests.conftest import Workbench, job, sums
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger_rows import write_run
 from workbench.ledger.database import opened_for_writing
 from workbench.ledger.engine import Engine
-from workbench.ledger.entries import SampleSeen
 from workbench.ledger.ingest import ingest
-from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerState
 from workbench.ledger.store import Ledger
@@ -66,16 +64,6 @@ def kept_before(path: Path, before: bytes) -> bytes:
     return content
 
 
-def journalled(ledger: Ledger, run: str, calls: int) -> None:
-    writer = JournalWriter(ledger.journal_folder)
-    writer.append(started(run, calls))
-    for number in range(1, calls + 1):
-        writer.append(SampleSeen(f"sample{number}", '{"input": "q"}'))
-        writer.append(intent(run, number))
-        writer.append(answer(run, number))
-    writer.close()
-
-
 def rows(ledger: Ledger) -> list[int]:
     with reading(ledger) as reader:
         return [len(reader.arrow("calls", run_id=run)) for run in ("r1", "r2", "r3")]
@@ -89,7 +77,7 @@ def rows(ledger: Ledger) -> list[int]:
 def test_no_torn_write_of_an_ingest_loses_a_row(tmp_path: Path, cuts: list[int]) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
     for run, calls in (("r1", 40), ("r2", 400), ("r3", 40)) if len(cuts) > 1 else (("r1", 5), ("r2", 5)):
-        journalled(ledger, run, calls)
+        write_run(ledger.journal_folder, run, calls)
         if run == "r1":
             ingest(ledger)
             continue
@@ -159,7 +147,7 @@ def test_what_is_kept_follows_each_checkpoint_of_a_session(tmp_path: Path) -> No
 
 def test_a_torn_copy_of_what_was_kept_means_that_nothing_was_overwritten(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
-    journalled(ledger, "r1", 3)
+    write_run(ledger.journal_folder, "r1", 3)
     ingest(ledger)
     before = ledger.file.read_bytes()
     undo = kept_before(ledger.file, before)

@@ -176,7 +176,7 @@ BODY: dict[str, Any] = {
 }  # fmt: skip
 OTHERS: dict[str, dict[str, Any]] = {
     "dataset": {
-        "path": "other.jsonl", "format": "csv", "layout": "gsm8k", "limit": 5, "sample_ids": ["a*"], "shuffle_seed": 3,
+        "path": "other.jsonl", "format": "csv", "delimiter": ";", "layout": "gsm8k", "limit": 5, "sample_ids": ["a*"], "shuffle_seed": 3,
         "fields": {"input": "q"},
     },
     "prompt": {"system": "Think.", "template": "{{ id }}", "messages": [{"role": "user", "content": "x"}]},

@@ -77,7 +77,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="workbench", message="%(prog)s %(version)s")
+@click.version_option(package_name="chat-account-workbench", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error at once.")
 def workbench(debug: bool) -> None:
     """Batch evaluation and usage tracking for accounts on a multi-model chat platform.

@@ -11,7 +11,7 @@ from workbench.environment import state_folder
 from workbench.errors import Fault, InputError
 
 SCHEME = "ducklake:postgres:"
-INSTALL = "pip install 'workbench[team]'"
+INSTALL = "in the clone: pip install -c constraints.txt '.[team]'"
 _WAITING = {
     "connect_timeout": 10,
     "keepalives_idle": 10,

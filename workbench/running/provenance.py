@@ -14,7 +14,8 @@ from workbench.job_file import MEAN
 from workbench.ledger.entries import RunStarted
 from workbench.planning.expand import Plan
 
-_PACKAGES = ("workbench", "aiohttp", "anyio", "duckdb", "httpx", "jinja2", "msgspec")
+_PROJECT = "chat-account-workbench"
+_PACKAGES = ("aiohttp", "anyio", "duckdb", "httpx", "jinja2", "msgspec")
 _GIT_PATIENCE_S = 5.0
 
 
@@ -74,7 +75,8 @@ def run_started(
 
 def package_versions() -> dict[str, str]:
     """Python and the packages that answers and numbers pass through."""
-    return {"python": platform.python_version()} | {name: metadata.version(name) for name in _PACKAGES}
+    own = {"python": platform.python_version(), "workbench": metadata.version(_PROJECT)}
+    return own | {name: metadata.version(name) for name in _PACKAGES}
 
 
 def git_state(folder: Path) -> tuple[str | None, bool | None]:
