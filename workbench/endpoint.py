@@ -19,7 +19,8 @@ from workbench.settings import FILE_NAME, Settings
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
 _USUAL = {"OPENAI_API_KEY": "https://api.openai.com"}
 """Whose a key is where the environment does not say."""
-_KEY_IN_PATH = re.compile(r"sk-[A-Za-z0-9_-]{12,}")
+_KEY_IN_PATH = re.compile(r"(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}")
+_PORT_DIGITS = 5
 _PORTS = {"http": 80, "https": 443}
 _EXAMPLE = "for example https://chat.example.org"
 _HOW_TO = (
@@ -239,9 +240,12 @@ def _proxy_for(url: str) -> Proxy | None:
     if is_loopback(url) or _is_exempt(host, parts.port or _PORTS[parts.scheme]):
         return None
     names = (f"{parts.scheme}_proxy", "all_proxy")
-    for variable in (spelling for name in names for spelling in (name, name.upper())):
+    for name in names:
+        variable = name if name in os.environ else name.upper()
         if given := os.environ.get(variable, "").strip():
             return _checked_proxy(given, variable, host)
+        if variable == name:  # set to nothing: how one is switched off
+            return None
     return None
 
 
@@ -250,7 +254,9 @@ def _checked_proxy(given: str, variable: str, host: str) -> Proxy:
     hint = f"expected http://HOST:PORT; NO_PROXY={host} asks the platform without a proxy"
     try:
         parts = urlsplit(url)
-        is_usable = bool(parts.hostname) and parts.port != 0
+        is_usable = (
+            bool(parts.hostname) and parts.port != 0 and parts.path in ("", "/") and not parts.query + parts.fragment
+        )
     except ValueError:
         raise InputError(Fault(variable, "it does not name a proxy", hint)) from None
     if parts.scheme.startswith("socks"):
@@ -265,12 +271,12 @@ def _is_exempt(host: str, port: int) -> bool:
     given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     for entry in given.replace(",", " ").lower().split():
         name, colon, of_port = entry.rpartition(":")
-        if colon and of_port.isdecimal() and (":" not in name or name.endswith("]")):
+        if colon and of_port.isdecimal() and len(of_port) <= _PORT_DIGITS and (":" not in name or name.endswith("]")):
             entry, is_port = name, int(of_port) == port
         else:
             is_port = True
         entry = entry.strip("[]")
-        domain = entry.removeprefix("*").lstrip(".")
+        domain = entry.removeprefix("*").strip(".")
         if is_port and (entry == "*" or host == domain or host.endswith(f".{domain}") or _is_in_network(host, entry)):
             return True
     return False

@@ -190,7 +190,7 @@ def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
         prompt=scorer.template,
         request=request,
         run=kept | {"epochs": scorer.votes, "max_in_flight": run.max_in_flight},
-        tags=run.tags | {"judge": scorer.named, JUDGED_RUN: run.run_id, JUDGED_JOB: run.job},
+        tags={"judge": scorer.named} | run.tags | {JUDGED_RUN: run.run_id, JUDGED_JOB: run.job},
         description=f"Judges the answers of run {run.run_id}",
         budget=budget,
     )

@@ -257,6 +257,8 @@ def _passes(failed: BaseException) -> bool:
 def _told(failed: BaseException) -> WorkbenchError:
     """What keeps scores and pages from being made until somebody repairs it, or a fault of ours."""
     match failed:
+        case InputError():  # not 2, which says that nothing was sent
+            return IncompleteError(str(failed))
         case WorkbenchError():
             return failed
         case OSError():

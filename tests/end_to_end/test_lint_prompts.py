@@ -36,9 +36,10 @@ PLAIN = [{"id": f"p{n}", "input": f"Who wrote book {n}?", "target": f"Author Num
         (PLAIN, "{{ input }}\nAnswer:", None),
         ([*PLAIN, {"id": "again", "input": "  who WROTE book 3?"}], "{{ input }}",
          "1 of 6 prompts are the same as an earlier one, but for case and spaces: 'again'"),
-        ([row | {"passage": f"Ann {n}", "hint": "Think of all that", "explanation": "It is that because of this", "split": "test"}
-          for n, row in enumerate(PLAIN)], "{{ input }}",
-         "no prompt shows the columns 'passage', 'hint'; a template can name them"),
+        ([row | {"passage": f"Ann {n}", "explanation": "It is that because of this", "split": "test"}
+          for n, row in enumerate(PLAIN)], "{{ input }}", "no prompt shows the columns 'passage'; a template can name them"),
+        ([row | {"hint": f"Think of all {n}", "exp": "It is that because of this", "Equation": "( 7 - 2 )", "cot_content": "a b c d e"}
+          for n, row in enumerate(PLAIN)], "{{ input }}", "no prompt shows the columns 'hint': is one a part of the question?"),
         ([row | {"passage": f"Ann {n}"} for n, row in enumerate(PLAIN)], "{{ passage }} {{ input }}", None),
         ([{"id": "file", "input": "word " * 200_000}], "{{ input }}",
          "1 of 1 prompts are over 500\u202f000 characters, more than most models read: 'file'; is each a whole file?"),

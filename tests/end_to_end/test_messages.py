@@ -499,6 +499,7 @@ NOT_HERE = {
     "ledger/team.py: _lost_connection": "tests/team cuts connections",
     "team/server.py: transaction": "tests/team asks a server",
     "running/open_files.py: within_open_files": "test_machine_trouble.py lowers the limit of a process",
+    "ledger/undoing.py: undo_torn_write": "test_undoing.py has another program open the ledger",
     "cli/platform_files.py: serving": "test_platform_command.py serves twice",
     "session.py: require_rights": "tests/team asks a server as a role that only reads",
     "team/claims.py: leave_behind": "tests/team asks a server",

@@ -92,7 +92,7 @@ CASES: list[tuple[str, Change, str]] = [
     ("workbook", data(b"PK\x03\x04\x14\x00\x06\x00", "d.xlsx"), "d.xlsx: an Excel workbook or another zip archive (save it as CSV in UTF-8)"),
     ("xz archive", data(b"\xfd7zXZ\0", "d.jsonl.xz"), "d.jsonl.xz: an xz archive; only .gz and .zst are read as they are (xz -dk d.jsonl.xz)"),
     ("object over lines", data('{\n "input": "a"\n}\n'), "sums.jsonl:1: an object that goes on over several lines"),
-    ("key in the path", lambda bench: bench.environment.update(WORKBENCH_BASE_URL="http://127.0.0.1:1/sk-abcdefghijklmnop/api"),
+    ("key in the path", lambda bench: bench.environment.update(WORKBENCH_BASE_URL="http://127.0.0.1:1/sk-0abcdefghijklmnop/api"),
      "WORKBENCH_BASE_URL: it must not carry an API key in its path"),
     ("UTF-16", data("input\na\n".encode("utf-16"), "d.csv"), "d.csv: it is UTF-16, not UTF-8 (iconv -f UTF-16 -t UTF-8 d.csv)"),
     ("Latin-1", data("input\nfünf\n".encode("latin-1"), "d.csv"), "byte 0xfc is not UTF-8 (is it Latin-1?)"),

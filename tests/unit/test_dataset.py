@@ -164,12 +164,15 @@ def test_rows_in_one_object_are_named_and_converted(
         ("question\tanswer\na, b, c?\t4\n", ("question", "answer")),
         ('question,answer\n"a;\nb;c",4\nd;e;f,5\n', ("question", "answer")),
         ("question\nWho, then?\n", ("question",)),
+        ('id,input,target\n1,"He said "hi" to me",x\n2,foo,y\n', ()),
     ],
 )  # fmt: skip
 def test_a_delimiter_is_told_by_several_rows(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
     path = tmp_path / "d.csv"
     path.write_text(text)
-    if columns == ("question",):
+    if not columns:
+        assert "not a valid table" in fault(tmp_path, "d.csv"), "a broken quote is no reason for another delimiter"
+    elif columns == ("question",):
         assert "2 cells where the header has 1" in fault(tmp_path, "d.csv")
         assert tuple(next(rows_of(path, delimiter="|"))[1]) == columns
     else:
@@ -188,6 +191,7 @@ def test_a_delimiter_is_told_by_several_rows(tmp_path: Path, text: str, columns:
         ("d.csv", "question,answer\n天空是什麼顏色，請回答這個問題,2\n".encode("big5"), "(is it Big5? iconv -f BIG5 -t UTF-8)"),
         ("d.csv", "question,answer\n空の色を答えてください,2\n".encode("shift_jis"), "(is it Shift JIS? iconv -f SHIFT_JIS -t UTF-8)"),
         ("d.csv", "question,answer\n하늘의 색은 무엇입니까,2\n".encode("euc_kr"), "(is it EUC-KR? iconv -f EUC-KR -t UTF-8)"),
+        ("d.csv", "question,answer\nПривет мир как дела,2\n".encode("cp1251"), "(is it Windows-1251? iconv -f CP1251 -t UTF-8)"),
         ("d.csv", "question,answer\nGrüße aus Köln für Jürgen,2\n".encode("latin-1"), "(is it Latin-1?)"),
         ("d.jsonl", '{"input": "一加一等于几？天空是什么颜色"}\n'.encode("gbk"), "(is it GBK? iconv -f GB18030 -t UTF-8)"),
     ],
@@ -197,6 +201,25 @@ def test_what_is_packed_encoded_or_commented_otherwise_is_named(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     assert told in fault(tmp_path, name)
+
+
+def test_what_somebody_names_is_a_row(tmp_path: Path) -> None:
+    rows: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"chat": [{"role": "user", "content": "hi"}]}, {"fields": {"input": "chat"}}),
+        ({"prompt": ["a", "b"], "reference": ["c", "d"]}, {"fields": {"input": "prompt", "target": "reference"}}),
+        ({"prompt": ["a", "b"], "reference": ["c", "d"]}, {"layout": "plain"}),
+        ({"input": {"a": 1}, "target": {"a": 2}}, {}),
+    ]
+    for row, named in rows:
+        (tmp_path / "d.jsonl").write_bytes(jsonl([row]))
+        assert len(samples(tmp_path, "d.jsonl", **named)) == 1
+
+
+def test_an_encoding_is_told_at_once_however_long_a_line_is(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_bytes(b'{"input": "' + "一加一等于几".encode("gbk") * 20_000 + b'"}\n')
+    begin = time.thread_time()
+    assert "is it GBK?" in fault(tmp_path, "d.jsonl")
+    assert time.thread_time() - begin < 2
 
 
 def test_the_only_line_of_a_json_file_may_be_a_row_with_lists(tmp_path: Path) -> None:

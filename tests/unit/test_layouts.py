@@ -110,12 +110,18 @@ TAKEN: list[tuple[str, dict[str, Any], Any, Any, tuple[str, ...]]] = [
     ("hub", {"question": "Q?", "option_a": "x", "option_b": "y", "answer": "y"}, "Q?", "y", ("x", "y")),
     ("hub", {"Question": "Q?", "option_1": "x", "option_2": "y", "answer": 2}, "Q?", "y", ("x", "y")),
     ("hub", {"prompt": "Q?", "A": "x", "B": "y", "answer": "A"}, "Q?", "x", ("x", "y")),
-    ("hub", {"passage": "P", "question": "Q?", "options": ["(A)x", "(B) y"], "label": "B", "answer": None}, "P\n\nQ?", "y", ("x", "y")),
+    ("hub", {"passage": "P is.", "question": "Q?", "options": ["(A)x", "(B) y"], "label": "B", "answer": None}, "P is.\n\nQ?", "y", ("x", "y")),
     ("hub", {"passage": None, "question": "Q?", "options": None, "label": None, "answer": "5"}, "Q?", "5", ()),
     ("hub", {"context": "C", "question": "Q?", "answerA": "x", "answerB": "y", "answerC": "z", "label": "3"}, "C\n\nQ?", "z", ("x", "y", "z")),
     ("hub", {"Body": "Ann has 3.", "Question": "How many?", "Answer": 3}, "Ann has 3.\n\nHow many?", 3, ()),
+    ("hub", {"question": "Q?", "answer": "B", "option_a": "x", "option_b": "y", "option_c": None, "option_d": "w"}, "Q?", "B", ()),
+    ("hub", {"question": "Q?", "answer": "Paris", "A": "foo", "B": "bar"}, "Q?", "Paris", ()),
+    ("hub", {"question": "Q?", "option_1": "x", "option_2": "y", "answer": 0}, "Q?", 0, ()),
+    ("hub", {"question": "Q?", "options": ["x", "y"], "label": "good", "answer": "x"}, "Q?", "x", ("x", "y")),
+    ("hub", {"question": "Q?", "answer": "a", "document": "doc_0001.pdf"}, "Q?", "a", ()),
+    ("hub", {"question": "Q?", "answer": "a", "document": {"id": 1}}, "Q?", "a", ()),
     ("hub", {"question": "Q?", "table": [["a", 1]], "answer": "1"}, '[["a", 1]]\n\nQ?', "1", ()),
-    *(("hub", {"question": "Q?", name: "P", "answer": "1"}, "P\n\nQ?", "1", ())
+    *(("hub", {"question": "Q?", name: "P is.", "answer": "1"}, "P is.\n\nQ?", "1", ())
       for name in ("passage", "article", "story", "body", "paragraph", "document")),
     ("hub", {"question": "Q?", "choices": ["2", "3", "4"], "answer": "4"}, "Q?", "4", ("2", "3", "4")),
 ]  # fmt: skip

@@ -9,8 +9,8 @@ from tests.conftest import Workbench
 from tests.end_to_end.odd_server import KEY
 from tests.unit.test_redaction import Echoing
 from workbench.client.chat import ChatClient
-from workbench.client.transport import Failure, Http
-from workbench.endpoint import Endpoint, find_endpoint
+from workbench.client.transport import Failure, Http, Reply
+from workbench.endpoint import Endpoint, find_endpoint, normalised_url
 from workbench.environment import Environment
 from workbench.errors import InputError, UnreachableError
 from workbench.settings import Settings
@@ -36,6 +36,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, url: str, **variables: str) -> Endpoi
         (HTTPS, {"ALL_PROXY": "http://ann:secret@p:3128"}, "the proxy http://p:3128 (ALL_PROXY)"),
         (HTTPS, {"ALL_PROXY": "http://p:1", "https_proxy": "http://q:2"}, "the proxy http://q:2 (https_proxy)"),
         (HTTP, {"HTTP_PROXY": " "}, None),
+        (HTTPS, {"https_proxy": "", "HTTPS_PROXY": "http://p:1", "ALL_PROXY": "http://q:1"}, None),
+        (HTTP, {"HTTP_PROXY": "http://p:1", "NO_PROXY": "chat.example.org."}, None),
+        (HTTP, {"HTTP_PROXY": "http://p:1", "NO_PROXY": "aaa:" + 5000 * "1"}, "the proxy http://p:1 (HTTP_PROXY)"),
         *((HTTP, {"HTTP_PROXY": "http://p:1", "NO_PROXY": exempt}, None)
           for exempt in ("*", "chat.example.org", "example.org", ".example.org", "*.example.org", "a, EXAMPLE.org", "a chat.example.org:8080")),
         *((HTTP, {"HTTP_PROXY": "http://p:1", "NO_PROXY": exempt}, "the proxy http://p:1 (HTTP_PROXY)")
@@ -59,6 +62,7 @@ def test_the_environment_names_a_proxy(
     ("given", "told"),
     [
         ("socks5://p:1080", "HTTP_PROXY: SOCKS proxies are not supported"), ("ftp://p", "HTTP_PROXY: it does not name an HTTP proxy"),
+        ("http://user:12/34secret@proxy:80", "HTTP_PROXY: it does not name an HTTP proxy"),
         ("http://p:x", "HTTP_PROXY: it does not name a proxy"), ("http://", "HTTP_PROXY: it does not name an HTTP proxy"),
     ],
 )  # fmt: skip
@@ -100,7 +104,22 @@ def test_an_error_names_the_proxy_and_a_redirect_its_target(tmp_path: Path) -> N
     refused, moved = asyncio.run(ask())
     assert "HTTP 407" in refused
     assert "it was asked through the proxy http://127.0.0.1:" in refused
-    assert "leads to https://new.example.org/api/models; is that the base URL: https://new.example.org?" in moved
+    assert "leads to https://new.example.org/api/models; is this the base URL: https://new.example.org?" in moved
+
+
+def test_a_redirect_that_holds_the_key_shows_it_nowhere() -> None:
+    client = ChatClient(
+        Echoing(Reply(302, {"location": f"/login?token={KEY}"}, b"")), Endpoint("https://h", KEY, "https://h")
+    )
+    with pytest.raises(UnreachableError) as caught:
+        asyncio.run(client.list_models())
+    assert KEY not in str(caught.value)
+    assert "leads to https://h/login?token=" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["helpdesk-assistant-v2", "task-orchestrator", "sk-team"])
+def test_a_path_that_looks_a_little_like_a_key_is_none(path: str) -> None:
+    assert normalised_url(f"https://x.org/{path}") == f"https://x.org/{path}"
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,9 @@ def test_the_choice_an_answer_settles_on(text: str, letter: str | None) -> None:
         ("A ist falsch, C stimmt.", "C"), ("Ответ: C. Вариант A неверен.", "C"), ("Это не A, а C.", "C"), ("La réponse est la C.", "C"),
         ("Ce n'est pas A mais C.", "C"), ("La respuesta correcta es la C, no la A.", "C"), ("No es A sino C.", "C"), ("La risposta è C, non A.", "C"),
         ("A resposta é a C, não a A.", "C"), ("Het antwoord is C, niet A.", "C"), ("L'option A est fausse, C est juste.", "C"),
+        ("After eliminating A and B, we are left with C.", "C"), ("Ruling out A and B leaves only C", "C"), ("A and B fail. C.", "C"),
+        ("Between B and D, my pick is D", "D"), ("Thus A causes B, giving D", "D"), ("A, B and C are wrong. The rest: D", "D"),
+        ("Answer: No (B)", "B"), ("No (B)", "B"),
         ("Vastaus on C, ei A.", None), ("B, C", None), ("Consider B, C and D together.", None),
     ],
 )  # fmt: skip
@@ -190,7 +193,7 @@ def test_what_no_scorer_reads_is_unscored(text: str) -> None:
     [
         ("答案是42", 42), ("一共有42个苹果。", 42), ("因此答案为42元。", 42), ("答えは42です。", 42), ("合計42個", 42), ("총42개입니다.", 42),
         ("คำตอบคือ42", 42), ("答案是-42", -42), ("答案是1,234元", 1234), ("答案是 42", 42), ("答案是42元，每人分3个。", 42), ("负 5", -5),
-        ("共3万人", 30_000), ("Die Antwort ist 42, bei 3 Personen.", 42), ("Ответ: минус 5", -5), ("La réponse est moins 5.", -5),
+        ("共3万人", 30_000), ("答えは1万5000円です。", 15_000), ("合計は12万8000円です", 128_000), ("1亿2000万", 120_000_000), ("3万5千", 35_000), ("Die Antwort ist 42, bei 3 Personen.", 42), ("Ответ: минус 5", -5), ("La réponse est moins 5.", -5),
     ],
 )  # fmt: skip
 def test_a_number_is_read_beside_other_scripts(text: str, number: int) -> None:

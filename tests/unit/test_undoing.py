@@ -12,12 +12,13 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.unit.ledger_rows import write_run
+from workbench.errors import InputError
 from workbench.ledger.database import opened_for_writing
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerState
-from workbench.ledger.store import Ledger
+from workbench.ledger.store import Ledger, LedgerBusyError
 from workbench.ledger.undoing import Undoing, undo_of, undo_torn_write
 
 HEADER_BYTES, BLOCK_BYTES, PAGE_BYTES = 3 * 4096, 2**18, 4096
@@ -156,6 +157,46 @@ def test_a_torn_copy_of_what_was_kept_means_that_nothing_was_overwritten(tmp_pat
         assert rows(ledger) == [3, 0, 0]
         assert ledger.file.read_bytes() == before
         assert not undo_of(ledger.file).exists()
+
+
+def test_what_another_program_writes_just_now_is_not_put_back(tmp_path: Path) -> None:
+    """A notebook takes DuckDB's lock of the file alone."""
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    undo = kept_before(ledger.file, ledger.file.read_bytes())
+    undo_of(ledger.file).write_bytes(undo)
+    notebook = "import duckdb, sys; db = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", notebook, str(ledger.file)], text=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline() == "open\n"
+        with pytest.raises(LedgerBusyError, match="another program has the ledger open"):
+            undo_torn_write(ledger.file)
+        assert undo_of(ledger.file).exists()
+        assert ingest(ledger, patience_s=0).busy is False
+        write_run(ledger.journal_folder, "r2", 3)
+        assert ingest(ledger, patience_s=0).busy
+        process.stdin.close()
+    assert rows(ledger) == [3, 3, 0]
+    assert not undo_of(ledger.file).exists()
+
+
+def test_readers_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    write_run(ledger.journal_folder, "r1", 3)
+    ingest(ledger)
+    with reading(ledger) as one:
+        undo_of(ledger.file).write_bytes(b"stale")
+        with reading(ledger, patience_s=0) as other:
+            assert len(one.arrow("calls", run_id="r1")) == len(other.arrow("calls", run_id="r1")) == 3
+    assert rows(ledger) == [3, 0, 0]
+    assert not undo_of(ledger.file).exists()
+
+
+def test_a_folder_where_it_belongs_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ledger.duckdb.undo").mkdir()
+    with pytest.raises(InputError, match=r"ledger\.duckdb\.undo is in the way"):
+        Ledger(tmp_path / "ledger.duckdb")
 
 
 COMMANDS = (

@@ -22,7 +22,7 @@ from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import RunSpent
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel
 from workbench.records import Usage
-from workbench.running.caps import Cap, Caps, Kind, Price
+from workbench.running.caps import Cap, Caps, Kind, Price, counts_for
 from workbench.running.spending import SharedSpending, Spender, Spending, live_spenders
 from workbench.settings import FILE_NAME, CapSettings
 
@@ -101,8 +101,14 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
         InputError: A cap is in units or shares of what is not known.
     """
     now = clock.now()
-    shared = (_shared(ledger, number, cap, now) for number, cap in enumerate(given))
-    return [*(cap for cap in shared if cap.counts(job.name, job.tags)), *_own(ledger, job, now)]
+    return [
+        *(  # only those that count are built: what another job's needs may not be known
+            _shared(ledger, number, cap, now)
+            for number, cap in enumerate(given)
+            if counts_for(cap.job, cap.tag, job.name, job.tags)
+        ),
+        *_own(ledger, job, now),
+    ]
 
 
 def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]) -> list[Cap]:

@@ -61,7 +61,10 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     for scorer in judges:
         said = anyio.run(partial(_judged, yes=yes, again=again), where, ledger, run, scorer)
         restore(before)  # the run of a judge leaves signals ignored; the next one is to hear them
-        written, code = written + said.written, said.exit_code or code
+        written, code = (
+            written + said.written,
+            max(said.exit_code, code, key=_weight),
+        )
         if said.told_to_stop:
             break
     with reading(ledger) as reader:
@@ -83,6 +86,11 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
 
 
 _HOW_AGAIN = "--again fallback, refused, empty or unreadable asks once more what the judge's own answers left open"
+
+
+def _weight(code: int) -> tuple[bool, int]:
+    """Of two exit codes the one that says more: what a rerun continues by itself says least."""
+    return code not in (ExitCode.DONE, ExitCode.INCOMPLETE), code
 
 
 class _Said(NamedTuple):

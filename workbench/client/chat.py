@@ -6,6 +6,7 @@ from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from textwrap import shorten
+from urllib.parse import urljoin
 
 import anyio
 import anyio.to_thread
@@ -101,10 +102,14 @@ class ChatClient:
         except ValueError:
             models = None
         if models is None and (target := outcome.target_of(reply)):
-            base_url = target.removesuffix("/").removesuffix("/api/models")
-            raise UnreachableError(
-                f"{self._models_url} leads to {self._redact(target)}; is that the base URL: {base_url}?"
+            shown = self._redact(urljoin(self._models_url, target))
+            base_url = shown.rstrip("/").removesuffix("/api/models")
+            asks = (
+                f"; is this the base URL: {base_url}?"
+                if base_url != shown.rstrip("/")
+                else "; is the base URL the platform's?"
             )
+            raise UnreachableError(f"{self._models_url} leads to {shown}{asks}")
         if models is None:
             through = "" if self._proxy is None else f", through {self._proxy}"
             raise UnreachableError(

@@ -134,7 +134,7 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
         signature: What an exhausted allowance says; looked for only where nothing else matches.
     """
     if target := target_of(reply):
-        return Verdict(Outcome.REDIRECTED, f"HTTP {reply.status}, which leads to {target[:_LOOKED_AT_CHARS]}")
+        return Verdict(Outcome.REDIRECTED, f"HTTP {reply.status}, which leads to {target}")
     if reply.coding:
         return _packed(reply)
     try:

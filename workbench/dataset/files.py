@@ -182,7 +182,7 @@ def _cells(lines: list[str], delimiter: str) -> tuple[bool, int]:
         widths += (len(row) for row in itertools.islice(reader, _LOOKED_AT_ROWS) if row)
     except csv.Error as error:
         if "unexpected end" not in str(error):  # a quoted cell may be longer than what was read
-            return False, 0
+            return False, lines[0].count(delimiter) + 1
     return bool(widths) and widths[0] > 1 and len(set(widths)) == 1, widths[0] if widths else 0
 
 
@@ -192,6 +192,8 @@ def likely_encoding(data: bytes) -> str:
     Args:
         data: Some of it, from its beginning.
     """
+    first = _NOT_ASCII.search(data)
+    data = data[max(first.start() - 2, 0) :][:_TOLD_BY_BYTES] if first else data
     if len(_IN_A_WORD.findall(data)) > _OF_WORDS * len(_NOT_ASCII.findall(data)):
         return "is it Latin-1?"
     for name, title, script in _ENCODINGS:
@@ -199,20 +201,23 @@ def likely_encoding(data: bytes) -> str:
             text = re.sub(
                 r"[\0-\x7f]", "", codecs.getincrementaldecoder(name)().decode(data)
             )  # the last sign may be cut
-            if text and len(script.findall(text)) >= _OF_A_SCRIPT * len(text):
+            is_text = bool(text) and len(script.findall(text)) >= _OF_A_SCRIPT * len(text)
+            if is_text and (name != "EUC-JP" or _KANA.search(text)):
                 return f"is it {title}? iconv -f {name} -t UTF-8"
     return "is it Latin-1?"
 
 
-_OF_A_SCRIPT, _OF_WORDS = 0.75, 0.3
+_OF_A_SCRIPT, _OF_WORDS, _TOLD_BY_BYTES = 0.75, 0.3, 4096
+_KANA = re.compile(r"[\u3040-\u30ff]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
 """An accented letter or two after one without: what follows another's first byte may look like a letter, too."""
 _HAN = "\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e"
 _ENCODINGS = (
     # the first that reads it as a text of its script; an encoding of fewer signs comes before one that has them too
+    ("CP1251", "Windows-1251", re.compile("[а-яё]")),
     ("EUC-KR", "EUC-KR", re.compile(r"[\uac00-\ud7a3]")),
-    ("EUC-JP", "EUC-JP", re.compile(rf"(?=.*[\u3040-\u30ff])[\u3040-\u30ff{_HAN}]", re.DOTALL)),
+    ("EUC-JP", "EUC-JP", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
     ("SHIFT_JIS", "Shift JIS", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
     ("GB18030", "GBK", re.compile(rf"[{_HAN}]")),
     ("BIG5", "Big5", re.compile(rf"[{_HAN}]")),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
 from workbench.dataset.json_rows import PlacedRow
+from workbench.dataset.layouts.chat import are_messages
 from workbench.dataset.layouts.known import layout_of
 from workbench.dataset.layouts.layout import PLAIN
 from workbench.errors import Fault, InputError
@@ -29,28 +30,41 @@ def rows_inside(value: dict[str, Any]) -> Inside | None:
     """The rows that an object holds; None where it looks like a row itself."""
     lists = {name: column for name, column in value.items() if isinstance(column, list)}
     objects = {name: inner for name, inner in value.items() if isinstance(inner, dict)}
-    if len(lists) == len(value) and not any(map(_are_objects, lists.values())):
-        if _is_split(lists):
-            return Inside(
-                "`columns` and `data` apart", [dict(zip(lists["columns"], row, strict=True)) for row in lists["data"]]
-            )
-        if len({len(column) for column in lists.values()}) == 1 and len(next(iter(lists.values()), [])) >= _LEAST_ROWS:
-            return Inside(
-                "a list for each column",
-                [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)],
-            )
-    if len(objects) == len(value) and value and len({tuple(inner) for inner in objects.values()}) == 1:
-        names = list(next(iter(objects.values())))
-        if names and all(name.isdecimal() for name in names):
-            return Inside(
-                "a column by row numbers", [{name: inner[row] for name, inner in objects.items()} for row in names]
-            )
-    if len(objects) == len(value) and len(value) >= _LEAST_ROWS:
-        return Inside("a row by each id", [{"id": name} | inner for name, inner in objects.items()])
-    if layout_of(value) is PLAIN and not value.keys() & _OWN_COLUMNS:
+    if len(lists) == len(value) and (found := _by_column(lists)):
+        return found
+    if value.keys() & _OWN_COLUMNS:
+        return None
+    if value and len(objects) == len(value) and (found := _of_objects(objects)):
+        return found
+    if layout_of(value) is PLAIN:
         for name, rows in lists.items():
-            if _are_objects(rows):
+            if _are_objects(rows) and not are_messages(rows):
                 return Inside(f"{name!r} in it is a list of objects", rows)
+    return None
+
+
+def _by_column(lists: dict[str, list[Any]]) -> Inside | None:
+    if any(map(_are_objects, lists.values())):
+        return None
+    if _is_split(lists):
+        rows = [dict(zip(lists["columns"], row, strict=True)) for row in lists["data"]]
+        return Inside("`columns` and `data` apart", rows)
+    lengths = {len(column) for column in lists.values()}
+    if len(lengths) != 1 or lengths.pop() < _LEAST_ROWS:
+        return None
+    return Inside(
+        "a list for each column", [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    )
+
+
+def _of_objects(objects: dict[str, dict[str, Any]]) -> Inside | None:
+    names = list(next(iter(objects.values())))
+    if names and all(name.isdecimal() for name in names) and all(list(inner) == names for inner in objects.values()):
+        return Inside(
+            "a column by row numbers", [{name: inner[row] for name, inner in objects.items()} for row in names]
+        )
+    if len(objects) >= _LEAST_ROWS:
+        return Inside("a row by each id", [{"id": name} | inner for name, inner in objects.items()])
     return None
 
 

@@ -130,8 +130,14 @@ def _samples(job: Job, files: list[Path], reader: "_SampleReader") -> Iterator[S
     for place, columns in in_our_columns(_given_rows(job), Path(), layout):
         yield reader.sample(place, columns)
     for path in files:
-        for place, columns in in_our_columns(rows_of(path, job.dataset.format, job.dataset.delimiter), path, layout):
+        for place, columns in in_our_columns(_rows_of_job(job, path), path, layout):
             yield reader.sample(place, columns)
+
+
+def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
+    given = job.dataset
+    is_told = given.layout is not None or given.fields != FieldNames()
+    return rows_of(path, given.format, given.delimiter, as_they_are=is_told)
 
 
 def _given_rows(job: Job) -> Iterator[PlacedRow]:
@@ -171,13 +177,16 @@ def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRo
         yield reader.sample(place, columns)
 
 
-def rows_of(path: Path, kind: Format | None = None, delimiter: str | None = None) -> Iterator[PlacedRow]:
+def rows_of(
+    path: Path, kind: Format | None = None, delimiter: str | None = None, *, as_they_are: bool = False
+) -> Iterator[PlacedRow]:
     """The rows of a file as they are there.
 
     Args:
         path: The file.
         kind: Its format; by default told from its content.
         delimiter: What separates the cells of a table; by default told from its content.
+        as_they_are: Whether somebody says what the rows are: then an only one is not looked into.
 
     Raises:
         InputError: The file cannot be read, or is broken.
@@ -187,7 +196,7 @@ def rows_of(path: Path, kind: Format | None = None, delimiter: str | None = None
         raise InputError(Fault(str(path), f"dataset.delimiter separates the cells of tables, and this is {found}"))
     match found:
         case "jsonl":
-            return jsonl_rows(path) if kind else _not_one_object(path)
+            return jsonl_rows(path) if kind or as_they_are else _not_one_object(path)
         case "json":
             return array_rows(path)
         case "csv":

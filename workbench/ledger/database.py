@@ -106,9 +106,9 @@ def opened_for_writing(
         db.execute("PRAGMA disable_checkpoint_on_shutdown")  # a file that is not a ledger stays as it is
         engine.attach(ledger.file, "ledger")
         refuse_other_files(db, ledger.path)
-        db.execute("PRAGMA enable_checkpoint_on_shutdown")
         assert undoing is not None
-        undoing.keep(db)
+        undoing.keep(db)  # before anything may be written, at closing too
+        db.execute("PRAGMA enable_checkpoint_on_shutdown")
         if log_of(ledger.file).exists():  # left by a killed process; DuckDB does not report a failure at closing
             db.execute("CHECKPOINT ledger")
             undoing.keep(db)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from workbench.errors import Fault, InputError, is_full_disk
+from workbench.errors import Fault, InputError, WorkbenchError, is_full_disk
 from workbench.ledger.store import POLL_S, LedgerBusyError, log_of
 from workbench.scratch import ScratchFolder
 
@@ -138,7 +138,12 @@ def _keep_for_good(db: duckdb.DuckDBPyConnection) -> None:
 
 def lacks_room(error: BaseException) -> bool:
     """Whether an operation failed for want of room on the disk."""
-    return is_full_disk(error) or (isinstance(error, duckdb.IOException) and bool(_NO_ROOM.search(str(error))))
+    cause = error.__cause__ if isinstance(error, WorkbenchError) else None  # of an error of a query, as we tell it
+    return (
+        is_full_disk(error)
+        or (isinstance(error, duckdb.IOException) and bool(_NO_ROOM.search(str(error))))
+        or (cause is not None and lacks_room(cause))
+    )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from workbench.ledger.database import (
 )
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal, with_values
 from workbench.ledger.rows import QueryRow
-from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
+from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, LedgerBusyError
 from workbench.ledger.team import data_folder, losses_explained
 from workbench.ledger.undoing import undo_of, undo_torn_write
 from workbench.ledger.united import United, is_attached
@@ -145,9 +145,12 @@ def reading(
         InputError: The file is not a ledger, or a newer version of this program made it.
         LedgerBusyError: An ingest does not end within `patience_s`.
     """
-    if ledger.team is None and undo_of(ledger.file).exists():  # a write that goes on, or one that was interrupted
-        with contextlib.suppress(PermissionError), ledger.locked(exclusive=True, patience_s=patience_s):
-            undo_torn_write(ledger.file)
+    with ledger.locked(exclusive=False, patience_s=patience_s):
+        # while no process writes it is there only if a write was interrupted
+        was_interrupted = ledger.team is None and undo_of(ledger.file).exists()
+    if was_interrupted:
+        with contextlib.suppress(LedgerBusyError, OSError), ledger.locked(exclusive=True, patience_s=0):
+            undo_torn_write(ledger.file)  # where others read just now, one of them has done it, or the next one does
     with ledger.locked(exclusive=False, patience_s=patience_s):
         outdated = False
         with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:

@@ -77,6 +77,7 @@ class Ledger:
         for beside, is_right in (
             (self.lock_path, self.lock_path.is_file),
             (self.journal_folder, self.journal_folder.is_dir),
+            (undo := self.file.with_name(f"{self.file.name}.undo"), undo.is_file),
         ):
             if beside.exists() and not is_right():
                 raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger needs this path"))

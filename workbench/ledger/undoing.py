@@ -10,6 +10,7 @@ file puts them back, unless the header is another one: then the checkpoint was d
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 from pathlib import Path
@@ -20,7 +21,8 @@ import duckdb
 import msgspec
 
 from workbench.errors import IncompleteError
-from workbench.zstd import ZstdCompressor, ZstdDecompressor
+from workbench.ledger.store import LedgerBusyError
+from workbench.zstd import ZstdCompressor, ZstdDecompressor, ZstdError
 
 _HEADER_BYTES = 3 * 4096  # of the file, and of its two states, of which the newer counts
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -42,7 +44,12 @@ def undo_of(path: Path) -> Path:
 
 
 def undo_torn_write(path: Path) -> None:
-    """Put back what an interrupted write left torn, if there was one; no other process may have the file open."""
+    """Put back what an interrupted write left torn, if there was one; the exclusive lock must be held.
+
+    Raises:
+        LedgerBusyError: A program that ignores that lock, as a notebook may, has the file open in DuckDB.
+        OSError: This user may not write here.
+    """
     undo = undo_of(path)
     try:
         kept = _read(undo.read_bytes())
@@ -51,15 +58,19 @@ def undo_torn_write(path: Path) -> None:
         undo.unlink(missing_ok=True)
         return
     try:
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # DuckDB's own: what it writes now must not be put back
+        except (BlockingIOError, PermissionError) as error:
+            raise LedgerBusyError("another program has the ledger open in DuckDB and does not close it") from error
         if kept is not None and os.pread(fd, _HEADER_BYTES, 0) == kept.header:
             torn = {place: block for place, block in kept.blocks.items() if os.pread(fd, len(block), place) != block}
             for place, block in torn.items():
                 os.pwrite(fd, block, place)
             if torn:
                 os.fsync(fd)
+        undo.unlink()
     finally:
         os.close(fd)
-    undo.unlink()
 
 
 class Undoing:
@@ -120,7 +131,7 @@ class Undoing:
     ) -> None:
         for fd in self._files:
             os.close(fd)
-        with contextlib.suppress(OSError):  # a full disk, for one: whoever opens it next does it
+        with contextlib.suppress(OSError, LedgerBusyError):  # a full disk, for one: whoever opens it next does it
             undo_torn_write(self._path)
 
 
@@ -133,7 +144,10 @@ def _read(content: bytes) -> _Kept | None:
     kept, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     if hashlib.sha256(kept).digest() != digest:
         return None
-    return msgspec.msgpack.decode(ZstdDecompressor().decompress(kept), type=_Kept)
+    try:
+        return msgspec.msgpack.decode(ZstdDecompressor().decompress(kept), type=_Kept)
+    except (ValueError, ZstdError):  # another version's
+        return None
 
 
 def _sync_folder(folder: Path) -> None:

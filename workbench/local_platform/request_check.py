@@ -60,7 +60,9 @@ def _message_faults(message: Any, texts_only: bool) -> Iterator[str]:
         for number, part in enumerate(content):
             if not isinstance(part, dict) or not isinstance(part.get("type"), str):
                 yield f".content[{number}]: expected a part, an object with its type, found {_kind(part)}"
-            elif texts_only and (part["type"] != "text" or not isinstance(part.get("text"), str)):
+            elif part["type"] == "text" and not isinstance(part.get("text"), str):
+                yield f".content[{number}].text: expected a text, found {_kind(part.get('text'))}"
+            elif texts_only and part["type"] != "text":
                 yield (
                     f".content[{number}]: expected a text, found a part of the type {part['type'][:40]!r} "
                     "(silent.parts = 'passed' passes it on)"

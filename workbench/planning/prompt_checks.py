@@ -20,8 +20,9 @@ _PART = re.compile(
 )
 """Columns that are part of a question by their name."""
 _BESIDE = re.compile(
-    r"(?i)answer|target|solution|explanation|rationale|reason|cot$|label|output|completion|response|chosen|rejected|support|distractor|"
-    r"correct|gold|truth|reference|test|source|url|cite|citation|licen[cs]e|author|date|comment|note"
+    r"(?i)answer|target|solution|explanation|rationale|reason|label|output|completion|response|chosen|rejected|support|distractor|"
+    r"correct|gold|truth|reference|test|source|url|cite|citation|licen[cs]e|author|date|comment|note|equation|exp$|cot|rubric|criteri|"
+    r"title|categor|topic|subject|difficult|skill|canary|metadata"
 )
 """Columns that say what is right, or where a sample is from."""
 
@@ -38,7 +39,9 @@ class PromptChecks:
         self._lengths = array("l")
         self._ids: list[str] = []
         self._left_out: dict[str, bool] = {}
-        """By column that looks like a part of the question: whether no prompt shows it."""
+        """By column that is a part of the question by its name: whether no prompt shows it."""
+        self._perhaps_left_out: dict[str, bool] = {}
+        """The same of others that hold several words."""
 
     def take(self, sample: Sample, messages: Sequence[dict[str, Any]]) -> None:
         """Look at one prompt.
@@ -67,9 +70,10 @@ class PromptChecks:
             if not isinstance(value, str) or value in (sample.target, *sample.choices):
                 continue
             text = " ".join(value.casefold().split())
-            is_part = _PART.fullmatch(name) or (text.count(" ") >= _LEAST_WORDS - 1 and not _BESIDE.search(name))
-            if text and is_part:
-                self._left_out[name] = self._left_out.get(name, True) and text not in plain
+            known = _PART.fullmatch(name)
+            if text and (known or (text.count(" ") >= _LEAST_WORDS - 1 and not _BESIDE.search(name))):
+                found = self._left_out if known else self._perhaps_left_out
+                found[name] = found.get(name, True) and text not in plain
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Where to look, and at what of a question that is in no prompt, or too much of it."""
@@ -85,6 +89,8 @@ class PromptChecks:
 
     def findings(self) -> Iterator[tuple[str, str]]:
         """Where to look, and at what else."""
+        if perhaps := [name for name, is_left_out in self._perhaps_left_out.items() if is_left_out]:
+            yield "prompt", f"no prompt shows the columns {_ids(perhaps)}: is one a part of the question?"
         if self._given_away:
             yield (
                 "prompt",

@@ -31,6 +31,11 @@ class SharesSpending(Protocol):
         """Say what this run has used and reserved."""
 
 
+def counts_for(capped_job: str | None, capped_tags: dict[str, str], job: str, tags: dict[str, str]) -> bool:
+    """Whether a cap of a job (None: of all) and of tags counts a run, or one that judges that job's answers."""
+    return capped_job in (None, job, tags.get(JUDGED_JOB)) and capped_tags.items() <= tags.items()
+
+
 class Cap(msgspec.Struct, frozen=True):
     """How much may be used in a window, by whom."""
 
@@ -59,8 +64,8 @@ class Cap(msgspec.Struct, frozen=True):
         return significant(amount) if self.kind == "units" else count(round(amount))
 
     def counts(self, job: str, tags: dict[str, str]) -> bool:
-        """Whether a run of a job with these tags counts, or one that judges that job's answers."""
-        return self.job in (None, job, tags.get(JUDGED_JOB)) and self.tags.items() <= tags.items()
+        """Whether a run of a job with these tags counts."""
+        return counts_for(self.job, self.tags, job, tags)
 
     def spent_by(self, runs: Sequence[Spender]) -> tuple[float, float]:
         """What some runs have used in the window, and what they have reserved."""

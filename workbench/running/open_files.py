@@ -1,5 +1,6 @@
 """How many requests a process may have in flight with the files that it may open: beyond that DuckDB ends it at once."""
 
+import contextlib
 import os
 import resource
 
@@ -26,8 +27,9 @@ def within_open_files(job: Job) -> tuple[Job, str]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST if hard == resource.RLIM_INFINITY else min(hard, _MOST)
     if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        soft = most
+        with contextlib.suppress(OSError, ValueError):  # some systems allow fewer than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
     free = (_MOST if soft == resource.RLIM_INFINITY else soft) - len(os.listdir("/dev/fd"))
     room = (free - _ALL_ELSE) // _A_CALL
     if room < 1:

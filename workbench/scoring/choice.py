@@ -1,5 +1,6 @@
 """`choice`: the letter chosen is the target's."""
 
+import functools
 import re
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from workbench.scoring.given import Given
 from workbench.scoring.letter import chosen_letter
 from workbench.scoring.scorer import CannotJudgeError, Scorer
 from workbench.scoring.targets import as_text, short, text_targets, verdict
-from workbench.scoring.wording import NEGATED, is_read
+from workbench.scoring.wording import denies, is_read
 
 _SENTENCE_CHARS = 1_000
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -93,9 +94,10 @@ def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
     options = {letter: text for letter, text in zip(LETTERS, map(_plain, texts), strict=False) if text}
     line = next((line for line in reversed(answer.splitlines()) if line.strip()), "")[-_SENTENCE_CHARS:]
     sentence = re.split(r"[.!?]\s", line.rstrip(".!? "))[-1]
-    if re.search(NEGATED, sentence):
-        return None
     held = {letter: text for letter, text in options.items() if f" {text} " in f" {_plain(sentence)} "}
+    said = _plain(sentence)  # without the options, which may deny something themselves
+    if denies(sentence) and denies(functools.reduce(lambda left, text: left.replace(text, " "), held.values(), said)):
+        return None
     # an option may be part of another, as "oxide" is of "carbon oxide": the longer one is meant
     stated = [one for one, text in held.items() if not any(text != other and text in other for other in held.values())]
     return stated[0] if len(stated) == 1 else None

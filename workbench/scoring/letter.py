@@ -56,6 +56,10 @@ _HEDGES = (
     rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_OR}{_OPEN}([A-Z])(?![\w'’])",
     rf"(?<![\w'’]){_OPEN}([A-Z]){_CLOSE}{_AND}{_OPEN}([A-Z]){_CLOSE}(?=[.,;!?\n]|\Z|\s{{1,9}}(?i:are|both)\b)",
 )
+_NEXT_THOUGHT = (
+    r"[\n.;:!?]|(?i:\b(?:leaves?|leaving|left|giving|gives|pick\s{1,9}is|so|therefore|hence|but|remains?)\b)"
+)
+"""What parts the letter that is settled on from those before it."""
 _NEAR_CHARS, _MOST_PLACES = 60, 1_000
 _NO = r"(?i)\b(?:not|never|neither|nor|than)\s{1,9}(?:(?:choice|option|letter)\s{1,9})?[*_\"'`$(\[]{0,9}\Z"
 _RULED_OUT = (
@@ -86,8 +90,9 @@ def chosen_letter(text: str, letters: str) -> str | None:
                 if level < len(_PATTERNS) - 1:
                     break
         if open_ones:
-            named = {text[place].upper() for place in open_ones if "\n" not in text[place : open_ones[0]]}
-            return None if len(named) > 1 or _is_hedged(text, open_ones[0], letters) else named.pop()
+            last = open_ones[0]
+            named = {text[place].upper() for place in open_ones if not re.search(_NEXT_THOUGHT, text[place + 1 : last])}
+            return None if len(named) > 1 or _is_hedged(text, last, letters) else named.pop()
     return ruled_out.pop() if len(ruled_out) == 1 else None  # `C is false` answers a question for what is false
 
 

@@ -38,9 +38,12 @@ _BEFORE_SIGN = (
 )
 _TERM_BEFORE = (
     r"(?:\\sqrt(?:\[\d{1,3}\])?\s?\{?|√\s?\(?|(?<![A-Za-z])[xyz]\s?[-+]\s?"
-    r"|(?:\\(?:geq?|leq?|neq?|[gl]t)(?![A-Za-z])|[≥≤≠]|[A-Za-z)]\s[<>]=?)\s{0,3})\Z"
+    r"|(?:\\(?:geq?|leq?|neq?|[gl]t)(?![A-Za-z])|[≥≤≠]|(?<![A-Za-z<&/])[A-Za-z][^\S\n]?[<>]=?)[^\S\n]{0,3})\Z"
 )
-_TERM_AFTER = r"\s?(?:[xyzπ](?![A-Za-z]|\s?\d)|\\(?:pi|sqrt)(?![A-Za-z])|√)"
+_TERM_AFTER = r"[xyz](?![A-Za-z]|\s{0,3}[$€£¥₹(\d]|\s{1,3}[a-z]{2})|\s?(?:π|\\(?:pi|sqrt)(?![A-Za-z])|√)"
+_IN_UNITS = re.compile(r"\d[\d.,]{0,20}\s?[亿億억万萬만](?:\s?\d[\d.,]{0,20}\s?[亿億억万萬만千천]?){0,4}")
+_UNITS = {"亿": 10**8, "億": 10**8, "억": 10**8, "万": 10**4, "萬": 10**4, "만": 10**4, "千": 1000, "천": 1000, "": 1}
+"""Of Chinese, Japanese and Korean numbers: 1万5000 is 15,000."""
 _SENTENCE_END = r"\n|\.\s|。"
 _ROUNDING = Decimal("1e-9")
 _NEAR_CHARS, _SENTENCE_CHARS, _MOST_MARKS = 40, 1_000, 20
@@ -199,8 +202,8 @@ def _point_only(digits: str) -> str:
 
 def _plain(text: str) -> str:
     """The same with LaTeX, fractions of one character, powers and minus signs as plain text writes them."""
-    text = re.sub(r"(?<=\d)\s?([万萬만])", "×10^4", re.sub(r"(?<=\d)\s?([亿億억])", "×10^8", re.sub("[−–]", "-", text)))
-    text = spaced(text)
+    text = re.sub("[−–]", "-", text)
+    text = spaced(text if text.isascii() else _IN_UNITS.sub(_without_units, text))
     if "\\" in text or "{" in text:
         text = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\!", "")
         text = re.sub(r"\\(?:times|cdot)(?![A-Za-z])\s?", "×", text)
@@ -219,6 +222,15 @@ def _plain(text: str) -> str:
     return re.sub(
         "10([⁺⁻]?[⁰¹²³⁴-⁹]{1,4})", lambda match: f"10^{unicodedata.normalize('NFKC', match[1])}", text
     ).replace("^−", "^-")
+
+
+def _without_units(match: re.Match[str]) -> str:
+    """A number with units such as 万 in digits; as it is where a part is none."""
+    try:
+        parts = re.findall(r"(\d[\d.,]*)\s?([亿億억万萬만千천]?)", match.group())
+        return f"{sum(Decimal(part.rstrip('.,').replace(',', '')) * _UNITS[unit] for part, unit in parts):f}"
+    except ArithmeticError:
+        return match.group()
 
 
 def _as_fraction(match: re.Match[str]) -> str:

@@ -28,8 +28,9 @@ LEADS = rf"(?i:(?:\s|[:：=]|\b(?:{IS}|{_BETWEEN}|{OPTION})\b|[是为為はが�
 MINUS = "minus|negative|moins|menos|meno|минус|负|負|マイナス|마이너스|ลบ"
 
 NOT_BEFORE = (
-    r"(?i)(?:\b(?:nicht|kein|keine|weder|noch|statt|anstatt|pas|ni|non|plutôt\s{1,9}que|no|nunca|né|não|nem|niet|geen|не|ни|кроме)"
+    r"(?i)(?:\b(?:nicht|kein|keine|weder|noch|statt|anstatt|pas|plutôt\s{1,9}que|nunca|né|não|nem|niet|geen|не|ни|кроме)"
     r"(?:\s{1,9}(?:die|der|das|la|le|el|il|a|o|de|option|è|é|es))?\s{1,9}"
+    r"|\b(?:no|ni|non)\s{1,9}(?:la|le|el|il|es|è)\s{1,9}(?:la\s{1,9}|el\s{1,9})?"
     r"|(?:不是|并非|並非|而不是|而非|不选|不選|除了|排除|ไม่ใช่|มิใช่)(?:\s{0,9}(?:选项|選項|ข้อ))?\s{0,9})[*_\"'`$(\[]{0,9}\Z"
 )
 """What stands before a letter that is ruled out."""
@@ -50,8 +51,10 @@ NOT_AFTER = rf"(?i:\s{{0,9}}(?:{_NO_GERMANIC}|{_NO_ROMANCE}|{_NO_RUSSIAN}|{_NO_E
 """What stands after one."""
 NOT_AFTER_ANSWER = r"\s{0,9}(?:は|が)?(?:ではな|じゃな|でな)|\s{0,9}(?:이|가)?\s{0,9}(?:아니|아닌)"
 """The same where languages deny at the end what they named as the answer."""
-NEGATED = (
-    r"(?i)\b(?:not|neither|nor|none|never|cannot|nicht|kein\w{0,2}|weder|pas|ni|no|nunca|non|né|não|nem|niet|geen|не|ни|нет)\b|n['’]t\b"
+NEGATED = r"(?i)\b(?:not|neither|nor|none|never|cannot)\b|n['’]t\b"
+"""What denies, in English."""
+NEGATED_ELSEWHERE = (
+    r"(?i)\b(?:nicht|kein\w{0,2}|weder|pas|ni|no|nunca|non|né|não|nem|niet|geen|не|ни|нет)\b"
     r"|[不没沒非无無未]|ない|ありません|아니|않|ไม่"
 )
 
@@ -59,8 +62,11 @@ _READ = re.compile(
     r"(?i)\b(?:the|is|are|was|it|of|and|because|so|not|answer|option|choice|der|die|das|ist|und|nicht|antwort|le|la|les|est|et|pas|une|"
     r"el|los|y|que|il|di|che|non|é|não|het|een|en|niet|и|не|это|ответ|вариант)\b|[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
 )
+_ENGLISH = re.compile(r"(?i)\b(?:the|is|are|was|it|of|and|there|would)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_LOOKED_AT_CHARS, _LEAST_WORDS = 20_000, 2
+_LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u052f\u1e00-\u1fff]")
+_LOOKED_AT_CHARS, _LEAST_WORDS, _MANY_WORDS = 20_000, 2, 8
 
 
 def spaced(text: str) -> str:
@@ -69,6 +75,22 @@ def spaced(text: str) -> str:
 
 
 def is_read(text: str) -> bool:
-    """Whether a text is in a language whose words are known here, or has hardly any words."""
+    """Whether a text that settles on no letter is one that was understood: not one of several letters, many words or another
+    script, in a language of which no word is known here.
+    """
     begin = text[:_LOOKED_AT_CHARS]
-    return bool(_READ.search(begin)) or len(_WORD.findall(begin)) < _LEAST_WORDS
+    words = _WORD.findall(begin)
+    if _READ.search(begin) or len(words) < _LEAST_WORDS:
+        return True
+    others = len(_OTHER_SCRIPT.findall(begin))
+    return (
+        len(set(_LETTER.findall(begin))) < _LEAST_WORDS
+        and len(words) < _MANY_WORDS
+        and 2 * others < sum(map(len, words))
+    )
+
+
+def denies(sentence: str) -> bool:
+    """Whether a sentence denies something."""
+    is_english = bool(_ENGLISH.search(sentence))
+    return bool(re.search(NEGATED, sentence) or (not is_english and re.search(NEGATED_ELSEWHERE, sentence)))

@@ -93,7 +93,7 @@ def _columns_of(row: Row) -> _Columns | None:
 
     if "target" in row or ("input" in row and "instruction" not in row):
         return None
-    if {"question", "options", "label"} <= row.keys() and row["label"] is not None:
+    if {"question", "options", "label"} <= row.keys() and row["label"] is not None and not row.get("answer"):
         return _Columns(("question",), "label", "options")  # AGIEval, which has an empty answer beside it
     if {"passage", "question", "options", "label", "answer"} <= row.keys():
         return _Columns(("question",), "answer")  # its questions without options
@@ -111,9 +111,28 @@ def _with_columns_of_options(row: Row) -> _Columns | None:
         for pattern in patterns:
             names = [pattern.format(A=label, a=label.lower(), n=label) for label in labels]
             there = tuple(itertools.takewhile(row.__contains__, names))
-            if len(there) >= _LEAST_OPTIONS:
+            if len(there) >= _LEAST_OPTIONS and _are_options(row, there, row[answer], labels):
                 return _Columns((question,), answer, there, ("context",), labels[: len(there)])
     return None
+
+
+def _are_options(row: Row, names: tuple[str, ...], answer: Any, labels: tuple[str, ...]) -> bool:
+    """Whether columns are what can be chosen: without a gap, and an answer that there is names one of them."""
+    texts = [row[name] for name in names]
+    while texts and texts[-1] in (None, ""):
+        texts.pop()
+    if len(texts) < _LEAST_OPTIONS or any(text in (None, "") or isinstance(text, list | dict) for text in texts):
+        return False
+    given = str(answer).strip()
+    is_number = labels[0] == _LETTERS[0] and type(answer) is int and 0 <= answer < len(texts)
+    return answer in (None, "") or given.upper() in labels[: len(texts)] or given in map(str, texts) or is_number
+
+
+def _is_about(name: str, value: Any) -> bool:
+    """Whether a column holds what a question is about, and not the name of it."""
+    if name == "table":
+        return isinstance(value, str | list) and bool(value)
+    return isinstance(value, str) and " " in value.strip()
 
 
 def _read(place: str, row: Row) -> Row:
@@ -123,7 +142,8 @@ def _read(place: str, row: Row) -> Row:
     first, *rest = columns.asked
     given = row.get(columns.target) if columns.target else None
     about = _PASSAGES if columns.asked[-1] in _QUESTIONS else ()
-    before = [name for name in about if name not in (*columns.asked, columns.target)]
+    others = [name for name in about if name not in (*columns.asked, columns.target)]
+    before = [name for name in others if _is_about(name, row.get(name))]
     asked = _asked([row.get(name) for name in (*before, first, *columns.optional, *rest)])
     found = row | {"input": asked, "target": _target(f"{place}: {columns.target}", columns, given)}
     if columns.options is not None:
