@@ -237,14 +237,14 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
         remedy = f"`{score}` and `{page}` create them"
         why = f" ({failed})" if error is None else ""
         notes.append(f"scores or page are missing{why}; {remedy}")
+        if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
+            notes.append("its gates are not decided: the same command decides them")
+            end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
         if error is not None and end.exit_code in (
             ExitCode.DONE,
             ExitCode.INCOMPLETE,
         ):  # the answers are safe, and no more
             end = msgspec.structs.replace(end, exit_code=error.exit_code, error=end.error or error)
-        if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
-            notes.append("its gates are not decided: the same command decides them")
-            end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
     summary = msgspec.structs.replace(end.summary, report=report)
     return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
 
