@@ -141,6 +141,10 @@ def _caps(where: Where) -> list[CapSettings]:
     return [] if where.local else load_settings(where.folder).caps
 
 
+_SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
+"""Exit codes that an error after the answers are safe takes the place of."""
+
+
 def _ready(where: Where, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     """The job as this machine can carry it out, and where it is recorded, before anything is asked.
 
@@ -240,10 +244,7 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
         if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
             notes.append("its gates are not decided: the same command decides them")
             end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
-        if error is not None and end.exit_code in (
-            ExitCode.DONE,
-            ExitCode.INCOMPLETE,
-        ):  # the answers are safe, and no more
+        if error is not None and end.exit_code in _SAYS_LESS:
             end = msgspec.structs.replace(end, exit_code=error.exit_code, error=end.error or error)
     summary = msgspec.structs.replace(end.summary, report=report)
     return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)

@@ -152,3 +152,16 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
         assert max(map(len, tables)) <= 80, tables
     assert "its page: workbench report" in bench("show", run).stderr
     assert "continue with: workbench run" in bench("show", run).stderr
+
+
+def test_doctor_looks_for_the_slots_and_leaves_them_open_to_other_users(bench: Workbench) -> None:
+    shared = bench.folder / "shared" / "slots"
+    bench.write("workbench.toml", f'slots_folder = "{shared}"\n')
+    (checked,) = (check for check in bench.json("doctor", code=None) if check["check"] == "slots")
+    assert checked["ok"]
+    assert shared.stat().st_mode & 0o7777 == 0o1777, "whoever runs it first"
+    bench.write("workbench.toml", 'slots_folder = "/dev/null/slots"\n')
+    (checked,) = (check for check in bench.json("doctor", code=None) if check["check"] == "slots")
+    assert (checked["ok"], checked["exit_code"]) == (False, 2)
+    assert "Not a directory" in checked["text"]
+    assert "slots_folder in workbench.toml names it" in checked["fix"]

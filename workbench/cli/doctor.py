@@ -22,6 +22,7 @@ from workbench.ledger.check import check_ledger
 from workbench.ledger.database import require_team_rights
 from workbench.running.options import check_folder
 from workbench.running.provenance import package_versions
+from workbench.running.slots import make_folder, named_by
 from workbench.session import Where, connected, ledger_to_write, settings_files, slots_root
 from workbench.settings import FILE_NAME
 
@@ -189,10 +190,10 @@ def _slots(where: Where) -> list[CheckResult]:
     """Whether the slots of this machine can be written; without them nothing is sent."""
     folder, shared = slots_root(where)
     try:
+        make_folder(folder, shared=shared)
         check_folder(folder, "slots")
     except InputError as error:
-        hint = "slots_folder in workbench.toml names it" if shared else "XDG_STATE_HOME names another folder for them"
-        return [CheckResult("slots", False, str(error), hint, error.exit_code)]
+        return [CheckResult("slots", False, error.faults[0].problem, named_by(shared=shared), error.exit_code)]
     return [CheckResult("slots", True, f"{folder} can be written")]
 
 

@@ -14,7 +14,7 @@ MOST_LARGE = 2
 """How many long bodies may be in memory at a time."""
 _PIECE_BYTES = 2**18
 _PAUSE_EVERY_BYTES = 2**22  # unpacking this much blocks the event loop for some 10 ms
-_MOST_MEMBERS = 2**12  # one takes 20 bytes and grows nothing; servers that pack by the piece write some tens
+_MOST_MEMBERS = 2**12  # one takes 20 bytes and grows nothing, and a server may pack by the piece
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = 8
 """The low half of the first byte of a deflate stream with its header; a bare one that begins so is not written."""

@@ -44,6 +44,21 @@ COMMENT = (b"#", b"//")
 """How a line begins that some tools take for a comment."""
 _DELIMITERS = ",;\t|"
 _LOOKED_AT_ROWS = 50
+_OF_A_SCRIPT, _OF_WORDS, _TOLD_BY_BYTES = 0.75, 0.3, 4096
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+_IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
+"""An accented letter or two after one without: what follows another's first byte may look like a letter, too."""
+_HAN = "\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e"
+_ENCODINGS = (
+    # the first that reads it as a text of its script; an encoding of fewer signs comes before one that has them too
+    ("CP1251", "Windows-1251", re.compile("[а-яё]")),
+    ("EUC-KR", "EUC-KR", re.compile(r"[\uac00-\ud7a3]")),
+    ("EUC-JP", "EUC-JP", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
+    ("SHIFT_JIS", "Shift JIS", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
+    ("GB18030", "GBK", re.compile(rf"[{_HAN}]")),
+    ("BIG5", "Big5", re.compile(rf"[{_HAN}]")),
+)
 
 
 def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
@@ -205,23 +220,6 @@ def likely_encoding(data: bytes) -> str:
             if is_text and (name != "EUC-JP" or _KANA.search(text)):
                 return f"is it {title}? iconv -f {name} -t UTF-8"
     return "is it Latin-1?"
-
-
-_OF_A_SCRIPT, _OF_WORDS, _TOLD_BY_BYTES = 0.75, 0.3, 4096
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
-_IN_A_WORD = re.compile(rb"(?<![\x80-\xff])[A-Za-z][\x80-\xff]{1,2}(?![\x80-\xff])")
-"""An accented letter or two after one without: what follows another's first byte may look like a letter, too."""
-_HAN = "\u3000-\u303f\u4e00-\u9fff\uff01-\uff5e"
-_ENCODINGS = (
-    # the first that reads it as a text of its script; an encoding of fewer signs comes before one that has them too
-    ("CP1251", "Windows-1251", re.compile("[а-яё]")),
-    ("EUC-KR", "EUC-KR", re.compile(r"[\uac00-\ud7a3]")),
-    ("EUC-JP", "EUC-JP", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
-    ("SHIFT_JIS", "Shift JIS", re.compile(rf"[\u3040-\u30ff{_HAN}]")),
-    ("GB18030", "GBK", re.compile(rf"[{_HAN}]")),
-    ("BIG5", "Big5", re.compile(rf"[{_HAN}]")),
-)
 
 
 def _refuse_packed(head: bytes, path: Path) -> None:

@@ -83,6 +83,30 @@ class Slot:
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
 
+def make_folder(folder: Path, *, shared: bool) -> None:
+    """Make a folder for slots where there is none; one that users share is open to all of them, whoever is first.
+
+    Raises:
+        InputError: It cannot be made.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            if shared:
+                folder.chmod(0o1777)
+    except OSError as error:
+        raise _unusable(folder, error, shared=shared) from error
+
+
+def named_by(*, shared: bool) -> str:
+    """What says where the slots are."""
+    return "slots_folder in workbench.toml names it" if shared else "XDG_STATE_HOME names another folder for them"
+
+
+def _unusable(folder: Path, error: OSError, *, shared: bool) -> InputError:
+    return InputError(Fault("slots", f"{error.filename or folder}: {error.strerror}", named_by(shared=shared)))
+
+
 class Slots:
     """The slots of one endpoint, as one run uses them.
 
@@ -108,12 +132,9 @@ class Slots:
         self._rivals: list[Rival] = []
         """Other runs that wait."""
         self._none_until = self._yield_until = 0.0
+        for path in (folder.parent, folder):
+            make_folder(path, shared=shared)
         try:
-            for path in (folder.parent, folder) if shared else ():
-                with contextlib.suppress(FileExistsError):
-                    path.mkdir(parents=True)
-                    path.chmod(0o1777)  # whoever made it
-            folder.mkdir(parents=True, exist_ok=True)
             self._own_path = folder / f"{os.getpid()}-{secrets.token_hex(3)}.process"
             fresh = self._own_path.with_suffix(".new")
             self._own = opened(fresh, shared=shared)
@@ -122,11 +143,7 @@ class Slots:
             fresh.rename(self._own_path)  # seen by others once it is locked, not before
             self._files = [opened(folder / f"{number:02}.slot", shared=shared) for number in range(limit)]
         except OSError as error:
-            problem = f"{error.filename or folder}: {error.strerror}"
-            hint = (
-                "slots_folder in workbench.toml names it" if shared else "XDG_STATE_HOME names another folder for them"
-            )
-            raise InputError(Fault("slots", problem, hint)) from error
+            raise _unusable(folder, error, shared=shared) from error
 
     def __enter__(self) -> Self:
         return self
