@@ -5,9 +5,10 @@ from collections.abc import Callable
 import anyio
 
 from workbench.cli.output import agreed, echo, say
-from workbench.display import amount, count, duration, plural, significant
+from workbench.display import amount, count, duration, percent, plural, significant
 from workbench.job import Job
 from workbench.pipeline import plan_job
+from workbench.planning.estimate import RunEstimate
 from workbench.planning.run_plan import RunPlan, WindowPlan
 from workbench.running.options import RunOptions
 from workbench.session import Where
@@ -69,6 +70,8 @@ def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None
         tell(f"tokens: {_range(expected.low_tokens, expected.high_tokens)}, from {source}")
         for part in expected.models if len(sources) > 1 else ():
             tell(f"  {part.model}: {_range(part.low_tokens, part.high_tokens)}, from {part.rests_on}")
+        if (more := _cut_off(expected)) is not None:
+            tell(f"  {more}")
         if expected.most_tokens is not None:
             tell(f"tokens at most: {amount(expected.most_tokens)}, with every pass and the gateway's own retries")
         if planned.window is not None:
@@ -82,6 +85,25 @@ def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None
             tell(
                 f"  {calls} reported no usage and had no max_tokens: what they used is not known, only their prompts count"
             )
+
+
+def _cut_off(expected: RunEstimate) -> str | None:
+    """What the earlier answers cannot exclude; None where the range holds it already."""
+    known = [part for part in expected.models if part.cut_off_share is not None]
+    if expected.high_tokens is None or not known:
+        return None
+    if expected.cut_off_tokens is None:
+        return "without max_tokens nothing bounds an answer that does not end by itself"
+    if round(expected.cut_off_tokens) == round(expected.high_tokens):
+        return None
+    shares = [(part, percent(part.cut_off_share or 0.0)) for part in known]
+    most = amount(round(expected.cut_off_tokens))
+    if len(shares) == 1:
+        part, share = shares[0]
+        excluded = plural(part.answers, "earlier answer")
+        return f"up to {most} if {share} of the answers run to their cap, which {excluded} cannot exclude"
+    told = ", ".join(f"{share} of {part.model}" for part, share in shares)
+    return f"up to {most} if as many answers run to their cap as earlier ones cannot exclude ({told})"
 
 
 def _print_window(window: WindowPlan, tell: Callable[[str], None]) -> None:

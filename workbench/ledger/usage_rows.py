@@ -39,6 +39,10 @@ class UsageOfModel(QueryRow, frozen=True):
     mean: float
     deviation: float | None
     log_deviation: float | None
+    cut_off: int
+    """That ran to their cap."""
+    completion: float
+    """Generated tokens of an average answer; 0 where none reported them."""
     latency_ms: float
     longest_ms: float
 

@@ -14,6 +14,7 @@ from workbench.ledger.usage_rows import EarlierUsage, UsageOfModel
 from workbench.planning.expand import Plan
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel, reserve_of
 from workbench.stats.intervals import student_reach
+from workbench.stats.proportions import highest_share
 
 CONFIDENCE = 0.9
 _BYTES_A_TOKEN = (2.0, 6.0)  # of the most and the fewest tokens that a prompt has, while nothing is known of it
@@ -33,6 +34,12 @@ class ModelEstimate(msgspec.Struct, frozen=True):
     high_tokens: float | None
     """None: nothing bounds it."""
     rests_on: str
+    answers: int = 0
+    """Earlier ones of the model that it rests on."""
+    cut_off_share: float | None = None
+    """Of the answers, that may run to their cap: more than so many earlier ones can exclude. None: all of them are taken to."""
+    cut_off_tokens: float | None = None
+    """Its high end if so many do; None: a request has no cap, and nothing bounds an answer."""
 
 
 class RunEstimate(msgspec.Struct, frozen=True):
@@ -43,6 +50,8 @@ class RunEstimate(msgspec.Struct, frozen=True):
     high_tokens: float | None
     most_tokens: int | None
     """A bound: every prompt's bytes and cap, in every pass and every try of the gateway; None where a request has no cap."""
+    cut_off_tokens: float | None
+    """The high end if as many answers run to their cap as earlier ones cannot exclude; None where a request has no cap."""
     low_s: float | None
     high_s: float | None
     """From the first request to the last answer; None where a model has never answered."""
@@ -65,7 +74,9 @@ def estimate(reader: Reader | None, plan: Plan) -> RunEstimate:
             continue
         parts.append(_of_model(reader, plan, items, known.get(model.id)))
     low_s, high_s = _time_s(plan, known)
-    return RunEstimate(tuple(part for part, _ in parts), *_together(parts), _most_tokens(plan), low_s, high_s)
+    low, high = _together(parts)
+    cut_off = None if high is None else _with_cut_off(high, [part for part, _ in parts])
+    return RunEstimate(tuple(part for part, _ in parts), low, high, _most_tokens(plan), cut_off, low_s, high_s)
 
 
 def _of_model(
@@ -76,7 +87,7 @@ def _of_model(
     if reader is None or known is None or known.deviation is None or known.log_deviation is None:
         low, high = _assumed(plan, model, items)
         told = "the prompts' length and max_tokens, as there are no earlier answers"
-        return ModelEstimate(model.id, len(items), low, high, told), None
+        return ModelEstimate(model.id, len(items), low, high, told, cut_off_tokens=high), None
     rows = _by_request(reader, plan, items)
     within = _within(rows, known.deviation**2)
     new, times = len(items) - len(rows), student_reach(known.answers, CONFIDENCE)
@@ -95,7 +106,31 @@ def _of_model(
     below = math.hypot(times * math.sqrt(spread), new * known.mean * (1 - 1 / factor))
     above = math.hypot(times * math.sqrt(spread), new * known.mean * (factor - 1))
     told = _told(len(items), new, sum(row.answers for row in rows), known)
-    return ModelEstimate(model.id, len(items), max(mean - below, 0.0), mean + above, told), mean
+    share, more = _cut_off(len(items), model.max_tokens, known)
+    high = mean + above
+    cut_off = None if more is None else high + more
+    return ModelEstimate(model.id, len(items), max(mean - below, 0.0), high, told, known.answers, share, cut_off), mean
+
+
+def _cut_off(requests: int, cap: int | None, known: UsageOfModel) -> tuple[float, float | None]:
+    """The share of answers that may run to their cap, and what that many use beyond the known ones' mean; None: no cap.
+
+    Answers that run to their cap are rare and dear, so that the spread of known ones without any says nothing of them: of 300
+    known ones 1 in 100 may, unseen.
+    """
+    share = highest_share(known.cut_off, known.answers, (1 + CONFIDENCE) / 2)
+    if cap is None:
+        return share, None
+    return share, requests * (share - known.cut_off / known.answers) * max(cap - known.completion, 0.0)
+
+
+def _with_cut_off(high: float, parts: Sequence[ModelEstimate]) -> float | None:
+    """The high end of all models, where in each as many answers run to their cap as may."""
+    for part in parts:
+        if part.cut_off_tokens is None or part.high_tokens is None:
+            return None
+        high += part.cut_off_tokens - part.high_tokens
+    return high
 
 
 def _log_error(new: int, answers: int, variance: float) -> float:

@@ -25,6 +25,16 @@ def p_value(better: int, worse: int) -> float:
     return float(chdtrc(1, (better - worse) ** 2 / (better + worse)))
 
 
+def highest_share(found: int, n: int, confidence: float) -> float:
+    """The highest share that so many found among n independent ones do not exclude; with none found about 3/n at 95 %.
+
+    Source: Clopper, C. and Pearson, E. (1934), The use of confidence or fiducial limits, Biometrika 26, 404-413.
+    """
+    from scipy.special import betaincinv
+
+    return float(betaincinv(found + 1, n - found, confidence)) if found < n else 1.0
+
+
 def sign_test(better: int, worse: int) -> float:
     """The exact two-sided p-value of so many differences for and against; of McNemar's test where scores are 0 and 1.
 
@@ -87,7 +97,7 @@ def _conditional(better: int, worse: int, n: int, level: float) -> tuple[float, 
 
     differ = better + worse
     low = float(betaincinv(better, worse + 1, level / 2)) if better else 0.0
-    high = float(betaincinv(better + 1, worse, 1 - level / 2)) if worse else 1.0
+    high = highest_share(better, better + worse, 1 - level / 2)
     return (2 * low - 1) * differ / n, (2 * high - 1) * differ / n
 
 
