@@ -47,16 +47,20 @@ class History(msgspec.Struct, frozen=True):
         return f"{100 * self.used(at) / self.total:.0f}%"
 
 
-def history(seed: int) -> History:
+def history(seed: int, growth: float = 0.0) -> History:
     """Days vary by a gamma distribution (a quarter of their weekday's mean), hours by the time of day; one day in thirty is a burst
-    of half as much again, and one in forty a gap.
+    of half as much again, and one in forty a gap. At the pace of these weeks the allowance lasts for
+    8 to 16 days more.
+
+    Args:
+        growth: Of every draw, a day, as a share.
     """
     chosen = random.Random(seed)
-    own = list(_draws(chosen, chosen.uniform(40_000, 80_000), 12))
-    others = list(_draws(chosen, chosen.uniform(10_000, 60_000), 20))
+    own = list(_draws(chosen, chosen.uniform(40_000, 80_000), 12, growth))
+    others = list(_draws(chosen, chosen.uniform(10_000, 60_000), 20, growth))
     made = History(own, others, 1, [])
-    used, a_day = made.used(NOW), sum(tokens for _, tokens in (*own, *others)) / 100
-    total = int(used + a_day * chosen.uniform(8, 16))
+    a_day = sum(tokens for at, tokens in (*own, *others) if abs(at - NOW) < timedelta(days=14)) / 28
+    total = int(made.used(NOW) + a_day * chosen.uniform(8, 16))
     read_at, at = [], WINDOW_START
     while (at := at + timedelta(days=chosen.uniform(1.5, 4.5))) < NOW:
         read_at.append(at)
@@ -100,12 +104,13 @@ def _refused(caller: Caller) -> bool:
     return any(reply.get("detail") == "Your allowance is used up." for reply in replies)
 
 
-def _draws(chosen: random.Random, a_day: float, most: int) -> Iterator[Draw]:
+def _draws(chosen: random.Random, a_day: float, most: int, growth: float) -> Iterator[Draw]:
     for number in range(100):
         day = BEGIN + timedelta(days=number)
         luck = chosen.random()
         factor = 1.5 if luck < 1 / 30 else 0.0 if luck > 39 / 40 else 1.0
-        units = a_day * _BY_WEEKDAY[day.weekday()] * factor * chosen.gammavariate(16, 1 / 16)
+        trend = (1 + growth) ** (day - WINDOW_START).days
+        units = a_day * trend * _BY_WEEKDAY[day.weekday()] * factor * chosen.gammavariate(16, 1 / 16)
         parts = [chosen.random() for _ in range(chosen.randint(most // 2, most))]
         for part in parts:
             hour = chosen.choices(range(24), _BY_HOUR)[0]

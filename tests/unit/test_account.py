@@ -44,13 +44,16 @@ def stood(ledger: Ledger) -> AccountState:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("growth", [0.0, pytest.param(0.01, marks=pytest.mark.long), 0.03])
 @pytest.mark.parametrize("histories", [12, pytest.param(200, marks=pytest.mark.long)])
-def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: Path, histories: int) -> None:
+def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(
+    tmp_path: Path, histories: int, growth: float
+) -> None:
     within = dated = held = counted = 0
-    widths, stretch_widths, forecast_widths = [], [], []
+    widths, stretch_widths, forecast_widths, wider = [], [], [], []
     for seed in range(histories):
         (folder := tmp_path / str(seed)).mkdir()
-        truth = history(seed)
+        truth = history(seed, growth)
         ledger, platform = recorded(folder, truth), charged(truth)
         for read_at, said in zip(truth.read_at, platform.said, strict=True):
             take_reading(ledger, "used", said, read_at, None)
@@ -70,15 +73,22 @@ def test_what_others_drew_and_when_it_is_used_up_lie_in_their_ranges(tmp_path: P
         assert earliest is not None
         assert latest is not None
         dated += earliest <= platform.used_up_at <= latest
-        forecast_widths.append((latest - earliest) / (platform.used_up_at - NOW))
+        unchanged = found.forecast.unchanged
+        assert unchanged.earliest_at is not None
+        assert unchanged.latest_at is not None
+        forecast_widths.append((unchanged.latest_at - unchanged.earliest_at) / (platform.used_up_at - NOW))
+        wider.append((latest - earliest) / (unchanged.latest_at - unchanged.earliest_at))
     print(f"unseen now {within}/{histories}, width {statistics.median(widths):.1%} of the total; "
           f"between readings {held}/{counted}, width {statistics.median(stretch_widths):.2f} of their rounding; "
-          f"used up {dated}/{histories}, width {statistics.median(forecast_widths):.2f} of the time left")  # fmt: skip
+          f"used up {dated}/{histories}, width {statistics.median(forecast_widths):.2f} of the time left at an unchanged pace, "
+          f"and {statistics.median(wider):.2f} times that with a trend")  # fmt: skip
     assert within >= 0.9 * histories
     assert held == counted
     assert statistics.median(stretch_widths) <= 1.1
     assert dated >= 0.85 * histories
-    assert statistics.median(forecast_widths) <= 1 / 3
+    if not growth:
+        assert statistics.median(forecast_widths) <= (1 / 3 if histories > 100 else 0.4)
+        assert statistics.median(wider) <= 2.5
 
 
 @pytest.mark.parametrize("histories", [3, pytest.param(100, marks=pytest.mark.long)])

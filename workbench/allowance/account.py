@@ -78,7 +78,7 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     course: list[Moment]
     """Of the window until now; empty of rolling hours."""
     ahead: list[Ahead]
-    """Until the window ends, at the present pace; empty where that is not known."""
+    """Until the window ends; empty where that is not known."""
 
     @property
     def used_share(self) -> _Range | None:
@@ -155,8 +155,8 @@ class _Account(msgspec.Struct, frozen=True):
         ]
         paced = self._known_days(whole, zone)[-PACE_DAYS:]
         weekdays = weekdays_of(paced, zone)
-        rate = rate_of(self._stretches(total), weekdays)
-        pace = pace_of(paced, weekdays, rate)
+        rate = rate_of(self._stretches(total), weekdays, self.now)
+        pace = pace_of(paced, weekdays, rate, self.now)
         after = partial(self._used_after, points[-1], rate, weekdays) if len(points) > 1 else None
         used = None if window is None else after(self.now) if after else (seen.units, math.inf)
         if used is not None:
@@ -176,7 +176,8 @@ class _Account(msgspec.Struct, frozen=True):
 
     def _used_after(self, newest: Point, rate: Rate | None, weekdays: Weekdays, at: datetime) -> _Range:
         """What is used by a moment after the newest reading: that, what our own calls drew since, and others at their rate."""
-        others = (0.0, 0.0) if rate is None else rate.over(weekdays.days(newest.at, at))
+        until = -weekdays.days(at, self.now)
+        others = (0.0, 0.0) if rate is None else rate.over(until - weekdays.days(newest.at, at), until)
         most = self.draws.touching(newest.at, at).most
         high = math.inf if most is None else newest.high + most + others[1]
         return newest.low + self.draws.within(newest.at, at).units + others[0], high

@@ -1,4 +1,4 @@
-"""The course of a window: what was drawn by each moment, and what will be at the present pace."""
+"""The course of a window: what was drawn by each moment, and what will be."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from workbench.allowance.draws import Draws
-from workbench.allowance.forecast import DrawPace, spread_over
+from workbench.allowance.forecast import DrawPace, drawn_over
 from workbench.allowance.unseen import Point
 from workbench.allowance.windows import Window
 
@@ -26,7 +26,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class Ahead(msgspec.Struct, frozen=True):
-    """What will be used by a coming moment, at the present pace."""
+    """What will be used by a coming moment."""
 
     at: datetime
     low: float
@@ -64,7 +64,7 @@ def course(
 
 
 def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[Ahead]:
-    """What will be used by the coming midnights, at the present pace, until a window ends.
+    """What will be used by the coming midnights, with the range of `drawn_over`, until a window ends.
 
     Args:
         pace: Of the account.
@@ -77,6 +77,6 @@ def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[Ah
     at = now
     while at < end:
         at = min(at + timedelta(days=1), end)
-        drawn, error = spread_over(pace, pace.weekdays.days(now, at), of_used)
-        found.append(Ahead(at, max(middle + drawn - error, found[-1].low), middle + drawn + error))
+        least, most = drawn_over(pace, pace.weekdays.days(now, at), of_used)
+        found.append(Ahead(at, max(middle + least, found[-1].low), middle + most))
     return [one for one in found if not math.isinf(one.high)]

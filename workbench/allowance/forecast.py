@@ -1,13 +1,15 @@
 """When an allowance runs out if things go on as they did, with a range."""
 
 import math
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from workbench.allowance.unseen import CONFIDENCE, Rate, Weekdays
 from workbench.stats.intervals import student_reach
+from workbench.stats.trend import TimedAmount, Trend, trend_of
 
 LEAST_DAYS = 3
 """Of history: fewer say nothing about a rate."""
@@ -16,6 +18,8 @@ _STEP = timedelta(hours=1)
 _LEAST_FOR_WEEKDAYS = 14
 _OWN_WEIGHT = 1.0
 """Average days that are added to each weekday's own, so that one odd Sunday does not make them all."""
+
+_Range = tuple[float, float]
 
 
 class Day(msgspec.Struct, frozen=True):
@@ -36,6 +40,8 @@ class DrawPace(msgspec.Struct, frozen=True):
     days: int
     unseen: Rate | None
     """None: nothing is known of what others draw."""
+    trend: Trend | None
+    """Of our own units, in average days from now; None: of too few days."""
 
     @property
     def a_day(self) -> float:
@@ -51,12 +57,20 @@ class DrawPace(msgspec.Struct, frozen=True):
         return max(self.a_day - reach, 0.0), self.a_day + reach
 
 
-class Forecast(msgspec.Struct, frozen=True):
-    """When the allowance is used up."""
+class Between(msgspec.Struct, frozen=True):
+    """A moment, with its range."""
 
     earliest_at: datetime | None
     """None: not within a year."""
     latest_at: datetime | None
+
+
+class Forecast(Between, frozen=True):
+    """When the allowance is used up: at an unchanged pace, joined with a pace that goes on changing as it did."""
+
+    unchanged: Between
+    changing: Between | None
+    """None: too little is known to tell a trend."""
 
 
 def weekdays_of(days: Sequence[Day], zone: str) -> Weekdays:
@@ -74,13 +88,14 @@ def weekdays_of(days: Sequence[Day], zone: str) -> Weekdays:
     return Weekdays(tuple(7 * factor / math.fsum(factors) for factor in factors), zone)
 
 
-def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> DrawPace | None:
+def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None, now: datetime) -> DrawPace | None:
     """How the allowance was drawn.
 
     Args:
         days: Whole ones, with those on which nothing was drawn, oldest first.
         weekdays: Of them.
         unseen: What others draw.
+        now: After those days.
 
     Returns:
         None where there are fewer than `LEAST_DAYS`.
@@ -91,11 +106,23 @@ def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None) -> Dra
     a_day = math.fsum(one.units for one in days) / math.fsum(expected)
     rest = math.fsum((one.units - a_day * factor) ** 2 for one, factor in zip(days, expected, strict=True))
     fitted = 7 if len(days) >= _LEAST_FOR_WEEKDAYS else 1
-    return DrawPace(a_day, weekdays, rest / max(len(days) - fitted, 1), len(days), unseen)
+    trend = _trend(days, expected, weekdays, now)
+    return DrawPace(a_day, weekdays, rest / max(len(days) - fitted, 1), len(days), unseen, trend)
 
 
-def forecast(pace: DrawPace, left: tuple[float, float], now: datetime) -> Forecast:
-    """When what is left is drawn, at the present pace.
+def _trend(days: Sequence[Day], lengths: Sequence[float], weekdays: Weekdays, now: datetime) -> Trend | None:
+    """The trend of days, each as long as its weekday's share of an average one."""
+    today = now.astimezone(ZoneInfo(weekdays.zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    at = -weekdays.days(today.astimezone(UTC), now)
+    found = []
+    for one, length in zip(reversed(days), reversed(lengths), strict=True):
+        found.append(TimedAmount(at - length, at, one.units))
+        at -= length
+    return trend_of(found)
+
+
+def forecast(pace: DrawPace, left: _Range, now: datetime) -> Forecast:
+    """When what is left is drawn.
 
     Args:
         pace: Of the account.
@@ -103,32 +130,77 @@ def forecast(pace: DrawPace, left: tuple[float, float], now: datetime) -> Foreca
         now: From when on.
     """
     middle, of_left = (left[0] + left[1]) / 2, (left[1] - left[0]) ** 2 / 12
-    earliest = latest = None
-    days, at, end = 0.0, now, now + timedelta(days=_FURTHEST_DAYS)
-    while at < end and (earliest is None or latest is None):
-        days += pace.weekdays.days(at, at + _STEP)
-        at += _STEP
-        drawn, error = spread_over(pace, days, of_left)
-        if earliest is None and drawn + error >= middle:
-            earliest = at
-        if latest is None and drawn - error >= middle:
-            latest = at
-    return Forecast(earliest, latest)
+    hours = [0.0]
+    for number in range(24 * _FURTHEST_DAYS):
+        at = now + number * _STEP
+        hours.append(hours[-1] + pace.weekdays.days(at, at + _STEP))
+
+    def between(drawn: Callable[[float], _Range]) -> Between:
+        earliest = _first(hours, lambda days: drawn(days)[1] >= middle)
+        latest = _first(hours, lambda days: drawn(days)[0] >= middle)
+        return Between(*(None if hour is None else now + hour * _STEP for hour in (earliest, latest)))
+
+    unchanged = between(lambda days: unchanged_over(pace, days, of_left))
+    if pace.trend is None:
+        return Forecast(unchanged.earliest_at, unchanged.latest_at, unchanged, None)
+    changing = between(lambda days: changing_over(pace, days, of_left) or (0.0, math.inf))
+    joined = between(lambda days: drawn_over(pace, days, of_left))
+    return Forecast(joined.earliest_at, joined.latest_at, unchanged, changing)
 
 
-def spread_over(pace: DrawPace, days: float, more: float = 0.0) -> tuple[float, float]:
-    """What is drawn in so many average days, and how far off that may be with `CONFIDENCE`.
+def _first(hours: Sequence[float], is_reached: Callable[[float], bool]) -> int | None:
+    """The first hour at which something is so that stays so; None: never.
 
-    The sum over coming days is taken as normal around the pace's: each day varies, and the pace is known from so many only.
+    Args:
+        hours: Average days until each.
+        is_reached: Whether it is so after so many average days.
+    """
+    for day in range(24, len(hours), 24):
+        if is_reached(hours[day]):
+            return next(hour for hour in range(day - 23, day + 1) if is_reached(hours[hour]))
+    return None
+
+
+def drawn_over(pace: DrawPace, days: float, more: float = 0.0) -> _Range:
+    """What is drawn in so many coming average days, at least and at most, with `CONFIDENCE`.
+
+    It is what is drawn at an unchanged pace, joined with what is drawn if the pace goes on changing as it did: six weeks do
+    not say which of them it will be.
 
     Args:
         pace: Of the account.
         days: How many.
         more: Variance of what it is counted from.
     """
+    low, high = unchanged_over(pace, days, more)
+    changing = changing_over(pace, days, more)
+    return (low, high) if changing is None else (min(low, changing[0]), max(high, changing[1]))
+
+
+def unchanged_over(pace: DrawPace, days: float, more: float) -> _Range:
+    """The same at an unchanged pace.
+
+    The sum over coming days is taken as normal around the pace's: each day varies, and the pace is known from so many only.
+    """
     variance = more + pace.spread * (days + days**2 / pace.days)
     reach = student_reach(pace.days, CONFIDENCE) * math.sqrt(variance)
-    if pace.unseen is None:
-        return pace.a_day * days, reach
-    others = pace.unseen.reach_over(days)  # rests on fewer readings than there are days
-    return pace.a_day * days, math.hypot(reach, others)
+    if pace.unseen is not None:
+        reach = math.hypot(reach, pace.unseen.reach_over(days))  # rests on fewer readings than there are days
+    return pace.a_day * days - reach, pace.a_day * days + reach
+
+
+def changing_over(pace: DrawPace, days: float, more: float) -> _Range | None:
+    """The same if the pace goes on changing as it did, of others too where enough is known; None where no trend is known."""
+    if pace.trend is None:
+        return None
+    parts = [pace.trend.over(0, days, CONFIDENCE)]
+    if pace.unseen is not None and pace.unseen.trend is not None:
+        parts.append(pace.unseen.trend.over(0, days, CONFIDENCE))
+    elif pace.unseen is not None:
+        others, reach = pace.unseen.a_day * days, pace.unseen.reach_over(days)
+        parts.append((others, others - reach, others + reach))
+    drawn = math.fsum(middle for middle, _, _ in parts)
+    of_start = student_reach(pace.days, CONFIDENCE) * math.sqrt(more)
+    below = math.hypot(of_start, *(middle - low for middle, low, _ in parts))
+    above = math.hypot(of_start, *(high - middle for middle, _, high in parts))
+    return drawn - below, drawn + above

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from workbench.stats.intervals import student_reach
+from workbench.stats.trend import TimedAmount, Trend, trend_of
 
 CONFIDENCE = 0.9
 """Of ranges that are estimates; those that follow from readings alone hold always."""
@@ -163,11 +164,21 @@ class Rate(msgspec.Struct, frozen=True):
     days: float
     """That it rests on."""
     stretches: int
+    trend: Trend | None
+    """Of what is drawn in an average day, counted from now; None: too little is known to tell one."""
 
-    def over(self, days: float) -> _Range:
-        """What others draw in so many average days, with `CONFIDENCE`."""
+    def over(self, start: float, end: float) -> _Range:
+        """What others draw between two moments, each so many average days from now, with `CONFIDENCE`.
+
+        It is what they draw at an unchanged rate, joined with what they draw if the rate goes on changing as it did.
+        """
+        days = end - start
         reach = self.reach_over(days)
-        return max(self.a_day * days - reach, 0.0), self.a_day * days + reach
+        low, high = max(self.a_day * days - reach, 0.0), self.a_day * days + reach
+        if self.trend is None:
+            return low, high
+        _, least, most = self.trend.over(start, end, CONFIDENCE)
+        return min(low, least), max(high, most)
 
     def reach_over(self, days: float) -> float:
         """How far off that may be."""
@@ -183,7 +194,7 @@ class Rate(msgspec.Struct, frozen=True):
         return student_reach(self.stretches, CONFIDENCE)
 
 
-def rate_of(windows: Sequence[Sequence[UnseenStretch]], weekdays: Weekdays) -> Rate | None:
+def rate_of(windows: Sequence[Sequence[UnseenStretch]], weekdays: Weekdays, now: datetime) -> Rate | None:
     """The rate that the stretches of some windows show; None where they show none.
 
     A day is taken to vary by a quarter of its mean at least, and of a single stretch by its whole mean.
@@ -196,11 +207,14 @@ def rate_of(windows: Sequence[Sequence[UnseenStretch]], weekdays: Weekdays) -> R
     middles = [(one.low + one.high) / 2 for one in found]
     a_day = math.fsum(middles) / days
     if len(found) < 2:
-        return Rate(a_day, a_day**2, days, 1)
+        return Rate(a_day, a_day**2, days, 1, None)
     rounding = [(one.high - one.low) ** 2 / 12 for one in found]
     apart = [
         max((middle - a_day * length) ** 2 - rounded, 0.0) / length
         for middle, length, rounded in zip(middles, lengths, rounding, strict=True)
         if length > 0
     ]
-    return Rate(a_day, max(math.fsum(apart) / (len(found) - 1), (a_day / 4) ** 2), days, len(found))
+    ends = [-weekdays.days(one.end_at, now) for one in found]
+    parts = zip(ends, lengths, middles, strict=True)
+    trend = trend_of([TimedAmount(end - length, end, middle) for end, length, middle in parts])
+    return Rate(a_day, max(math.fsum(apart) / (len(found) - 1), (a_day / 4) ** 2), days, len(found), trend)

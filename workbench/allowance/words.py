@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from workbench.allowance.account import AccountState
+from workbench.allowance.forecast import Between, Forecast
 from workbench.allowance.scheduled import Demand
 from workbench.allowance.unseen import CONFIDENCE
 from workbench.display import amount, percent, plural
@@ -82,23 +83,43 @@ def _left(found: AccountState) -> str:
 
 
 def runs_out(found: AccountState, zone: str) -> str:
-    """When the allowance is used up at the present pace."""
+    """When the allowance is used up, and what that rests on."""
     if found.left is not None and found.left[1] <= 0:
         return "It is used up."
     if found.left is None or found.used is None or math.isinf(found.used[1]):
         return "When it runs out is unknown: " + _why_unknown(found) + "."
     if found.pace is None or found.forecast is None:
         return "When it runs out is unknown: three whole days of history are needed."
-    earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
     pace = f"at {span(*found.pace.a_day_range)} {found.unit} a day"
     end = found.window.end_at if found.window is not None and not found.window.rolls else None
-    if earliest is None or (end is not None and earliest >= end):
-        until = f"to the end of the window, {_moment(end, zone)}" if end else "for a year"
-        return f"It lasts {until}, {pace}."
-    if latest is None or (end is not None and latest >= end):
-        until = f"the end of the window, {_moment(end, zone)}" if end else "a year"
-        return f"It may run out from {_moment(earliest, zone)} on, or last to {until}, {pace}."
-    return f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
+    earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
+    until = f"the end of the window, {_moment(end, zone)}" if end else "a year"
+    if _is_after(earliest, end):
+        return f"It lasts {'to' if end else 'for'} {until}, {pace}."
+    if _is_after(latest, end):
+        said = f"It may run out from {_moment(earliest, zone)} on, or last to {until}, {pace}."
+    else:
+        said = f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
+    return said if found.forecast.changing is None else f"{said} {_both_ends(found.forecast, end, zone)}"
+
+
+def _both_ends(forecast: Forecast, end: datetime | None, zone: str) -> str:
+    """What the range was joined from."""
+    unchanged, changing = _between(forecast.unchanged, end, zone), _between(forecast.changing, end, zone)
+    return f"At an unchanged pace that is {unchanged}; if the pace goes on changing as it did, {changing}."
+
+
+def _between(one: Between | None, end: datetime | None, zone: str) -> str:
+    if one is None or _is_after(one.earliest_at, end):
+        return "not before the window ends" if end else "not within a year"
+    if _is_after(one.latest_at, end):
+        return f"not before {_moment(one.earliest_at, zone)}"
+    return f"between {_moment(one.earliest_at, zone)} and {_moment(one.latest_at, zone)}"
+
+
+def _is_after(at: datetime | None, end: datetime | None) -> bool:
+    """Whether a moment is not before a window ends, or not within a year."""
+    return at is None or (end is not None and at >= end)
 
 
 def _why_unknown(found: AccountState) -> str:

@@ -115,7 +115,7 @@ def readings(as_json: bool, **given: Any) -> None:
 @options.ledger
 @options.as_json
 def forecast_(as_json: bool, **given: Any) -> None:
-    """Say when the allowance runs out at the present pace, and what scheduled jobs still need of it."""
+    """Say when the allowance runs out, and what scheduled jobs still need of it."""
     ledger = ledger_to_read(options.where(given))
     found, needs = _state(ledger)
     if as_json:

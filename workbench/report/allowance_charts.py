@@ -46,7 +46,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
             for one in found.ahead
         ]
         forecast = over(coming).mark_area(color="var(--m8)", opacity=0.25, clip=True)
-        told = [tip("when", "N", title="UTC"), tip("used", "N", title="at the present pace")]
+        told = [tip("when", "N", title="UTC"), tip("used", "N", title="used by then")]
         layers.append(forecast.encode(x=across, y=alt.Y("low:Q", title=title, axis=up), y2="high:Q", tooltip=told))
     if whole:
         ours_at = {point["at"]: point["seen"] for point in seen}

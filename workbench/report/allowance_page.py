@@ -120,7 +120,10 @@ def _window_chart(found: AccountState) -> list[Chart]:
     drawing = window_chart(found)
     if drawing is None:
         return []
-    note = "Filled: our own calls. Hatched: what others may have drawn. Points: readings. Grey: at the present pace."
+    note = (
+        "Filled: our own calls. Hatched: what others may have drawn. Points: readings. "
+        "Grey: what is to come, whether the pace stays or goes on changing."
+    )
     return [drawn("window", "What was used in this window, and what lies ahead?", drawing, None, note)]
 
 
