@@ -207,6 +207,12 @@ def slots_name(base_url: str) -> str:
     return f"{readable}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
 
 
+def older_slots_names(base_url: str) -> tuple[str, ...]:
+    """The folder names that older versions gave to an endpoint's slots: of layout 1, one for every spelling of the URL."""
+    readable = re.sub(r"[^a-z0-9]+", "-", base_url.split("://")[-1])[:40]
+    return (f"{readable}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}",)
+
+
 def is_loopback(url: str) -> bool:
     """Whether a base URL names this machine by a loopback address."""
     host = urlsplit(url).hostname or ""

@@ -13,7 +13,7 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.display import visible
-from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, slots_name
+from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, older_slots_names, slots_name
 from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
 from workbench.errors import Fault, InputError, UnreachableError, nearest, why_unreadable
 from workbench.ledger.address import SCHEME
@@ -354,12 +354,14 @@ def slots_of(
         with ScratchFolder() as scratch, Slots(scratch.path, limit, job) as slots:
             yield slots
         return
-    folder, shared = slots_root(where)
+    root, shared = slots_root(where)
+    folder = root / slots_name(endpoint.base_url)
+    older = [root / name for name in older_slots_names(endpoint.base_url)]
     if presence is not None:
-        with presence.slots(folder / slots_name(endpoint.base_url), limit, job, shared=shared, hold_s=hold_s) as slots:
+        with presence.slots(folder, limit, job, shared=shared, older=older, hold_s=hold_s) as slots:
             yield slots
         return
-    with Slots(folder / slots_name(endpoint.base_url), limit, job, shared=shared) as slots:
+    with Slots(folder, limit, job, shared=shared, older=older) as slots:
         yield slots
 
 

@@ -414,7 +414,7 @@ def test_nobody_starves_and_nothing_stays_idle(tmp_path: Path, limits: tuple[int
 def test_slots_that_cannot_be_written_end_the_run_and_lose_nothing(tmp_path: Path, stubborn: Stubborn) -> None:
     bench = bench_for(tmp_path, stubborn)
     file = write_job(bench, "full", 20, 3, ghost_s=1)
-    broken = "import workbench.running.slots as s\nreal, count = s.write, [0]\n"
+    broken = "import workbench.running.slot_files as s\nreal, count = s.write, [0]\n"
     broken += "def write(fd, holding):\n    count[0] += 1\n    if count[0] > 14: raise OSError(28, 'No space left')\n    real(fd, holding)\n"
     broken += "s.write = write\nfrom workbench.cli.main import console\nconsole()\n"
     done = subprocess.run(

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from tests.waiting import until
-from workbench.endpoint import slots_name
+from workbench.endpoint import older_slots_names, slots_name
+from workbench.errors import InputError
 from workbench.running.slot_files import Holding, release_ghosts, slots_in
 from workbench.running.slots import Slots
 
@@ -121,3 +122,60 @@ def test_one_platform_has_one_set_of_slots(spelled: str) -> None:
         == slots_name("http://localhost/x/../a b")
         != slots_name("http://localhost")
     )
+
+
+def test_the_names_of_older_versions_are_known() -> None:
+    """As 0.1.0 made them before layouts had a number."""
+    assert older_slots_names("https://chat.example.org") == ("chat-example-org-fa55e5e1",)
+
+
+def test_two_versions_with_folders_of_their_own_keep_to_one_limit(tmp_path: Path) -> None:
+    """An older version knows its folder alone; where it begins later, it is seen at the next look."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    taken = []
+
+    def take(slots: Slots) -> bool:
+        found = slots.take()
+        if found is not None:
+            found.begin("m", 100)
+            taken.append(found)
+        return found is not None
+
+    with Slots(new, 5, "new", older=[old]) as slots:
+        assert take(slots)
+        with Slots(old, 5, "old") as others:
+            assert until(lambda: not take(slots) and any(row["state"] == "in flight" for row in slots_in(old)))
+            assert until(
+                lambda: (take(others), take(slots)) and all(row["state"] == "in flight" for row in slots_in(old))
+            )
+            assert len(taken) == 5
+
+
+def test_a_ghost_of_an_older_version_keeps_its_slot_and_one_of_ours_is_seen_by_it(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    with Slots(old, 2, "old") as others:
+        slot = others.take()
+        assert slot is not None
+        slot.keep(100)
+        others.give_back(slot)
+        with Slots(new, 2, "new", older=[old]) as slots:
+            assert slots.ghosts() == [pytest.approx(time.time() + 100, abs=5)]
+            ours = slots.take()
+            assert ours is not None
+            assert until(lambda: slots.take() is None)
+            assert others.take() is None
+            ours.keep(100)
+            slots.give_back(ours)
+        assert len(others.ghosts()) == 2
+        assert [release_ghosts(folder) for folder in (old, new)] == [2, 2]
+        assert until(others.take) is not None
+
+
+def test_a_folder_of_another_layout_is_refused_and_ours_says_its_own(tmp_path: Path) -> None:
+    with Slots(tmp_path, 1, "job"):
+        assert (tmp_path / "layout").read_text() == "2\n"
+    with Slots(tmp_path, 1, "job"):
+        pass
+    (tmp_path / "layout").write_text("3\n")
+    with pytest.raises(InputError, match="of layout '3', and this version of Workbench knows 2"):
+        Slots(tmp_path, 1, "job")

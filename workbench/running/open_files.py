@@ -9,8 +9,8 @@ import msgspec
 from workbench.errors import Fault, InputError
 from workbench.job import Job
 
-_A_CALL = 2
-"""Its connection, and its slot."""
+_A_CALL = 3
+"""Its connection, and its slot, which an older version may know by a file of its own."""
 _ALL_ELSE = 64
 """Journals, locks, the ledger, what DuckDB spills to, pages, and some to spare."""
 _MOST = 2**16  # some systems know no limit, and take no larger one

@@ -13,6 +13,9 @@ import msgspec
 
 import workbench.clock as clock
 
+LAYOUT = 2
+"""Of an endpoint's folder, written in it: 1 named it by the URL as it was spelled, without saying so; 2 by the platform."""
+LAYOUT_FILE = "layout"
 _RECORD_BYTES = 1024
 _NAME_CHARS = 256
 _CLOCK_STEP_S = 5.0
@@ -41,6 +44,81 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.since <= now + _CLOCK_STEP_S:
             return self
         return msgspec.structs.replace(self, busy_until=now + self.busy_until - self.since, since=now)
+
+
+class SlotFile:
+    """One slot of an endpoint, and the file of the same number in each folder that an older version has for the endpoint.
+
+    It is taken where all of them are, so that two versions at once keep to one limit.
+
+    Args:
+        path: Of this version's file, which is made where it is not there.
+        shared: Whether other users of this machine may use it too.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, shared: bool) -> None:
+        self._fds = [opened(path, shared=shared)]
+        self._shared = shared
+        self._is_locked = False
+
+    def join(self, path: Path) -> None:
+        """Take an older version's file too from now on; where the slot is in use, as far as that version leaves it."""
+        fd = opened(path, shared=self._shared)
+        if self._is_locked:
+            locked(fd)
+        self._fds.append(fd)
+
+    def lock(self) -> bool:
+        """Lock it, unless another process has; whether that worked."""
+        self._is_locked = all(locked(fd) for fd in self._fds)
+        if not self._is_locked:
+            self.unlock()
+        return self._is_locked
+
+    def unlock(self) -> None:
+        """Let others have it."""
+        self._is_locked = False
+        for fd in self._fds:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+
+    def busy_until(self, now: float) -> float:
+        """The Unix time until which the platform may be at work on its last call; to be asked while it is locked."""
+        holdings = [read(fd) for fd in self._fds]
+        seen = [holding.seen_at(now) for holding in holdings]
+        last = max(seen, key=lambda one: one.busy_until)
+        if last.busy_until > now and last not in holdings:
+            with contextlib.suppress(OSError):
+                self.write(last)
+        return last.busy_until
+
+    def write(self, holding: Holding) -> None:
+        """Say what it is used for."""
+        for fd in self._fds:
+            write(fd, holding)
+
+    def close(self) -> None:
+        """Close its files, which unlocks them."""
+        for fd in self._fds:
+            os.close(fd)
+
+
+def layout_of(folder: Path, *, shared: bool) -> str:
+    """The layout of an endpoint's folder, which is this version's where it says none.
+
+    Raises:
+        OSError: It cannot be read or written.
+    """
+    fd = opened(folder / LAYOUT_FILE, shared=shared)
+    try:
+        found = os.pread(fd, _RECORD_BYTES, 0).decode(errors="replace").strip()
+        if not found:
+            os.pwrite(fd, f"{LAYOUT}\n".encode(), 0)
+        return found or str(LAYOUT)
+    finally:
+        os.close(fd)
 
 
 @functools.cache
@@ -72,7 +150,7 @@ def release_ghosts(folder: Path) -> int:
 
 
 def slots_in(folder: Path) -> list[dict[str, object]]:
-    """The state of every slot of an endpoint: `in flight`, a `ghost`, or `free`."""
+    """The state of every slot in an endpoint's folder: `in flight`, a `ghost`, or `free`."""
     found: list[dict[str, object]] = []
     now = clock.machine_s()
     for path in sorted(folder.glob("*.slot")):

@@ -2,6 +2,9 @@
 
     <state folder>/slots/<endpoint>/00.slot … 62.slot   `busy_until` and who holds it
     <state folder>/slots/<endpoint>/<pid>-….process     held by a run for as long as it lives; says what it has and wants
+    <state folder>/slots/<endpoint>/layout              the version of these files
+
+Older versions named an endpoint's folder otherwise: a slot is taken in their folder too, where there is one.
 
 A run with limit N takes from slots 0 to N-1, so that any number of processes together never exceed the largest limit
 among them. The kernel frees a dead process's locks, but its calls may go on at the platform: a slot that was not given
@@ -19,7 +22,7 @@ import os
 import secrets
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -27,7 +30,18 @@ import anyio
 
 import workbench.clock as clock
 from workbench.errors import Fault, InputError
-from workbench.running.slot_files import Holding, boot, locked, looked_into, opened, read, steady, write
+from workbench.running.slot_files import (
+    LAYOUT,
+    LAYOUT_FILE,
+    Holding,
+    SlotFile,
+    boot,
+    layout_of,
+    locked,
+    looked_into,
+    opened,
+    steady,
+)
 
 _POLL_S = 0.02
 _LOOK_EVERY_S = 0.05
@@ -50,9 +64,9 @@ class Rival(NamedTuple):
 class Slot:
     """Permission to have one request in flight; to be begun before sending and given back by `Slots`."""
 
-    def __init__(self, number: int, fd: int, job: str) -> None:
+    def __init__(self, number: int, file: SlotFile, job: str) -> None:
         self.number = number
-        self._fd, self._job, self._model = fd, job, ""
+        self._file, self._job, self._model = file, job, ""
         self.is_ghost = False
         """Whether the last call ended without an answer, so that the platform may still be working on it."""
         self.kept_s = 0.0
@@ -73,14 +87,14 @@ class Slot:
     def _say_busy(self, hold_s: float) -> None:
         now, this_boot = clock.machine_s(), boot()
         steady_until = steady() + hold_s if this_boot else 0.0
-        write(self._fd, Holding(now + hold_s, now, os.getpid(), self._job, self._model, this_boot, steady_until))
+        self._file.write(Holding(now + hold_s, now, os.getpid(), self._job, self._model, this_boot, steady_until))
 
     def release(self) -> None:
         """Free the file for others; a ghost keeps its time."""
         with contextlib.suppress(OSError):  # what cannot be freed in the file is free when its time is over
             if not self.is_ghost:
-                write(self._fd, Holding())
-        fcntl.flock(self._fd, fcntl.LOCK_UN)
+                self._file.write(Holding())
+        self._file.unlock()
 
 
 def make_folder(folder: Path, *, shared: bool) -> None:
@@ -115,13 +129,15 @@ class Slots:
         limit: How many this run may take.
         job: Named in the files.
         shared: Whether other users of this machine may use the folder too.
+        older: The folders that older versions have for the endpoint, if they were used.
 
     Raises:
-        InputError: The folder cannot be used.
+        InputError: The folder cannot be used, or is a newer version's.
     """
 
-    def __init__(self, folder: Path, limit: int, job: str, *, shared: bool = False) -> None:
+    def __init__(self, folder: Path, limit: int, job: str, *, shared: bool = False, older: Sequence[Path] = ()) -> None:
         self._folder, self._limit, self._job = folder, limit, job
+        self._older = list(older)
         self._free = list(range(limit))  # from its end: high numbers, which a run with a lower limit cannot take
         self._kept: list[Slot] = []  # given back, and still locked for the call that follows at once
         self._held = 0
@@ -141,9 +157,14 @@ class Slots:
             fcntl.flock(self._own, fcntl.LOCK_EX)
             os.pwrite(self._own, _ROW.pack(False, 0, limit, time.monotonic()), 0)
             fresh.rename(self._own_path)  # seen by others once it is locked, not before
-            self._files = [opened(folder / f"{number:02}.slot", shared=shared) for number in range(limit)]
+            self._files = [SlotFile(folder / f"{number:02}.slot", shared=shared) for number in range(limit)]
+            self._join_older()
+            layout = layout_of(folder, shared=shared)
         except OSError as error:
             raise _unusable(folder, error, shared=shared) from error
+        if layout != str(LAYOUT):
+            problem = f"these slots are of layout {layout[:20]!r}, and this version of Workbench knows {LAYOUT}"
+            raise InputError(Fault(str(folder / LAYOUT_FILE), problem, "use the newest version that runs here"))
 
     def __enter__(self) -> Self:
         return self
@@ -152,8 +173,9 @@ class Slots:
         self.rest()
         with contextlib.suppress(OSError):
             self._own_path.unlink()
-        for fd in (self._own, *self._files):
-            os.close(fd)
+        os.close(self._own)
+        for file in self._files:
+            file.close()
 
     def calls_may_last(self, longest_s: Callable[[], float]) -> None:
         """Learn how to ask for how long any call may go on at most; each slot of this machine is told with its call."""
@@ -178,21 +200,16 @@ class Slots:
             number = self._free[place]
             if self._leaves(number):
                 continue
-            fd = self._files[number]
-            if not locked(fd):
+            file = self._files[number]
+            if not file.lock():
                 continue
-            holding = read(fd)
-            seen = holding.seen_at(now)
-            if seen.busy_until > now:
-                if seen is not holding:
-                    with contextlib.suppress(OSError):
-                        write(fd, seen)
-                fcntl.flock(fd, fcntl.LOCK_UN)
+            if file.busy_until(now) > now:
+                file.unlock()
                 continue
             del self._free[place]
             self._held += 1
             self._say()
-            return Slot(number, fd, self._job)
+            return Slot(number, file, self._job)
         self._none_until = time.monotonic() + _POLL_S
         return None
 
@@ -237,9 +254,9 @@ class Slots:
         self.rest()
         found, now = [], clock.machine_s()
         for number in self._free:
-            if locked(self._files[number]):
-                found.append(read(self._files[number]).seen_at(now).busy_until)
-                fcntl.flock(self._files[number], fcntl.LOCK_UN)
+            if self._files[number].lock():
+                found.append(self._files[number].busy_until(now))
+                self._files[number].unlock()
         return [busy_until for busy_until in found if busy_until > now]
 
     def _leaves(self, number: int) -> bool:
@@ -256,6 +273,7 @@ class Slots:
         self._rivals.clear()
         if not self._own_path.exists():  # others would count from 0 in a new one
             raise FileNotFoundError(errno.ENOENT, f"the slots in {self._folder} were removed")
+        self._join_older()
         for path in self._folder.glob("*.process"):
             if path == self._own_path:
                 continue
@@ -272,6 +290,13 @@ class Slots:
                     rival = Rival(*_ROW.unpack(row))
                     if rival.waits and now - rival.at < _STALE_S:  # else it was stopped
                         self._rivals.append(rival)
+
+    def _join_older(self) -> None:
+        """Take the slots in the folders of older versions too, from when there are any."""
+        for folder in [folder for folder in self._older if folder.is_dir()]:
+            self._older.remove(folder)
+            for number, file in enumerate(self._files):
+                file.join(folder / f"{number:02}.slot")
 
     def _say(self) -> None:
         """Say whether we wait, and how many slots we have; the latter only where somebody may look."""

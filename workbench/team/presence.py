@@ -4,7 +4,7 @@ import contextlib
 import errno
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -79,7 +79,9 @@ class Presence:
         self._renew_claim()
 
     @contextlib.contextmanager
-    def slots(self, folder: Path, limit: int, job: str, *, shared: bool, hold_s: float) -> Iterator[Slots]:
+    def slots(
+        self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
+    ) -> Iterator[Slots]:
         """The slots of this run.
 
         Args:
@@ -87,13 +89,14 @@ class Presence:
             limit: How many it may take.
             job: Named to others.
             shared: Whether other users of this machine may use the folder too.
+            older: The folders that older versions have for the endpoint.
             hold_s: For how long a call may go on at most from when it is sent, until the slots are told otherwise.
         """
         leases = Leases(self._server, folder.name, limit, job, lambda: hold_s, self._machine)
         leases.renew()
         over = threading.Event()
         keeper = threading.Thread(target=self._keep, args=(leases, over), name="leases", daemon=True)
-        with TeamSlots(folder, limit, job, leases, shared=shared) as slots:
+        with TeamSlots(folder, limit, job, leases, shared=shared, older=older) as slots:
             keeper.start()
             try:
                 yield slots
@@ -167,13 +170,16 @@ class TeamSlots(Slots):
         job: Named to others.
         leases: Of the run.
         shared: Whether other users of this machine may use the folder too.
+        older: The folders that older versions have for the endpoint.
 
     Raises:
         InputError: The folder cannot be used.
     """
 
-    def __init__(self, folder: Path, limit: int, job: str, leases: Leases, *, shared: bool = False) -> None:
-        super().__init__(folder, limit, job, shared=shared)
+    def __init__(
+        self, folder: Path, limit: int, job: str, leases: Leases, *, shared: bool, older: Sequence[Path]
+    ) -> None:
+        super().__init__(folder, limit, job, shared=shared, older=older)
         self._leases = leases
 
     def calls_may_last(self, longest_s: Callable[[], float]) -> None:
