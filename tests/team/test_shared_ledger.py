@@ -7,10 +7,11 @@ import re
 import secrets
 import shlex
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from unittest import mock
 
 import duckdb
 import psycopg
@@ -26,6 +27,7 @@ from tests.team.rows import rows
 from tests.unit.ledger_rows import write_run
 from workbench.ledger.address import SCHEME
 from workbench.ledger.engine import Engine
+from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger
 from workbench.ledger.team import attach
 from workbench.local_platform.server import ThreadedServer
@@ -88,23 +90,93 @@ def test_an_ingest_killed_at_any_moment_loses_nothing_and_repeats_nothing(machin
     assert (found["runs"], found["attempts"], found["sound"], found["journals"]) == (kills, 50 * kills, True, 0)
 
 
-def test_rows_of_an_ingest_that_died_are_on_the_disk_before_their_journal_goes(
-    machine: Machine, tmp_path: Path
+NAMED = """
+    SELECT path FROM workbench.ducklake_data_file UNION ALL SELECT path FROM workbench.ducklake_delete_file
+"""
+
+
+def test_every_file_is_on_the_disk_before_the_catalog_names_it(
+    machine: Machine, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = machine("one")
+    """Of an ingest, of a copy and of a compaction: after a power cut nothing is named that may be torn."""
+    bench, folder, synced, too_late = machine("one"), tmp_path / "team-rows", set[str](), set[str]()
+    real = os.fsync
+
+    def named() -> set[str]:
+        with psycopg.connect(url.removeprefix(SCHEME)) as catalog:
+            return {str(name) for (name,) in catalog.execute(NAMED)}
+
+    def fsync(fd: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{fd}"))
+        if path.is_relative_to(folder) and path.suffix:
+            synced.add(path.name)
+            too_late.update(named() & {path.name})
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
     assert bench.json("runs") == []
-    journal = write_run(journals_of(bench), "r1", 200)
-    kept = journal.read_bytes()
-    bench("ledger", "recover")
-    journal.write_bytes(kept)  # as if it had died between its commit and the removal
-    with mock.patch("os.fsync", wraps=os.fsync) as synced, mock.patch("os.open", wraps=os.open) as opened:
+    for run in ("r1", "r2"):
+        write_run(journals_of(bench), run, 200)
         assert bench.json("ledger", "recover")["journals"] == 1
-    assert synced.called
-    names = {str(call.args[0]) for call in opened.call_args_list}
-    files = {str(path) for path in (tmp_path / "team-rows").rglob("*.parquet")}
-    assert files
-    assert files <= names
+    own = Ledger(bench.folder / "ledger.duckdb")
+    write_run(own.journal_folder, "r3", 200)
+    ingest(own)
+    bench("ledger", "copy", "ledger.duckdb", url)
+    bench("ledger", "compact")
+    assert named()
+    assert named() <= synced
+    assert too_late == set()
     assert bench.json("ledger", "check")["sound"]
+
+
+DIES = """
+import os
+from workbench.ledger.team import TeamTransactions
+class Dying:
+    def __init__(self, db): self.db = db
+    def __getattr__(self, name): return getattr(self.db, name)
+    def execute(self, text, *more):
+        if text == "COMMIT": os._exit(9)
+        return self.db.execute(text, *more)
+commit = TeamTransactions.commit
+def dies(self):
+    if self.db.execute("SELECT count(*) FROM ingested_journals").fetchone()[0] > {known}:
+        self.db = Dying(self.db)
+    commit(self)
+TeamTransactions.commit = dies
+from workbench.cli.main import console
+console()
+"""
+"""The command, which dies when its ingest commits."""
+
+
+@pytest.mark.parametrize("cuts", [[0.5], pytest.param([0.0, 0.01, 0.25, 0.75, 0.99, None], marks=pytest.mark.slow)])
+def test_no_torn_write_of_a_team_s_ingest_loses_a_row(
+    machine: Machine, tmp_path: Path, cuts: list[float | None]
+) -> None:
+    """Whatever part of its files reached the disk; None: none of their bytes, and their whole length."""
+    bench, torn = machine("one"), 0
+    assert bench.json("runs") == []
+    for number, cut in enumerate(cuts):
+        write_run(journals_of(bench), f"r{number}", 200)
+        before = set((tmp_path / "team-rows").rglob("*.parquet"))
+        command = [sys.executable, "-c", DIES.format(known=number), "ledger", "recover"]
+        died = subprocess.run(
+            command, cwd=bench.folder, env=bench.environment, capture_output=True, timeout=60, check=False
+        )
+        assert died.returncode == 9, died.stderr
+        for path in set((tmp_path / "team-rows").rglob("*.parquet")) - before:
+            size = path.stat().st_size
+            if cut is None:
+                path.write_bytes(bytes(size))
+            else:
+                os.truncate(path, int(size * cut))
+            torn += 1
+        assert bench.json("runs")[0]["completed"] == 200, "from the journal"
+        assert bench.json("ledger", "recover")["journals"] == 1
+        found = bench.json("ledger", "check")
+        assert (found["runs"], found["attempts"], found["sound"]) == (number + 1, 200 * (number + 1), True)
+    assert torn >= len(cuts)
 
 
 @pytest.mark.slow

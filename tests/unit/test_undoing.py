@@ -20,6 +20,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerState
 from workbench.ledger.store import Ledger, LedgerBusyError
 from workbench.ledger.undoing import Undoing, undo_of, undo_torn_write
+from workbench.zstd import ZstdDecompressor
 
 HEADER_BYTES, BLOCK_BYTES, PAGE_BYTES = 3 * 4096, 2**18, 4096
 CUTS = [PAGE_BYTES, 2 * PAGE_BYTES, 4 * PAGE_BYTES, BLOCK_BYTES // 2]
@@ -247,6 +248,26 @@ def held(folder: Path) -> LedgerState:
         return reader.only(LedgerState)
 
 
+def torn_steps(tmp_path: Path, steps: list[Path], cuts: list[int]) -> int:
+    """How many torn states there are between the steps of a command, each of which has been read as the step before it."""
+    states = 0
+    for before, after in itertools.pairwise(steps):
+        undo = before / "ledger.duckdb.undo"
+        if not undo.exists():  # the end of a session
+            continue
+        whole, kept = held(shutil.copytree(before, tmp_path / "whole")), undo.read_bytes()
+        shutil.rmtree(tmp_path / "whole")
+        old, new = (folder.joinpath("ledger.duckdb").read_bytes() for folder in (before, after))
+        for state in torn(old, new, cuts):
+            found = shutil.copytree(before, tmp_path / "torn")
+            found.joinpath("ledger.duckdb").write_bytes(state)
+            found.joinpath(undo.name).write_bytes(kept)
+            assert held(found) == whole
+            shutil.rmtree(found)
+            states += 1
+    return states
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "cuts", [CUTS[:2], pytest.param(EVERY_CUT, marks=pytest.mark.long)], ids=["halves", "every page"]
@@ -258,19 +279,26 @@ def test_no_torn_write_of_a_command_loses_anything(bench: Workbench, tmp_path: P
     states: dict[str, int] = {}
     for number, command in enumerate(COMMANDS):
         steps = recorded(bench, tmp_path / f"recorded {number}", *command)
-        for before, after in itertools.pairwise(steps):
-            undo = before / "ledger.duckdb.undo"
-            if not undo.exists():  # the end of a session
-                continue
-            whole, kept = held(shutil.copytree(before, tmp_path / "whole")), undo.read_bytes()
-            shutil.rmtree(tmp_path / "whole")
-            old, new = (folder.joinpath("ledger.duckdb").read_bytes() for folder in (before, after))
-            for state in torn(old, new, cuts):
-                found = shutil.copytree(before, tmp_path / "torn")
-                found.joinpath("ledger.duckdb").write_bytes(state)
-                found.joinpath(undo.name).write_bytes(kept)
-                assert held(found) == whole
-                shutil.rmtree(found)
-                states[command[0]] = states.get(command[0], 0) + 1
+        if found := torn_steps(tmp_path, steps, cuts):
+            states[command[0]] = states.get(command[0], 0) + found
         assert bench.json("ledger", "check")["sound"]
     assert set(states) == {"run", "score", "invalidate", "allowance"}, "a compacted ledger is a new file"
+    print(f"torn: {states}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cuts", [CUTS[:1], pytest.param(EVERY_CUT, marks=pytest.mark.long)], ids=["one page", "every page"]
+)
+def test_no_torn_write_of_a_migration_loses_anything(tmp_path: Path, cuts: list[int]) -> None:
+    """Of a ledger that an earlier version wrote, all of whose tables change."""
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    packed = Path(__file__).with_name("earlier") / "schema_2_ledger.zst"
+    folder.joinpath("ledger.duckdb").write_bytes(ZstdDecompressor().decompress(packed.read_bytes()))
+    bench = Workbench(folder, None)
+    steps = recorded(bench, tmp_path / "recorded", "allowance", "reading", "--used", "37%")
+    states = torn_steps(tmp_path, steps, cuts)
+    assert states > 10
+    assert bench.json("ledger", "check")["sound"]
+    print(f"torn: {states}")

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -18,22 +18,22 @@ from workbench.ledger.engine import (
     FRUGAL_MEMORY_MIB,
     READING_MEMORY_MIB,
     Engine,
+    Transactions,
     connected,
     first_line,
     literal,
     machine_memory_mib,
 )
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, log_of
-from workbench.ledger.team import attach as attach_team
 from workbench.ledger.team import (
+    TeamTransactions,
     losses_explained,
     make_turns,
     require_rights,
     require_writable,
     share_folders,
-    take_turn,
-    until_alone,
 )
+from workbench.ledger.team import attach as attach_team
 from workbench.ledger.undoing import Undoing
 from workbench.outcomes import outcomes_view
 
@@ -119,9 +119,9 @@ def opened_for_writing(
     ):
         db.execute("USE ledger")
         if ledger.team is None:
-            migrate(db)
+            migrate(Transactions(db))
         else:
-            until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+            migrate(TeamTransactions(db, ledger.team))
             share_folders(db, ledger.team)
         yield db
 
@@ -147,7 +147,7 @@ def create_team_ledger(ledger: Ledger) -> None:
             db = engine.started()
             db.execute("USE ledger")
             make_turns(db, ledger.team)
-            until_alone(db, lambda: migrate(db, begun=lambda: take_turn(db)))
+            migrate(TeamTransactions(db, ledger.team))
             share_folders(db, ledger.team)
     finally:
         engine.stop()
@@ -264,7 +264,7 @@ def _make(engine: Engine, path: Path) -> None:
         left.unlink(missing_ok=True)
     engine.attach(fresh, "fresh")
     db.execute("USE fresh")
-    migrate(db)
+    migrate(Transactions(db))
     db.execute("USE memory")
     db.execute("CHECKPOINT fresh")
     db.execute("DETACH fresh")
@@ -276,17 +276,18 @@ def _make(engine: Engine, path: Path) -> None:
     fresh.replace(path)
 
 
-def migrate(db: duckdb.DuckDBPyConnection, *, begun: Callable[[], None] = lambda: None) -> None:
+def migrate(transactions: Transactions) -> None:
     """Bring the current database to the newest schema, and its views to those of this version.
-
-    Args:
-        db: Where.
-        begun: Called at the beginning of every transaction.
 
     Raises:
         InputError: A newer version of this program made it.
         WorkbenchError: An applied migration was edited.
     """
+    transactions.alone(lambda: _migrate(transactions))
+
+
+def _migrate(transactions: Transactions) -> None:
+    db = transactions.db
     applied = dict(_applied(db))
     for version, name, text in migrations():
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -294,23 +295,21 @@ def migrate(db: duckdb.DuckDBPyConnection, *, begun: Callable[[], None] = lambda
             if applied[version] != digest:
                 raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
             continue
-        db.execute("BEGIN")
-        begun()
+        transactions.begin()
         db.execute(text)
         if version in CORRECTING_SCHEMAS:
             correct_stored(db)
         insert_row(db, "schema_versions", version, name, digest, clock.now())
-        db.execute("COMMIT")
+        transactions.commit()
     if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:
         raise made_by_newer(max(unknown))
     digest = hashlib.sha256("\n".join(view_texts()).encode()).hexdigest()
     if applied.get(_VIEWS) != digest:
-        db.execute("BEGIN")
-        begun()
+        transactions.begin()
         create_views(db)
         db.execute(f"DELETE FROM schema_versions WHERE version = {_VIEWS}")  # noqa: S608 - a number of ours
         insert_row(db, "schema_versions", _VIEWS, "views", digest, clock.now())
-        db.execute("COMMIT")
+        transactions.commit()
 
 
 def insert_row(db: duckdb.DuckDBPyConnection, table: str, *values: object) -> None:

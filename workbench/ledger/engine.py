@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 
@@ -20,6 +21,7 @@ from workbench.errors import Fault, InputError, WorkbenchError, is_full_disk
 from workbench.ledger.store import POLL_S, LedgerBusyError, log_of
 from workbench.scratch import ScratchFolder
 
+T = TypeVar("T")
 INGEST_MEMORY_MIB = 256
 """What DuckDB may take in an ingest, beside the process's own memory; it spills to disk beyond."""
 READING_MEMORY_MIB = 1024
@@ -116,6 +118,29 @@ class Engine:
         if self._db is not None:
             self._db.execute(f"SET memory_limit = '{self.memory_mib}MiB'")
         return True
+
+
+class Transactions:
+    """How a writer begins and ends its transactions; of a file, which has no other writer meanwhile."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self.db = db
+
+    def begin(self) -> None:
+        """Begin one."""
+        self.db.execute("BEGIN")
+
+    def commit(self) -> None:
+        """End it."""
+        self.db.execute("COMMIT")
+
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do something in a transaction, as if no other writer were there.
+
+        Args:
+            work: Begins the transaction and commits it.
+        """
+        return work()
 
 
 def _is_usable(db: duckdb.DuckDBPyConnection) -> bool:

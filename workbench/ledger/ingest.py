@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, NamedTuple, TypeVar
@@ -15,17 +15,14 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.address import TeamAddress
 from workbench.ledger.correcting import correct_staged
 from workbench.ledger.database import insert_row, opened_for_writing, sql
-from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, first_line, literal, pattern_of
+from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, Transactions, first_line, literal, pattern_of
 from workbench.ledger.entries import KIND_NAMES, journal_columns, plain_inserts
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
 from workbench.ledger.team import (
+    TeamTransactions,
     keep_short_rows_in_catalog,
     losses_explained,
-    make_durable,
-    newest_file,
-    take_turn,
-    until_alone,
 )
 from workbench.ledger.undoing import Undoing
 from workbench.scratch import ScratchFolder
@@ -77,16 +74,9 @@ class _Tables(NamedTuple):
     db: duckdb.DuckDBPyConnection
     team: TeamAddress | None
     """Whose: other machines write at the same time; None: of a file."""
-    newest_file: int
-    """Of a team's, before anything was ingested."""
+    transactions: Transactions
     undoing: Undoing
     """Of a file: what may have to be put back."""
-
-    def begin(self) -> None:
-        """Begin a transaction."""
-        self.db.execute("BEGIN")
-        if self.team is not None:
-            take_turn(self.db)
 
     def take(self, content: Unpacked) -> None:
         """Distribute what is staged."""
@@ -96,17 +86,11 @@ class _Tables(NamedTuple):
         if self.team is not None:
             keep_short_rows_in_catalog(self.db)
 
-    def alone(self, work: Callable[[], T]) -> T:
-        """Do something in a transaction, as if no other writer were there."""
-        return until_alone(self.db, work) if self.team is not None else work()
-
-    def keep(self, *, earlier: bool) -> None:
-        """Put what is committed on the disk for good, what an earlier ingest committed before it died too where that is said."""
+    def keep(self) -> None:
+        """Put what is committed on the disk for good; of a team it is there."""
         if self.team is None:
             self.db.execute("CHECKPOINT")
             self.undoing.keep(self.db)
-        else:
-            make_durable(self.db, self.team, -1 if earlier else self.newest_file)
 
 
 def ingest(
@@ -135,7 +119,9 @@ def ingest(
                 Undoing(ledger.file) as undoing,
                 opened_for_writing(ledger, patience_s, engine, undoing=undoing) as db,
             ):
-                tables = _Tables(db, ledger.team, 0 if ledger.team is None else newest_file(db), undoing)
+                team = ledger.team
+                transactions = Transactions(db) if team is None else TeamTransactions(db, team)
+                tables = _Tables(db, team, transactions, undoing)
                 return _ingest_all(ledger, tables, whole, factor)
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
@@ -193,7 +179,7 @@ def _removed(tables: _Tables, taken: dict[Path, Unpacked], done: Ingested, facto
     longest = max(content.longest_line_bytes for content in taken.values())
     waiting = Unpacked({}, longest, sum(content.size_bytes for content in taken.values()))
     tables.db.execute(f"SET memory_limit = '{memory_mib(waiting, INGEST_MEMORY_MIB) * factor}MiB'")
-    tables.keep(earlier=any(not content.kinds for content in taken.values()))
+    tables.keep()
     torn, damaged = list(done.torn), list(done.damaged)
     for journal, content in taken.items():
         if content.torn:
@@ -211,7 +197,7 @@ def _ingest_one(journal: Path, tables: _Tables, known: Unpacked | None, factor: 
     """Ingest one journal, unless that was done before, and return what it held."""
     if known is not None:
         try:
-            return tables.alone(lambda: _ingest_lines(journal, tables, known, factor))
+            return tables.transactions.alone(lambda: _ingest_lines(journal, tables, known, factor))
         except (
             duckdb.Error,
             WorkbenchError,
@@ -220,7 +206,7 @@ def _ingest_one(journal: Path, tables: _Tables, known: Unpacked | None, factor: 
                 raise
             with contextlib.suppress(duckdb.TransactionException):
                 tables.db.execute("ROLLBACK")
-    return tables.alone(lambda: _ingest_lines(journal, tables, None, factor))
+    return tables.transactions.alone(lambda: _ingest_lines(journal, tables, None, factor))
 
 
 def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor: int) -> Unpacked:
@@ -229,7 +215,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
         content, parts = _parts(journal, scratch.path, known)
         if unknown := sorted(set(content.kinds) - KIND_NAMES):  # no table takes them, and the journal would be removed
             raise WorkbenchError(f"a newer version of workbench wrote it ({', '.join(unknown)}); upgrade this one")
-        tables.begin()
+        tables.transactions.begin()
         if _is_ingested(db, journal):
             db.execute("ROLLBACK")
             return msgspec.structs.replace(content, kinds={})
@@ -241,7 +227,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
             tables.take(held)
         insert_row(db, "ingested_journals", journal.name, content.records, clock.now(), content.kinds)
         db.execute("DROP TABLE IF EXISTS staged")
-        db.execute("COMMIT")
+        tables.transactions.commit()
     return content
 
 

@@ -22,7 +22,7 @@ import duckdb
 
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import INSTALL, SCHEME, TeamAddress
-from workbench.ledger.engine import Engine, first_line, literal, require_open_files
+from workbench.ledger.engine import Engine, Transactions, first_line, literal, require_open_files
 
 T = TypeVar("T")
 _CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
@@ -30,14 +30,6 @@ _TABLES = f"__ducklake_metadata_ledger.{_CATALOG}"
 _INLINED_ROWS = 50  # fewer than these are kept in the catalog itself: a file for each handful would soon be too many
 _LONG_BYTES = 2**16  # but no long texts: PostgreSQL is given them as SQL, at about a second a megabyte
 _MARK = "workbench-ledger.id"  # a file in the data folder: an empty folder where it was to be mounted has none
-_NEW_FILES = """
-    SELECT of_schema.path || of_table.path || file.path
-    FROM (
-        SELECT table_id, path FROM {tables}.ducklake_data_file WHERE data_file_id > {after}
-        UNION ALL SELECT table_id, path FROM {tables}.ducklake_delete_file WHERE delete_file_id > {after}
-    ) AS file
-    JOIN {tables}.ducklake_table AS of_table USING (table_id) JOIN {tables}.ducklake_schema AS of_schema USING (schema_id)
-"""
 _PATIENCE_S = 60.0
 _LONGEST_PAUSE_S = 0.2
 _LOST = (
@@ -273,38 +265,55 @@ def keep_short_rows_in_catalog(db: duckdb.DuckDBPyConnection, longest_bytes: int
     db.execute(f"SET ducklake_default_data_inlining_row_limit = {rows}")
 
 
-def take_turn(db: duckdb.DuckDBPyConnection) -> None:
-    """Make sure that this transaction fails if another commits before it does."""
-    db.execute("UPDATE turns SET turn = turn + 1")
+class TeamTransactions(Transactions):
+    """Those of a team's ledger: other machines write at the same time, and the system may keep files in memory for long.
 
-
-def until_alone(db: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Do something in a transaction that takes a turn, again and again until no other writer came between.
+    A Parquet file is put on the disk for good before the catalog names it: DuckLake leaves that to the system, and after a
+    power cut the catalog would name a file that is torn, with the journal's mark beside it that its rows were taken.
 
     Args:
-        db: Where.
-        work: Begins the transaction and commits it.
-
-    Raises:
-        duckdb.Error: It failed for another reason, or for too long.
+        db: Has the ledger attached.
+        team: Where it is.
     """
-    until = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return work()
-        except duckdb.TransactionException as error:
-            if "conflict" not in str(error) or time.monotonic() > until:
-                raise
-            with contextlib.suppress(duckdb.TransactionException):  # a commit that failed has ended it
-                db.execute("ROLLBACK")
-            time.sleep(random.uniform(0, _LONGEST_PAUSE_S))
 
+    def __init__(self, db: duckdb.DuckDBPyConnection, team: TeamAddress) -> None:
+        super().__init__(db)
+        self._folder = data_folder(db, team)
+        self._on_disk = self._files()
 
-def newest_file(db: duckdb.DuckDBPyConnection) -> int:
-    """The number of the newest Parquet file of what is attached as `ledger`."""
-    found = db.execute(f"SELECT max(next_file_id) - 1 FROM {_TABLES}.ducklake_snapshot").fetchone()  # noqa: S608 - ours
-    assert found is not None
-    return int(found[0])
+    def begin(self) -> None:
+        """Begin one that fails if another commits before it does."""
+        self.db.execute("BEGIN")
+        self.db.execute("UPDATE turns SET turn = turn + 1")
+
+    def commit(self) -> None:
+        """End it, with its files on the disk for good."""
+        fresh = self._files() - self._on_disk
+        for path in sorted(fresh | {path.parent for path in fresh}):
+            with contextlib.suppress(FileNotFoundError):  # of another machine, which gave it up
+                _sync(path)
+        self._on_disk |= fresh
+        self.db.execute("COMMIT")
+
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do something in a transaction, again and again until no other writer came between.
+
+        Raises:
+            duckdb.Error: It failed for another reason, or for too long.
+        """
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return work()
+            except duckdb.TransactionException as error:
+                if "conflict" not in str(error) or time.monotonic() > until:
+                    raise
+                with contextlib.suppress(duckdb.TransactionException):  # a commit that failed has ended it
+                    self.db.execute("ROLLBACK")
+                time.sleep(random.uniform(0, _LONGEST_PAUSE_S))
+
+    def _files(self) -> set[Path]:
+        return set(self._folder.rglob("*.parquet"))
 
 
 def newest_bytes(db: duckdb.DuckDBPyConnection) -> int:
@@ -320,23 +329,6 @@ def newest_bytes(db: duckdb.DuckDBPyConnection) -> int:
     found = db.execute(query).fetchone()
     assert found is not None
     return int(found[0])
-
-
-def make_durable(db: duckdb.DuckDBPyConnection, team: TeamAddress, after_file: int) -> None:
-    """Put Parquet files that were committed on the disk for good: DuckLake leaves that to the system.
-
-    Args:
-        db: What they were committed through.
-        team: Where.
-        after_file: The newest file before.
-    """
-    folder, folders = data_folder(db, team), set[Path]()
-    for (name,) in db.execute(_NEW_FILES.format(tables=_TABLES, after=after_file)).fetchall():
-        with contextlib.suppress(FileNotFoundError):  # another machine has merged it
-            _sync(folder / name)
-            folders.add((folder / name).parent)
-    for changed in folders:
-        _sync(changed)
 
 
 def _sync(path: Path) -> None:

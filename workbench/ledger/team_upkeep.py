@@ -13,13 +13,10 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
 from workbench.ledger.team import (
+    TeamTransactions,
     data_folder,
     losses_explained,
-    make_durable,
     newest_bytes,
-    newest_file,
-    take_turn,
-    until_alone,
 )
 
 KEPT_DAYS = 1
@@ -76,14 +73,13 @@ def copy_ledger(source: Ledger, team: Ledger) -> dict[str, int]:
         opened_for_writing(team, INGEST_PATIENCE_S, engine) as db,
     ):
         assert team.team is not None
-        before = newest_file(db)
         try:
             with losses_explained(team.team):
                 engine.attach(source.file, "source", read_only=True)
-                copied = {table: _copied(db, table) for table in _tables(db)}
+                transactions = TeamTransactions(db, team.team)
+                copied = {table: _copied(transactions, table) for table in _tables(db)}
         except duckdb.Error as error:
             raise WorkbenchError(f"{source.name} cannot be copied to {team.name}: {first_line(error)}") from error
-        make_durable(db, team.team, before)
     return copied
 
 
@@ -94,8 +90,9 @@ def _tables(db: duckdb.DuckDBPyConnection) -> list[str]:
     return [table for (table,) in db.execute(query).fetchall() if table not in _OF_ITS_OWN]
 
 
-def _copied(db: duckdb.DuckDBPyConnection, table: str) -> int:
+def _copied(transactions: TeamTransactions, table: str) -> int:
     """Copy one table in a transaction of its own; returns how many rows were not there."""
+    db = transactions.db
     described = db.execute(
         f"SELECT column_name FROM duckdb_columns() WHERE database_name = 'ledger' AND table_name = {literal(table)}"  # noqa: S608
     ).fetchall()
@@ -104,15 +101,14 @@ def _copied(db: duckdb.DuckDBPyConnection, table: str) -> int:
     key = KEYS.get(table) or OWNERS.get(table, "run_id")
 
     def write() -> int:
-        db.execute("BEGIN")
-        take_turn(db)
+        transactions.begin()
         if table == "run_items":  # of a request that was sent again since the last copy
             db.execute(_REPLACED_ITEMS)
         found = db.execute(statement.format(table=table, columns=columns, key=key)).fetchone()
-        db.execute("COMMIT")
+        transactions.commit()
         return int(found[0]) if found else 0
 
-    return until_alone(db, write)
+    return transactions.alone(write)
 
 
 def _refuse_mixing(source: Ledger, team: Ledger) -> None:
@@ -144,20 +140,20 @@ def compact_team(ledger: Ledger) -> Compacted:
     old = f"older_than => (now() - INTERVAL {KEPT_DAYS} DAY)::TIMESTAMPTZ"
     with ledger.locked(exclusive=True), opened_for_writing(ledger) as db:
         folder = data_folder(db, ledger.team)
-        before, file_before = _bytes_in(folder), newest_file(db)
+        before, transactions = _bytes_in(folder), TeamTransactions(db, ledger.team)
         try:
             with losses_explained(ledger.team):
+                for call in ("ducklake_flush_inlined_data", "ducklake_merge_adjacent_files"):
+                    db.execute(f"BEGIN; CALL {call}('ledger')")  # takes no turn: DuckLake settles it with other writers
+                    transactions.commit()
                 for call in (
-                    "ducklake_flush_inlined_data('ledger')",
-                    "ducklake_merge_adjacent_files('ledger')",
-                    f"ducklake_expire_snapshots('ledger', {old})",
-                    f"ducklake_cleanup_old_files('ledger', {old})",
-                    f"ducklake_delete_orphaned_files('ledger', {old})",
+                    "ducklake_expire_snapshots",
+                    "ducklake_cleanup_old_files",
+                    "ducklake_delete_orphaned_files",
                 ):
-                    db.execute(f"CALL {call}")
+                    db.execute(f"CALL {call}('ledger', {old})")
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.name} cannot be compacted: {first_line(error)}") from error
-        make_durable(db, ledger.team, file_before)
         after = _bytes_in(folder)
         return Compacted(before, after, max(0, after - newest_bytes(db)))
 
