@@ -81,7 +81,9 @@ def test_a_making_that_fails_leaves_nothing_open(
         if place == "attach":
             broken.setattr(Path, "replace", refuse)
         else:
-            broken.setattr("workbench.ledger.database.migrate", lambda db: refuse() if is_attached(db) else migrate(db))
+            broken.setattr(
+                "workbench.ledger.database.migrate", lambda one: refuse() if is_attached(one.db) else migrate(one)
+            )
         make_file(ledger, engine)
     assert_stopped(running)
     write_run(ledger.journal_folder, "r1", 3)
