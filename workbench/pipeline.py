@@ -47,6 +47,7 @@ from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import Conductor
 from workbench.running.ghosts import longest_s
+from workbench.running.machines import machines_of
 from workbench.running.open_files import within_open_files
 from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
@@ -156,8 +157,7 @@ def _ready(where: Where, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     if options.reports is not None:
         check_folder(options.reports, "--reports")
     ledger = ledger_to_write(where)
-    if options.leave_behind is not None and ledger.team is None:
-        raise InputError(Fault("--leave-behind", f"{ledger.name} is a file: no other machine keeps answers back"))
+    machines_of(ledger).refuse(options)
     job, fewer = within_open_files(job)
     if fewer:
         warn(fewer)
@@ -186,8 +186,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             _check_baseline(ledger, job)
             now = clock.now()
             run_id = new_run_id(now)
-            if presence is not None:
-                presence.claim(job.name, run_id, options)
+            presence.claim(job.name, run_id, options)
             generation = _generation(ledger, options, run_id, plan)
             among = None if generation == BASE_GENERATION else generation
             latencies = _take_answers(session, plan, ledger, among, _again(ledger, job, options))
@@ -206,8 +205,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             ):
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
                 patience_s = job.run.patience_s or by_clock
-                if presence is not None:
-                    presence.will_send(len(plan) - plan.reused)
+                presence.will_send(len(plan) - plan.reused)
                 rules = Rules(slots, options.fixed, patience_s, latencies, tempo, caps, options.told)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             end = _scored(ledger, job, end, options.reports, handled)

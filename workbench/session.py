@@ -16,14 +16,15 @@ from workbench.display import visible
 from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, older_slots_names, slots_name
 from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
 from workbench.errors import Fault, InputError, UnreachableError, nearest, why_unreadable
-from workbench.ledger.address import SCHEME
-from workbench.ledger.database import require_team_rights
+from workbench.ledger.address import SCHEME, is_path
+from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import LedgerKind
-from workbench.ledger.store import Ledger, is_path
+from workbench.ledger.store import Ledger
 from workbench.local_platform.config import PlatformConfig, read_text, renamed
 from workbench.local_platform.contradictions import contradictions
 from workbench.records import LOCAL, Model
+from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
 from workbench.settings import FILE_NAME, Settings, load_settings, served_as
@@ -31,7 +32,6 @@ from workbench.strict import Problem, convert, faults, read_toml, without
 
 if TYPE_CHECKING:
     from workbench.client.chat import ChatClient
-    from workbench.team.presence import Presence
 
 _TO_STOP_S = 10.0
 PLATFORM_CONFIG = "platform.toml"
@@ -277,35 +277,17 @@ def ledger_to_change(where: Where) -> Ledger:
         UnreachableError: Its server does not answer.
     """
     ledger = ledger_to_read(where)
-    require_rights(ledger)
+    store_of(ledger).require_rights()
     return ledger
-
-
-def require_rights(ledger: Ledger) -> None:
-    """Make sure that this user may write a team's rows and the server's role its tables, before anything is spent or written.
-
-    Raises:
-        InputError: A right is missing.
-        UnreachableError: The server does not answer.
-    """
-    if ledger.team is None:
-        return
-    from workbench.team.server import Server  # its packages are installed where there is a team
-
-    with Server(ledger.team) as server:
-        if not server.may_write():
-            problem = "its server's role lacks a right that writing needs: it may only read"
-            raise InputError(Fault("--ledger", problem, "`workbench help ledger` lists them"))
-    require_team_rights(ledger)
 
 
 def _named(where: Where, text: str) -> Ledger:
     """The ledger that a user names; a path is relative to the working folder."""
     named = _ledger(where, where.folder / text if is_path(text) else text)
-    if named.team is None:
+    if not named.address.is_shared:
         return named
     own = account_ledger(where)  # where it is the same, the settings may say where its rows are on this machine
-    return own if own.team is not None and own.team.conninfo == named.team.conninfo else named
+    return own if own.address.name == named.address.name else named
 
 
 def _ledger(where: Where, address: str | Path, data: Path | None = None) -> Ledger:
@@ -315,26 +297,21 @@ def _ledger(where: Where, address: str | Path, data: Path | None = None) -> Ledg
 
 
 @contextmanager
-def presence_of(ledger: Ledger) -> "Iterator[Presence | None]":
-    """This process among those of the machines that share a ledger; None: it is a file.
+def presence_of(ledger: Ledger) -> Iterator[RunPresence]:
+    """This process among those that work on a ledger.
 
     Raises:
         InputError: A right is missing.
         UnreachableError: The ledger's server does not answer.
     """
-    if ledger.team is None:
-        yield None
-        return
-    require_rights(ledger)
-    from workbench.team.presence import Presence  # its packages are installed where there is a team
-
-    with Presence(ledger) as presence:
+    store_of(ledger).require_rights()
+    with machines_of(ledger).presence() as presence:
         yield presence
 
 
 @contextmanager
 def slots_of(
-    where: Where, endpoint: Endpoint, limit: int, job: str, presence: "Presence | None" = None, hold_s: float = 0.0
+    where: Where, endpoint: Endpoint, limit: int, job: str, presence: RunPresence, hold_s: float
 ) -> Iterator[Slots]:
     """The slots of an endpoint, kept for all of this machine, whatever the key, and for a team's machines together; an
     embedded platform has its own.
@@ -344,7 +321,7 @@ def slots_of(
         endpoint: Which.
         limit: How many may be taken.
         job: Named to others.
-        presence: Of a team's run.
+        presence: Of the run.
         hold_s: For how long a call of it may go on at most.
 
     Raises:
@@ -357,11 +334,7 @@ def slots_of(
     root, shared = slots_root(where)
     folder = root / slots_name(endpoint.base_url)
     older = [root / name for name in older_slots_names(endpoint.base_url)]
-    if presence is not None:
-        with presence.slots(folder, limit, job, shared=shared, older=older, hold_s=hold_s) as slots:
-            yield slots
-        return
-    with Slots(folder, limit, job, shared=shared, older=older) as slots:
+    with presence.slots(folder, limit, job, shared=shared, older=older, hold_s=hold_s) as slots:
         yield slots
 
 
@@ -374,7 +347,7 @@ def slots_root(where: Where) -> tuple[Path, bool]:
 def pages_folder(where: Where, ledger: Ledger) -> Path:
     """Where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
     folder = where.folder / "reports"
-    return folder if ledger.team is not None or ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
+    return folder if ledger.address.is_shared or ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
 
 
 def refuse_mixing(reader: Reader, ledger: Ledger, *, simulated: bool) -> None:

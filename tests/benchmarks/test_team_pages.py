@@ -13,7 +13,8 @@ from tests.benchmarks.big_ledger import make_big_ledger
 from tests.conftest import Workbench
 from tests.team.rows import rows
 from workbench.ledger.address import SCHEME
-from workbench.ledger.database import attached, table_names
+from workbench.ledger.database import attached
+from workbench.ledger.schema import table_names
 from workbench.ledger.store import Ledger
 from workbench.report.build import Page, asked_of, ledger_page
 from workbench.report.ledger_pages import PAGES

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Workbench
 from workbench.frames import Frames
-from workbench.ledger.database import migrations
+from workbench.ledger.schema import migrations
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.zstd import ZstdDecompressor
 

@@ -15,9 +15,9 @@ from tests.contract.asking import platform_of
 from tests.unit.ledger_rows import every_kind
 from workbench.completion import UNKNOWN_REASON
 from workbench.ledger.answer_rows import BodyText, CallTexts
-from workbench.ledger.database import sql
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
+from workbench.ledger.schema import sql
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.scoring.scorers import FAILED

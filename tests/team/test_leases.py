@@ -6,8 +6,9 @@ from unittest import mock
 import psycopg
 import pytest
 
-from workbench.ledger.address import SCHEME, TeamAddress, team_address
+from workbench.ledger.address import SCHEME
 from workbench.team import leases as module
+from workbench.team.address import TeamAddress, team_address
 from workbench.team.leased import leased_slots
 from workbench.team.leases import LEASE_S, Leases
 from workbench.team.server import Server

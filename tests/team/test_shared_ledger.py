@@ -29,8 +29,9 @@ from workbench.ledger.address import SCHEME
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import attach
 from workbench.local_platform.server import ThreadedServer
+from workbench.team.address import address_of_team
+from workbench.team.lake import attach
 
 Machine = Callable[[str], Workbench]
 
@@ -131,7 +132,7 @@ def test_every_file_is_on_the_disk_before_the_catalog_names_it(
 
 DIES = """
 import os
-from workbench.ledger.team import TeamTransactions
+from workbench.team.lake import TeamTransactions
 class Dying:
     def __init__(self, db): self.db = db
     def __getattr__(self, name): return getattr(self.db, name)
@@ -276,19 +277,14 @@ def test_what_is_wrong_with_an_address_is_said(machine: Machine, url: str, serve
 
 
 def test_a_server_that_is_silent_is_not_waited_for(url: str) -> None:
-    team = Ledger(url).team
-    assert team is not None
-    assert "connect_timeout=10" in team.patient
-    other = Ledger(f"{url} connect_timeout=3").team
-    assert other is not None
-    assert "connect_timeout=3" in other.patient
+    assert "connect_timeout=10" in address_of_team(Ledger(url)).patient
+    assert "connect_timeout=3" in address_of_team(Ledger(f"{url} connect_timeout=3")).patient
 
 
 def test_an_older_version_meets_a_newer_schema(machine: Machine, url: str) -> None:
     engine = Engine()
     ledger = Ledger(url)
-    assert ledger.team is not None
-    attach(engine, ledger.team, "write")
+    attach(engine, address_of_team(ledger), "write")
     engine.started().execute(
         "INSERT INTO ledger.schema_versions VALUES (9999, '9999_later.sql', 'x', now()::TIMESTAMP)"
     )

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 from tests.unit.ledger_rows import write_run
-from workbench.ledger.database import migrate
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest, make_file
+from workbench.ledger.schema import migrate
 from workbench.ledger.store import Ledger
 
 COUNT = """

@@ -21,13 +21,14 @@ from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.check import check_ledger
-from workbench.ledger.database import VIEW_NAMES, attached, migrations
+from workbench.ledger.database import attached
 from workbench.ledger.engine import FRUGAL_MEMORY_MIB
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.recovery import unpack
+from workbench.ledger.schema import VIEW_NAMES, migrations
 from workbench.ledger.store import Ledger
 from workbench.ledger.united import United
 

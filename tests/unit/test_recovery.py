@@ -15,11 +15,11 @@ from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import answer, intent, key, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
-from workbench.ledger.database import sql, table_names
 from workbench.ledger.entries import Answer, Entry
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
+from workbench.ledger.schema import sql, table_names
 from workbench.ledger.store import Ledger
 from workbench.ledger.upkeep import compact_ledger
 

@@ -12,15 +12,15 @@ import pytest
 import workbench
 from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import every_kind, key, started, write_run
-from workbench.ledger.database import migrations, sql
 from workbench.ledger.entries import ChangeAccepted, ReadingTaken, SampleInvalidated, Scored, journal_columns
 from workbench.ledger.ingest import ingest_text
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import QueryRow
+from workbench.ledger.schema import migrations, sql
 from workbench.ledger.store import Ledger
-from workbench.ledger.team_upkeep import KEYS, OWNERS
 from workbench.scoring.scorers import FAILED
+from workbench.team.copying import KEYS, OWNERS
 
 GIVEN: dict[str, Any] = {
     "answer_run_id": "r1", "cluster": "cluster", "keys": ["sample1"], "most_chars": 100, "on_fallback": None,

@@ -16,6 +16,7 @@ from workbench.errors import InputError
 from workbench.ledger.database import opened_for_writing
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest
+from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerState
 from workbench.ledger.store import Ledger, LedgerBusyError
@@ -118,16 +119,15 @@ def test_what_is_kept_follows_each_checkpoint_of_a_session(tmp_path: Path) -> No
     states: list[tuple[bytes, bytes]] = []
     with (
         ledger.locked(exclusive=True),
-        Undoing(ledger.file) as undoing,
-        opened_for_writing(ledger, undoing=undoing) as db,
+        store_of(ledger).writing() as writer,
+        opened_for_writing(ledger, writer=writer) as db,
     ):
         db.execute("CREATE TABLE own (i BIGINT, s VARCHAR)")
         for number in range(6):
             states.append((ledger.file.read_bytes(), undo_of(ledger.file).read_bytes()))
             rows_more = f"SELECT range, repeat(hash(range)::VARCHAR, 3) FROM range({2000 * (number + 1)})"  # noqa: S608 - ours
             db.execute(f"INSERT INTO own {rows_more}")
-            db.execute("CHECKPOINT")
-            undoing.keep(db)
+            writer.keep(db)
         states.append((ledger.file.read_bytes(), b""))
     expected = -1
     for number, ((before, undo), (after, _)) in enumerate(itertools.pairwise(states)):

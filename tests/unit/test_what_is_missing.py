@@ -22,7 +22,7 @@ from workbench.job_file import (
     RunTable,
     UnscoredTable,
 )
-from workbench.ledger.database import sql
+from workbench.ledger.schema import sql
 from workbench.outcomes import EFFECTS
 from workbench.records import Sample, Score
 from workbench.scoring.custom import Custom

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time
 from functools import partial
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -23,13 +22,10 @@ from workbench.ledger.usage_rows import RunSpent
 from workbench.planning.models import GATEWAY_ATTEMPTS, PlannedModel
 from workbench.records import Usage
 from workbench.running.caps import Cap, Caps, Kind, Price, counts_for
-from workbench.running.spending import SharedSpending, Spender, Spending, live_spenders
+from workbench.running.machines import machines_of
+from workbench.running.spending import Spender, Spending
 from workbench.settings import FILE_NAME, CapSettings
 
-if TYPE_CHECKING:
-    from workbench.team.spending import TeamSpending
-
-_FOLDER = "caps"
 _EACH = {"window": "a window", "day": "a day", "week": "a week", "month": "a month"}
 
 
@@ -55,25 +51,9 @@ def caps_kept(
     if all(cap.alone for cap in caps):
         yield Caps(caps, price, own)
         return
-    with _sharing(ledger, run_id, own) as shared:
+    with machines_of(ledger).spending(run_id, own) as shared:
         # looked up with our own file in place: whoever begins from now on counts us, and says what it spends itself
         yield Caps(_with_usage(ledger, caps, shared.counted), price, own, shared)
-
-
-def _sharing(ledger: Ledger, run_id: str, own: Spender) -> "SharedSpending | TeamSpending":
-    if ledger.team is None:
-        return SharedSpending(ledger.journal_folder / _FOLDER, run_id, own)
-    from workbench.team.spending import TeamSpending  # its packages are installed where there is a team
-
-    return TeamSpending(ledger, run_id, own)
-
-
-def _live(ledger: Ledger) -> dict[str, Spender]:
-    if ledger.team is None:
-        return live_spenders(ledger.journal_folder / _FOLDER)
-    from workbench.team.spending import live_team_spenders  # its packages are installed where there is a team
-
-    return live_team_spenders(ledger.team)
 
 
 def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
@@ -82,7 +62,7 @@ def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap
     Raises:
         InputError: A cap is in units or shares of what is not known.
     """
-    live = _live(ledger)
+    live = machines_of(ledger).live_spenders()
     return [
         cap if cap.alone else msgspec.structs.replace(cap, used=cap.used + sum(cap.spent_by(list(live.values()))))
         for cap in _with_usage(ledger, caps_of(ledger, job, given), lambda: set(live))

@@ -19,9 +19,10 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import exact_percent, percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
+from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
-from workbench.session import ledger_to_change, ledger_to_read, ledger_to_write, require_rights
+from workbench.session import ledger_to_change, ledger_to_read, ledger_to_write
 
 _MOST_PARTS = 8
 
@@ -84,7 +85,7 @@ def reading(
         _withdraw(ledger_to_change(where), withdrawn)
         return
     ledger = ledger_to_write(where) if where.ledger is None else ledger_to_read(where)  # the first may precede any run
-    require_rights(ledger)
+    store_of(ledger).require_rights()
     _state(ledger)  # before it is written: one that cannot be opened takes no reading
     of_what: Literal["used", "left"] = "left" if used is None else "used"
     number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)

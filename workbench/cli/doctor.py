@@ -17,9 +17,9 @@ from workbench.cli.output import print_json
 from workbench.display import plural, visible
 from workbench.environment import DOTENV, found_upward
 from workbench.errors import ExitCode, InputError, KeyRejectedError, UnreachableError, WorkbenchError
-from workbench.evaluation.ongoing import team_claims
 from workbench.ledger.check import check_ledger
-from workbench.ledger.database import require_team_rights
+from workbench.ledger.kinds import store_of
+from workbench.running.machines import machines_of
 from workbench.running.options import check_folder
 from workbench.running.provenance import package_versions
 from workbench.running.slots import make_folder, named_by
@@ -122,8 +122,8 @@ def _ledger(where: Where) -> CheckResult:
     is_file = True
     try:
         ledger = ledger_to_write(where)
-        is_file = ledger.team is None
-        if ledger.team is None and not os.access(ledger.path.parent, os.W_OK):
+        is_file = not ledger.address.is_shared
+        if is_file and not os.access(ledger.path.parent, os.W_OK):
             text = f"{ledger.path.parent} is not writable"
             return CheckResult(
                 "ledger", False, text, "make the folder writable, or use another file with --ledger", ExitCode.USAGE
@@ -155,15 +155,10 @@ def _team(where: Where) -> list[CheckResult]:
     """Whether this machine may run jobs on a team's ledger, and what its other machines do."""
     try:
         ledger = ledger_to_write(where)
-        if ledger.team is None:
+        if not ledger.address.is_shared:
             return []
-        from workbench.team.server import Server  # its packages are installed where there is a team
-
-        with Server(ledger.team) as server:
-            may_write = server.may_write()
-        if may_write:
-            require_team_rights(ledger)
-        known = team_claims(ledger)
+        store_of(ledger).require_rights()
+        known = machines_of(ledger).claims()
     except InputError as error:
         faults = [(f"{fault.where}: {fault.problem}", fault.hint) for fault in error.faults]
         return [CheckResult("team", False, text, hint, ExitCode.USAGE) for text, hint in faults]
@@ -171,13 +166,6 @@ def _team(where: Where) -> list[CheckResult]:
         return [
             CheckResult(
                 "team", False, str(error), "check the server, its network and the role's rights", error.exit_code
-            )
-        ]
-    if not may_write:
-        fix = "a role that runs jobs needs INSERT, UPDATE and DELETE in the schemas workbench and workbench_live"
-        return [
-            CheckResult(
-                "team", False, "the server's role may not write: it reads, and runs no jobs", fix, ExitCode.USAGE
             )
         ]
     live = [f"job {one.job!r} runs {one.where}" for one in known if one.is_live]

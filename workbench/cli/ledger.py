@@ -12,13 +12,14 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.display import count, plural
 from workbench.errors import ExitCode, Fault, InputError
+from workbench.ledger.address import team_room
 from workbench.ledger.check import check_ledger
-from workbench.ledger.database import create_team_ledger
 from workbench.ledger.ingest import ingest
+from workbench.ledger.kinds import store_of
 from workbench.ledger.store import Ledger
-from workbench.ledger.team_upkeep import KEPT_DAYS, compact_team, copy_ledger
 from workbench.ledger.upkeep import compact_ledger
-from workbench.session import ledger_to_change, ledger_to_read, require_rights
+from workbench.running.machines import machines_of
+from workbench.session import ledger_to_change, ledger_to_read
 
 
 @click.group()
@@ -34,7 +35,7 @@ def path(as_json: bool, **given: Any) -> None:
     found = ledger_to_read(options.where(given))
     journals = [str(journal) for journal in found.journals()]
     if as_json:
-        exists = found.team is not None or found.path.exists()
+        exists = found.address.is_shared or found.path.exists()
         print_json({"ledger": found.name, "exists": exists, "journals": journals})
     else:
         echo("\n".join([found.name, *journals]))
@@ -90,10 +91,8 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
     if journals is not None:
         found = found.with_journals(journals)
     done = ingest(found)
-    if found.team is not None and not done.deferred:
-        from workbench.team.presence import handed_in  # its packages are installed where there is a team
-
-        handed_in(found)
+    if not done.deferred:
+        machines_of(found).hand_in()
     if as_json:
         print_json(done)
     else:
@@ -111,17 +110,15 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
 def compact(as_json: bool, **given: Any) -> None:
     """Rewrite the ledger without gaps; of a team's, merge small files and remove those that nothing names any more."""
     found = ledger_to_change(options.where(given))
-    if found.team is None:
-        before, after = compact_ledger(found)
-        sizes, kept = {"before_bytes": before, "after_bytes": after}, ""
-    else:
-        before, after, older = done = compact_team(found)
-        sizes = done._asdict()
-        kept = f"; {older:,} of them in files of older states, kept for {plural(KEPT_DAYS, 'day')}"
+    done = compact_ledger(found)
+    sizes, kept = {"before_bytes": done.before_bytes, "after_bytes": done.after_bytes}, ""
+    if done.kept_days:
+        sizes["older_bytes"] = done.older_bytes
+        kept = f"; {done.older_bytes:,} of them in files of older states, kept for {plural(done.kept_days, 'day')}"
     if as_json:
         print_json(sizes)
     else:
-        echo(f"{before:,} bytes before, {after:,} after{kept}")
+        echo(f"{done.before_bytes:,} bytes before, {done.after_bytes:,} after{kept}")
 
 
 @ledger.command()
@@ -141,15 +138,11 @@ def create(url: str, data: Path) -> None:
     if not data.is_absolute():  # every machine would read it as another folder
         raise InputError(Fault("--data", f"{data} is relative to this folder", f"the whole path: {data.absolute()}"))
     made = Ledger(url, data=data)
-    if made.team is None:
+    if not made.address.is_shared:
         raise InputError(
             Fault("URL", f"{url!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
         )
-    create_team_ledger(made)
-    from workbench.team.server import Server  # its packages are installed, or no ledger had been made
-
-    with Server(made.team) as server:
-        server.make_tables()
+    team_room().create_ledger(made)
     say(f"made {made.name}; every machine's workbench.toml names it:")
     echo(tomli_w.dumps({"ledger": {"url": made.name}}).strip())
 
@@ -161,14 +154,14 @@ def create(url: str, data: Path) -> None:
 def copy(source: str, team: str, as_json: bool) -> None:
     """Copy what the ledger FILE holds into a TEAM's; again, and only what came since is copied."""
     here, there = Ledger(source), Ledger(team)
-    if here.team is not None or not here.exists:
+    if here.address.is_shared or not here.exists:
         raise InputError(Fault("FILE", f"there is no ledger file at {source}"))
-    if there.team is None:
+    if not there.address.is_shared:
         raise InputError(
             Fault("TEAM", f"{team!r} is not the address of a team's ledger", "it begins with ducklake:postgres:")
         )
-    require_rights(there)
-    copied = copy_ledger(here, there)
+    store_of(there).require_rights()
+    copied = team_room().copy_ledger(here, there)
     if as_json:
         print_json(copied)
     else:

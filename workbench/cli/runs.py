@@ -20,13 +20,14 @@ from workbench.endings import RunStatus
 from workbench.evaluation.alarms import as_objects, open_alarms, open_lines
 from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.continuation import recorded_continuation
-from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now, team_claims
+from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import WholeSample
 from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunGate, SuspectSample
+from workbench.running.machines import machines_of
 from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
@@ -50,7 +51,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     """List the runs of a ledger, newest first; the score is the mean of all models by the job's first scorer."""
     where = options.where(given)
     ledger = ledger_to_read(where)
-    claims = team_claims(ledger)
+    claims = machines_of(ledger).claims()
     with reading(ledger) as reader:
         rows = as_now(reader.all(RunLine, most=most, run_ids=None), ongoing(reader, ledger, claims))
         means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most))}
@@ -111,7 +112,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     """
     where = options.where(given)
     ledger = ledger_to_read(where)
-    claims = team_claims(ledger)
+    claims = machines_of(ledger).claims()
     with reading(ledger) as reader:
         run = find_run(reader, run)
         figures, gates = run_figures(reader, run), reader.all(RunGate, run_id=run)

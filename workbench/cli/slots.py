@@ -1,5 +1,6 @@
 """`workbench slots`: requests in flight on this machine; of a team, what each machine has leased."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import click
 
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.ledger.address import TeamAddress
+from workbench.running.machines import Leased, machines_of
 from workbench.running.slot_files import release_ghosts, slots_in
 from workbench.session import Where, account_ledger, slots_root
 
@@ -24,8 +25,8 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     ledger = account_ledger(Where(Path.cwd()))
-    if ledger.team is not None:
-        _print_leased(ledger.team, as_json=as_json)
+    if (leased := machines_of(ledger).leased_slots()) is not None:
+        _print_leased(leased, as_json=as_json)
         return
     rows = _rows(every=every)
     for row in rows:
@@ -51,14 +52,8 @@ def release(as_json: bool) -> None:
     """Free the slots kept by calls that were killed or given up; the platform may still be working on these."""
     released = {entry.name: release_ghosts(entry) for entry in _endpoints()}
     ledger = account_ledger(Where(Path.cwd()))
-    if ledger.team is not None:
-        from workbench.team.claims import machine_of  # its packages are installed where there is a team
-        from workbench.team.leased import release_leases
-        from workbench.team.server import Server
-
-        with Server(ledger.team) as server:
-            server.make_tables()
-            released[ledger.name] = release_leases(server, machine_of(ledger.journal_folder))
+    if (freed := machines_of(ledger).release_leases()) is not None:
+        released[ledger.name] = freed
     if as_json:
         print_json(released)
     else:
@@ -80,13 +75,8 @@ def _rows(*, every: bool) -> list[dict[str, object]]:
     return found
 
 
-def _print_leased(team: TeamAddress, *, as_json: bool) -> None:
-    from workbench.team.leased import leased_slots  # its packages are installed where there is a team
-    from workbench.team.server import Server
-
-    with Server(team) as server:
-        server.make_tables()
-        rows = [held._asdict() for held in leased_slots(server)]
+def _print_leased(leased: Sequence[Leased], *, as_json: bool) -> None:
+    rows = [held._asdict() for held in leased]
     if as_json:
         print_json(rows)
     elif rows:

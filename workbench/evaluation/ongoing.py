@@ -1,17 +1,14 @@
 """Runs that go on while their ledger is read: those of this machine, and of a team's others."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from workbench.ledger.job_rows import JobRun, JobRuns, RunLine
 from workbench.ledger.queries import Reader
 from workbench.ledger.store import Ledger
-
-if TYPE_CHECKING:
-    from workbench.team.claims import Claim
-
+from workbench.running.machines import OtherRun
 
 RUNNING = "running"
 """The status, where it is shown, of a run that goes on."""
@@ -31,29 +28,13 @@ class Ongoing(msgspec.Struct, frozen=True):
 R = TypeVar("R", RunLine, JobRun)
 
 
-def team_claims(ledger: Ledger) -> "list[Claim]":
-    """The runs that the machines of a team carry out, or ended without handing in their answers; none of a file's.
-
-    Raises:
-        UnreachableError: The ledger's server does not answer.
-    """
-    if ledger.team is None:
-        return []
-    from workbench.team.claims import claims  # its packages are installed where there is a team
-    from workbench.team.server import Server
-
-    with Server(ledger.team) as server:
-        server.make_tables()
-        return claims(server)
-
-
-def ongoing(reader: Reader, ledger: Ledger, claims: "Sequence[Claim]") -> list[Ongoing]:
+def ongoing(reader: Reader, ledger: Ledger, claims: Sequence[OtherRun]) -> list[Ongoing]:
     """The runs that go on, the oldest first.
 
     Args:
         reader: The ledger.
         ledger: The same.
-        claims: Of its team, asked before it was read: a run that ends in between is then recorded as ended.
+        claims: Of its other machines, asked before it was read: a run that ends in between is then recorded as ended.
     """
     jobs = reader.all(JobRuns)
     ended = {one.last_run_id for one in jobs if one.last_status is not None}

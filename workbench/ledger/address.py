@@ -1,80 +1,88 @@
-"""How a team's ledger is named, and what it needs on this machine."""
+"""Which kind of ledger an address names: a DuckDB file, or a team's."""
 
-import hashlib
-import re
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 import msgspec
 
-from workbench.environment import state_folder
 from workbench.errors import Fault, InputError
 
 SCHEME = "ducklake:postgres:"
 INSTALL = "in the clone: pip install -c constraints.txt '.[team]'"
-_WAITING = {
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
-}
-"""How long PostgreSQL's client waits, in s, and for what was sent to be received, in ms: by default minutes, or for ever."""
 
 
-class TeamAddress(msgspec.Struct, frozen=True):
-    """Where a team's ledger is."""
-
-    conninfo: str
-    """What PostgreSQL's clients are given: keywords and values, or a URI; never a password."""
-    patient: str
-    """The same with an end to waiting for a server that is silent."""
-    data: Path | None = None
-    """The folder of Parquet files as this machine sees it; None: where the catalog says."""
-
-    def __str__(self) -> str:
-        return SCHEME + self.conninfo
+class Address(Protocol):
+    """Where a ledger is."""
 
     @property
-    def state(self) -> Path:
-        """Where this machine keeps what belongs to the ledger: its journals and locks are beside this path."""
-        name = hashlib.sha256(self.conninfo.encode()).hexdigest()[:16]
-        return state_folder() / "teams" / name / "ledger"
+    def name(self) -> str:
+        """The address, for people."""
+
+    @property
+    def label(self) -> str:
+        """The same in short, where the folder is known."""
+
+    @property
+    def path(self) -> Path:
+        """The file; of a team's ledger what its locks and journals on this machine lie beside."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several machines share it, so that it is made before anything is recorded."""
 
 
-def team_address(text: str, data: Path | None) -> TeamAddress:
-    """The address of a team's ledger.
+class FileAddress(msgspec.Struct, frozen=True):
+    """A DuckDB file, which need not exist yet."""
+
+    path: Path
+    is_shared = False
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @property
+    def label(self) -> str:
+        """The file's name."""
+        return self.path.name
+
+
+def address_of(text: str, data: Path | None) -> Address:
+    """The address that a user gives.
 
     Args:
-        text: `ducklake:postgres:` and what PostgreSQL's clients are given.
-        data: The folder of its rows, where this machine sees it elsewhere than the catalog says.
+        text: The path, or `SCHEME` and what PostgreSQL's clients are given.
+        data: The folder of a team's rows, where this machine sees it elsewhere than the catalog says.
 
     Raises:
-        InputError: It is not one, it holds a password, or what a team's ledger needs is not installed.
+        InputError: It is neither, or a team's, for which packages are missing.
     """
-    conninfo = text.removeprefix(SCHEME).strip()
+    if text.startswith(SCHEME):
+        found: Address = team_room().team_address(text, data)
+        return found
+    if not text:
+        raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))
+    if not is_path(text):
+        problem = f"{text!r} is neither a file nor a team's ledger"
+        raise InputError(Fault("--ledger", problem, f'a path, or "{SCHEME}dbname=workbench host=db.lab.example"'))
+    return FileAddress(Path(text).absolute())
+
+
+def is_path(text: str) -> bool:
+    """Whether what a user names is a file, and not an address."""
+    return bool(text) and "://" not in text and not text.startswith(("md:", "ducklake:", "postgres:"))
+
+
+def team_room() -> ModuleType:
+    """The package `workbench.team`, which is imported here alone, and only where an address names a team's ledger.
+
+    Raises:
+        InputError: What it needs is not installed.
+    """
     try:
-        from psycopg import ProgrammingError
-        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+        return import_module("workbench.team")
     except ImportError as error:
         raise InputError(Fault("--ledger", "a team's ledger needs packages that are not installed", INSTALL)) from error
-    if _holds_password(conninfo):  # before anything reads it: an error of PostgreSQL's client would show parts of it
-        hint = "put it into ~/.pgpass or PGPASSWORD, where PostgreSQL's own clients look for it"
-        raise InputError(Fault("--ledger", "the address holds a password, which others would see", hint))
-    try:
-        given: dict[str, Any] = conninfo_to_dict(conninfo)
-    except ProgrammingError as error:
-        hint = f'"{SCHEME}host=db.lab.example dbname=workbench"'
-        raise InputError(Fault("--ledger", f"not an address of PostgreSQL: {str(error).strip()}", hint)) from error
-    timeout = str(given.get("connect_timeout") or 0)
-    if not timeout.isdecimal():
-        raise InputError(
-            Fault("--ledger", f"connect_timeout is {timeout!r}, not a number of seconds", "connect_timeout=10")
-        )
-    return TeamAddress(conninfo, make_conninfo(**(_WAITING | given)), data)
-
-
-def _holds_password(conninfo: str) -> bool:
-    """Whether keywords and values, or a URI, seem to give a password, however malformed they are."""
-    before_host = conninfo.partition("://")[2].rpartition("@")[0]
-    return bool(re.search(":.", before_host) or re.search(r"password\s*=", conninfo, re.IGNORECASE))

@@ -12,19 +12,14 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.errors import WorkbenchError
-from workbench.ledger.address import TeamAddress
 from workbench.ledger.correcting import correct_staged
-from workbench.ledger.database import insert_row, opened_for_writing, sql
+from workbench.ledger.database import opened_for_writing
 from workbench.ledger.engine import INGEST_MEMORY_MIB, Engine, Transactions, first_line, literal, pattern_of
 from workbench.ledger.entries import KIND_NAMES, journal_columns, plain_inserts
+from workbench.ledger.kinds import Store, Writer, store_of
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
+from workbench.ledger.schema import insert_row, sql
 from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
-from workbench.ledger.team import (
-    TeamTransactions,
-    keep_short_rows_in_catalog,
-    losses_explained,
-)
-from workbench.ledger.undoing import Undoing
 from workbench.scratch import ScratchFolder
 
 T = TypeVar("T")
@@ -72,25 +67,15 @@ class _Tables(NamedTuple):
     """Where rows go."""
 
     db: duckdb.DuckDBPyConnection
-    team: TeamAddress | None
-    """Whose: other machines write at the same time; None: of a file."""
+    store: Store
+    writer: Writer
     transactions: Transactions
-    undoing: Undoing
-    """Of a file: what may have to be put back."""
 
     def take(self, content: Unpacked) -> None:
         """Distribute what is staged."""
-        if self.team is not None:
-            keep_short_rows_in_catalog(self.db, content.longest_line_bytes)
+        self.writer.before_rows(self.db, content.longest_line_bytes)
         distribute(self.db)
-        if self.team is not None:
-            keep_short_rows_in_catalog(self.db)
-
-    def keep(self) -> None:
-        """Put what is committed on the disk for good; of a team it is there."""
-        if self.team is None:
-            self.db.execute("CHECKPOINT")
-            self.undoing.keep(self.db)
+        self.writer.before_rows(self.db)
 
 
 def ingest(
@@ -112,17 +97,15 @@ def ingest(
     """
     if not ledger.journals():
         return Ingested()
+    store = store_of(ledger)
     for factor in _MEMORY_FACTORS:
         try:
             with (
                 ledger.locked(exclusive=True, patience_s=patience_s),
-                Undoing(ledger.file) as undoing,
-                opened_for_writing(ledger, patience_s, engine, undoing=undoing) as db,
+                store.writing() as writer,
+                opened_for_writing(ledger, patience_s, engine, writer=writer) as db,
             ):
-                team = ledger.team
-                transactions = Transactions(db) if team is None else TeamTransactions(db, team)
-                tables = _Tables(db, team, transactions, undoing)
-                return _ingest_all(ledger, tables, whole, factor)
+                return _ingest_all(ledger, _Tables(db, store, writer, writer.transactions(db)), whole, factor)
         except WorkbenchError as error:
             return Ingested(deferred=str(error), busy=isinstance(error, LedgerBusyError))
         except (duckdb.Error, OSError) as error:  # a full disk, for one: what the journals hold is safe there
@@ -140,7 +123,7 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
         ledger: Which.
         engine: Left running, for that ingest.
     """
-    if ledger.team is not None or ledger.path.exists():
+    if ledger.address.is_shared or ledger.path.exists():
         return
     with (
         contextlib.suppress(WorkbenchError, duckdb.Error, OSError),
@@ -157,7 +140,7 @@ def _ingest_all(ledger: Ledger, tables: _Tables, whole: Mapping[str, Unpacked], 
         try:
             if is_being_written(journal):
                 continue
-            with losses_explained(tables.team):
+            with tables.store.explained():
                 taken[journal] = _ingest_one(journal, tables, whole.get(journal.name), factor)
         except (duckdb.Error, OSError, WorkbenchError) as error:  # the other journals are ingested all the same
             if lacks_memory(error):
@@ -179,7 +162,7 @@ def _removed(tables: _Tables, taken: dict[Path, Unpacked], done: Ingested, facto
     longest = max(content.longest_line_bytes for content in taken.values())
     waiting = Unpacked({}, longest, sum(content.size_bytes for content in taken.values()))
     tables.db.execute(f"SET memory_limit = '{memory_mib(waiting, INGEST_MEMORY_MIB) * factor}MiB'")
-    tables.keep()
+    tables.writer.keep(tables.db)
     torn, damaged = list(done.torn), list(done.damaged)
     for journal, content in taken.items():
         if content.torn:

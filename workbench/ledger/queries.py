@@ -1,6 +1,5 @@
 """Named queries over everything recorded: the DuckDB file and the journals not yet ingested, as one."""
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
@@ -9,19 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from workbench.errors import WorkbenchError
-from workbench.ledger.database import (
-    attached,
-    made_by_newer,
-    migrations,
-    opened_for_writing,
-    schema_version,
-    sql,
-)
+from workbench.ledger.database import attached, opened_for_writing
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal, with_values
+from workbench.ledger.kinds import store_of
 from workbench.ledger.rows import QueryRow
-from workbench.ledger.store import LOCK_PATIENCE_S, Ledger, LedgerBusyError
-from workbench.ledger.team import data_folder, losses_explained
-from workbench.ledger.undoing import undo_of, undo_torn_write
+from workbench.ledger.schema import made_by_newer, migrations, schema_version, sql
+from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
 from workbench.ledger.united import United, is_attached
 from workbench.scratch import ScratchFolder
 
@@ -116,7 +108,7 @@ class Reader:
 def _explained(query: str, ledger: Ledger) -> Iterator[None]:
     """Errors of DuckDB as ours."""
     try:
-        with losses_explained(ledger.team):
+        with store_of(ledger).explained():
             yield
     except duckdb.OutOfMemoryException as error:
         raise LedgerMemoryError(f"the query {query} needs more memory than it may take: {first_line(error)}") from error
@@ -145,19 +137,14 @@ def reading(
         InputError: The file is not a ledger, or a newer version of this program made it.
         LedgerBusyError: An ingest does not end within `patience_s`.
     """
-    with ledger.locked(exclusive=False, patience_s=patience_s):
-        # while no process writes it is there only if a write was interrupted
-        was_interrupted = ledger.team is None and undo_of(ledger.file).exists()
-    if was_interrupted:
-        with contextlib.suppress(LedgerBusyError, OSError), ledger.locked(exclusive=True, patience_s=0):
-            undo_torn_write(ledger.file)  # where others read just now, one of them has done it, or the next one does
+    store = store_of(ledger)
+    store.restore(patience_s)
     with ledger.locked(exclusive=False, patience_s=patience_s):
         outdated = False
         with attached(ledger, patience_s, frugal=frugal) as engine, ScratchFolder() as scratch:
             db = engine.started()
             with _explained("schema_version", ledger):
-                shared = [] if ledger.team is None else [data_folder(db, ledger.team)]
-                engine.confine(ledger.journal_folder, scratch.path, *shared)
+                engine.confine(ledger.journal_folder, scratch.path, *store.folders(db))
                 if is_attached(db):
                     db.execute("USE ledger")
                     version, newest = schema_version(db), len(migrations())

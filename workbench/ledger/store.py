@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Self
 
 from workbench.errors import Fault, InputError, LockHeldError
-from workbench.ledger.address import SCHEME, team_address
+from workbench.ledger.address import address_of
 from workbench.ledger.recovery import SUFFIX
 from workbench.settings import AllowanceSettings
 
@@ -62,15 +62,14 @@ class Ledger:
         self.zone = zone
         self.served_as = served_as
         self.allowance = allowance
-        text = str(address)
-        self.team = team_address(text, data) if text.startswith(SCHEME) else None
-        self.path = _file_path(text) if self.team is None else self.team.state
-        """As it was given; of a team's ledger what lies beside it."""
+        self.address = address_of(str(address), data)
+        self.path = self.address.path
+        """As it was given; of a team's ledger what its locks and journals lie beside."""
         self.file = self.path.resolve()
         """Without links: a link and what it names are one ledger, with the same log, locks and journals."""
         self.journal_folder = self.file.with_name(self.file.name + ".journal")
         self.lock_path = self.file.with_name(self.file.name + ".lock")
-        if self.team is not None:
+        if self.address.is_shared:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return
         _check_surroundings(self.path, self.file)
@@ -87,17 +86,17 @@ class Ledger:
     @property
     def name(self) -> str:
         """The address, for people."""
-        return str(self.path if self.team is None else self.team)
+        return self.address.name
 
     @property
     def label(self) -> str:
         """The address in short, where the folder is known."""
-        return self.path.name if self.team is None else str(self.team)
+        return self.address.label
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever recorded here; a team's ledger is made before it is used."""
-        return self.team is not None or self.path.exists() or bool(self.journals())
+        return self.address.is_shared or self.path.exists() or bool(self.journals())
 
     def with_journals(self, folder: Path) -> Self:
         """The same ledger with the journals of another folder, such as a copy of another machine's."""
@@ -181,20 +180,6 @@ class Ledger:
 
     def _running_path(self, job: str) -> Path:
         return self.journal_folder / f"{hashlib.sha256(job.encode()).hexdigest()[:16]}.running"
-
-
-def is_path(text: str) -> bool:
-    """Whether what a user names is a file, and not an address."""
-    return bool(text) and "://" not in text and not text.startswith(("md:", "ducklake:", "postgres:"))
-
-
-def _file_path(text: str) -> Path:
-    if not text:
-        raise InputError(Fault("--ledger", "must not be empty", "expected the path of a file"))
-    if not is_path(text):
-        problem = f"{text!r} is neither a file nor a team's ledger"
-        raise InputError(Fault("--ledger", problem, f'a path, or "{SCHEME}dbname=workbench host=db.lab.example"'))
-    return Path(text).absolute()
 
 
 def _check_surroundings(path: Path, file: Path) -> None:

@@ -5,7 +5,6 @@ ledger DuckLake asks its server about each table that is named: most commands ne
 """
 
 import contextlib
-import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +15,12 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.ledger.database import VIEW_NAMES, insert_row, migrations, table_names, view_text
 from workbench.ledger.engine import READING_MEMORY_MIB, first_line, machine_memory_mib
 from workbench.ledger.ingest import distribute, lacks_memory, memory_mib, stage
+from workbench.ledger.kinds import store_of
 from workbench.ledger.recovery import Unpacked, unpack
+from workbench.ledger.schema import VIEW_NAMES, insert_row, migrations, table_names, view_text
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import filled_tables, losses_explained
 
 _NEWEST_ITEMS = """
     SELECT * FROM {these} AS item WHERE NOT EXISTS (
@@ -53,17 +52,17 @@ class United:
 
     def __init__(self, ledger: Ledger, db: duckdb.DuckDBPyConnection, scratch: Path, *, frugal: bool) -> None:
         self._ledger, self._db, self._frugal = ledger, db, frugal
+        self._store = store_of(ledger)
         self._tables, self._defined = table_names(), set[str]()
-        self._sizes: dict[str, int] = {}
-        """Of a team's ledger the tables that ever had a row; DuckLake asks its server for each column of the others."""
         with self._as_ledger():
             self._attached = is_attached(db)
-            if self._attached and ledger.team is None:
+            self._filled = self._store.filled_tables(db) if self._attached else None
+            """The tables that ever had a row; None: of a file, which costs nothing to ask."""
+            if self._attached and self._filled is None:
                 self._require_tables()
             missing = self._missing_journals()
-            self._only_file = self._attached and ledger.team is None and not missing
-            if ledger.team is not None:
-                self._sizes = filled_tables(db)
+            self._only_file = self._attached and self._filled is None and not missing
+            if self._filled is not None:
                 db.execute("CREATE SCHEMA copied")
             if not self._only_file:
                 _fill_live(db, missing, scratch)
@@ -97,9 +96,9 @@ class United:
         source = f"ledger.{table}"
         if self._only_file:
             return f"SELECT * FROM {source}"  # noqa: S608 - names from our own schema
-        if not self._attached or (self._ledger.team is not None and table not in self._sizes):
+        if not self._attached or (self._filled is not None and table not in self._filled):
             return f"SELECT * FROM live.{table}"  # noqa: S608
-        if not self._frugal and self._sizes.get(table, math.inf) <= _COPIED_BYTES:
+        if not self._frugal and self._filled is not None and self._filled[table] <= _COPIED_BYTES:
             self._db.execute(f"CREATE OR REPLACE TABLE copied.{table} AS FROM {source}")
             source = f"copied.{table}"
         return self._both(table, source)
@@ -131,7 +130,7 @@ class United:
     def _as_ledger(self) -> Iterator[None]:
         """DuckDB's errors about what is attached as ours."""
         try:
-            with losses_explained(self._ledger.team):
+            with self._store.explained():
                 yield
         except duckdb.OutOfMemoryException:
             raise

@@ -5,17 +5,19 @@ import os
 import shutil
 from pathlib import Path
 
-from workbench.errors import IncompleteError
+import duckdb
+
+from workbench.errors import IncompleteError, WorkbenchError
 from workbench.ledger.database import copied, opened_for_writing
+from workbench.ledger.engine import first_line
 from workbench.ledger.ingest import ingest
+from workbench.ledger.kinds import Merged, store_of
 from workbench.ledger.store import Ledger, LedgerBusyError, log_of
 
 
-def compact_ledger(ledger: Ledger) -> tuple[int, int]:
-    """Ingest what is pending, then copy all it holds into a new file that takes the old one's place.
-
-    Returns:
-        The file's size in bytes before and after.
+def compact_ledger(ledger: Ledger) -> Merged:
+    """Ingest what is pending, then merge the ledger's small files, or copy all that its one file holds into a new one that takes
+    its place.
 
     Raises:
         LedgerBusyError: Another process has the ledger open.
@@ -28,8 +30,15 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
     path = ledger.file
     copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):
-        with opened_for_writing(ledger):
-            pass  # closing it applies a write-ahead log that a killed process left
+        try:
+            with opened_for_writing(
+                ledger
+            ) as db:  # closing a file applies a write-ahead log that a killed process left
+                merged = store_of(ledger).merged(db)
+        except duckdb.Error as error:
+            raise WorkbenchError(f"{ledger.name} cannot be compacted: {first_line(error)}") from error
+        if merged is not None:
+            return merged
         if log_of(path).exists():
             raise LedgerBusyError(f"{log_of(path)} is still in use")
         before = path.stat().st_size
@@ -43,7 +52,7 @@ def compact_ledger(ledger: Ledger) -> tuple[int, int]:
         finally:
             for left in (copy, log):
                 left.unlink(missing_ok=True)
-        return before, path.stat().st_size
+        return Merged(before, path.stat().st_size, 0, 0)
 
 
 def _take_over(path: Path, copy: Path) -> None:

@@ -17,7 +17,7 @@ import workbench.clock as clock
 import workbench.display as people
 from workbench.evaluation.alarms import Watch, watched
 from workbench.evaluation.continuation import ledger_command
-from workbench.evaluation.ongoing import Ongoing, ongoing, team_claims
+from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow
@@ -26,6 +26,7 @@ from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
+from workbench.running.machines import machines_of
 from workbench.settings import AllowanceSettings
 
 T = TypeVar("T", bound=QueryRow)
@@ -104,7 +105,7 @@ def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | Non
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
     """
-    claims = team_claims(ledger)
+    claims = machines_of(ledger).claims()
     with reading(ledger) as reader:
         as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
         period, colours = reader.only(LedgerPeriod), colours_of(reader)

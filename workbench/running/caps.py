@@ -24,6 +24,9 @@ _LOCKED = (
 class SharesSpending(Protocol):
     """This run among the others that count for the same caps."""
 
+    def counted(self) -> set[str]:
+        """The ids of the runs whose own word counts, this one's included: the ledger need not be asked of them."""
+
     def others(self) -> AbstractContextManager[dict[str, Spender] | None]:
         """What others have spent, by run id, and who spends no more before the block ends; None where that is not known."""
 

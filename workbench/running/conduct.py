@@ -19,6 +19,7 @@ from workbench.ledger.journal import JournalFullError, JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.planning.expand import Plan
 from workbench.records import Model
+from workbench.running.machines import machines_of
 from workbench.running.progress import Progress
 from workbench.running.rules import Rules
 from workbench.running.signals import Interrupts, caught
@@ -28,7 +29,6 @@ from workbench.running.work import Work
 INGEST_EVERY_CALLS = 5_000
 """A call is about three journal records; the journal stays short and so does every ingest."""
 INGEST_EVERY_BYTES = 32 * 2**20
-TEAM_INGEST_EVERY_S = 60.0
 """Of a team's ledger: other machines read what is in there alone."""
 _ITEMS_A_FRAME = 1000
 MOST_UNSENT = 20_000
@@ -206,7 +206,7 @@ class Conductor:
     async def _ingest_when_due(self) -> None:
         await anyio.to_thread.run_sync(make_file, self._ledger, self._engine)
         while True:
-            with anyio.move_on_after(None if self._ledger.team is None else TEAM_INGEST_EVERY_S) as waited:
+            with anyio.move_on_after(machines_of(self._ledger).ingest_every_s) as waited:
                 await self._ingest_due.wait()
             if waited.cancelled_caught:  # others read what is in the ledger alone
                 self._hand_over()

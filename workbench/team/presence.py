@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.ledger.store import Ledger, is_being_written
 from workbench.running.options import RunOptions
 from workbench.running.slots import Slot, Slots
+from workbench.team.address import address_of_team
 from workbench.team.claims import Claim, claim, hand_in, leave_behind, machine_of, renewed, say_over
 from workbench.team.leases import Leases
 from workbench.team.server import Server
@@ -34,9 +35,8 @@ class Presence:
     """
 
     def __init__(self, ledger: Ledger) -> None:
-        assert ledger.team is not None
         self._ledger = ledger
-        self._server = Server(ledger.team)
+        self._server = Server(address_of_team(ledger))
         self._machine = machine_of(ledger.journal_folder)
         self._job = ""
         self._run_id: str | None = None
@@ -150,11 +150,10 @@ def handed_in(ledger: Ledger) -> None:
     Raises:
         UnreachableError: The server does not answer.
     """
-    assert ledger.team is not None
     if not _all_ingested(ledger):
         return
     is_own = ledger.journal_folder == Ledger(ledger.name).journal_folder
-    with Server(ledger.team) as server:
+    with Server(address_of_team(ledger)) as server:
         server.make_tables()
         # of another machine only the server knows what goes on; of this one a lost connection says nothing
         goes_on = (lambda one: ledger.is_running(one.job)) if is_own else (lambda one: one.is_live)

@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
-from workbench.ledger.address import TeamAddress
+from workbench.team.address import TeamAddress
 
 Cursor = psycopg.Cursor[DictRow]
 _TABLES = """

@@ -8,9 +8,9 @@ from typing import Self
 import msgspec
 
 from workbench.errors import UnreachableError, WorkbenchError
-from workbench.ledger.address import TeamAddress
 from workbench.ledger.store import Ledger
 from workbench.running.spending import Spender, Spending
+from workbench.team.address import TeamAddress, address_of_team
 from workbench.team.claims import machine_of
 from workbench.team.server import Cursor, Server, rows
 
@@ -42,8 +42,7 @@ class TeamSpending:
     """
 
     def __init__(self, ledger: Ledger, run_id: str, own: Spender) -> None:
-        assert ledger.team is not None
-        self._server, self._run_id, self._own = Server(ledger.team, _PATIENCE_S), run_id, own
+        self._server, self._run_id, self._own = Server(address_of_team(ledger), _PATIENCE_S), run_id, own
         self._ledger, self._machine = ledger, machine_of(ledger.journal_folder)
         self._cursor: Cursor | None = None
         self._wait_until = 0.0

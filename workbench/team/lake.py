@@ -21,8 +21,10 @@ from typing import Literal, TypeVar
 import duckdb
 
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
-from workbench.ledger.address import INSTALL, SCHEME, TeamAddress
+from workbench.ledger.address import INSTALL, SCHEME
 from workbench.ledger.engine import Engine, Transactions, first_line, literal, require_open_files
+from workbench.ledger.kinds import Merged
+from workbench.team.address import TeamAddress
 
 T = TypeVar("T")
 _CATALOG = "workbench"  # PostgreSQL schema of the catalog's tables
@@ -39,6 +41,8 @@ _LOST = (
 )  # fmt: skip
 """What PostgreSQL's client says of a connection that ended, or that a server which is starting or stopping did not take;
 DuckDB of a query after that; and DuckLake of rows of the catalog that ended before their first column."""
+KEPT_DAYS = 1
+"""How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
 _EXTENSIONS = {"ducklake": "duckdb_extension_ducklake", "postgres_scanner": "duckdb_extension_postgres_scanner"}
 
 
@@ -133,11 +137,8 @@ def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
 
 
 @contextlib.contextmanager
-def losses_explained(team: TeamAddress | None) -> Iterator[None]:
+def losses_explained() -> Iterator[None]:
     """Errors of DuckDB that come from a lost connection as ours; all others as they are.
-
-    Args:
-        team: Whose ledger is open; None: a file, to which there is no connection.
 
     Raises:
         UnreachableError: The connection was lost.
@@ -145,7 +146,7 @@ def losses_explained(team: TeamAddress | None) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        if team is not None and (lost := _lost_connection(error)):
+        if lost := _lost_connection(error):
             raise lost from error
         raise
 
@@ -337,3 +338,21 @@ def _sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def merged(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Merged:
+    """Merge the small files of what is attached as `ledger`, and remove those that only old states name, or none."""
+    old = f"older_than => (now() - INTERVAL {KEPT_DAYS} DAY)::TIMESTAMPTZ"
+    folder = data_folder(db, team)
+    before, transactions = _bytes_in(folder), TeamTransactions(db, team)
+    for call in ("ducklake_flush_inlined_data", "ducklake_merge_adjacent_files"):
+        db.execute(f"BEGIN; CALL {call}('ledger')")  # takes no turn: DuckLake settles it with other writers
+        transactions.commit()
+    for call in ("ducklake_expire_snapshots", "ducklake_cleanup_old_files", "ducklake_delete_orphaned_files"):
+        db.execute(f"CALL {call}('ledger', {old})")
+    after = _bytes_in(folder)
+    return Merged(before, after, max(0, after - newest_bytes(db)), KEPT_DAYS)
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.parquet"))

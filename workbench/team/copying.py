@@ -1,7 +1,4 @@
-"""A file's ledger copied into a team's, and a team's ledger without what nothing needs."""
-
-from pathlib import Path
-from typing import NamedTuple
+"""A file's ledger copied into a team's."""
 
 import duckdb
 
@@ -12,15 +9,9 @@ from workbench.ledger.ingest import INGEST_PATIENCE_S, ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
-from workbench.ledger.team import (
-    TeamTransactions,
-    data_folder,
-    losses_explained,
-    newest_bytes,
-)
+from workbench.team.address import address_of_team
+from workbench.team.lake import TeamTransactions, losses_explained
 
-KEPT_DAYS = 1
-"""How long a state that is not the newest can still be read: a page that is being made, or a notebook."""
 KEYS = {"samples": "sample_key", "request_bodies": "body_key", "ingested_journals": "name"}
 """What the rows of tables are known by in which each is there once."""
 OWNERS = {"readings": "reading_id", "acceptances": "job"}
@@ -72,11 +63,10 @@ def copy_ledger(source: Ledger, team: Ledger) -> dict[str, int]:
         team.locked(exclusive=True),
         opened_for_writing(team, INGEST_PATIENCE_S, engine) as db,
     ):
-        assert team.team is not None
         try:
-            with losses_explained(team.team):
+            with losses_explained():
                 engine.attach(source.file, "source", read_only=True)
-                transactions = TeamTransactions(db, team.team)
+                transactions = TeamTransactions(db, address_of_team(team))
                 copied = {table: _copied(transactions, table) for table in _tables(db)}
         except duckdb.Error as error:
             raise WorkbenchError(f"{source.name} cannot be copied to {team.name}: {first_line(error)}") from error
@@ -119,44 +109,3 @@ def _refuse_mixing(source: Ledger, team: Ledger) -> None:
     if len(kinds) > 1:
         problem = f"{kinds[True]} holds simulated data, {kinds[False]} an account's"
         raise InputError(Fault("--ledger", problem, "each kind needs its own ledger"))
-
-
-class Compacted(NamedTuple):
-    """What compacting a team's ledger did to its folder."""
-
-    before_bytes: int
-    after_bytes: int
-    older_bytes: int
-    """Of the bytes after, those that the newest state does not name; they stay for `KEPT_DAYS`."""
-
-
-def compact_team(ledger: Ledger) -> Compacted:
-    """Merge the small files of a team's ledger, and remove those that only old states name, or none.
-
-    Raises:
-        WorkbenchError: It cannot be written.
-    """
-    assert ledger.team is not None
-    old = f"older_than => (now() - INTERVAL {KEPT_DAYS} DAY)::TIMESTAMPTZ"
-    with ledger.locked(exclusive=True), opened_for_writing(ledger) as db:
-        folder = data_folder(db, ledger.team)
-        before, transactions = _bytes_in(folder), TeamTransactions(db, ledger.team)
-        try:
-            with losses_explained(ledger.team):
-                for call in ("ducklake_flush_inlined_data", "ducklake_merge_adjacent_files"):
-                    db.execute(f"BEGIN; CALL {call}('ledger')")  # takes no turn: DuckLake settles it with other writers
-                    transactions.commit()
-                for call in (
-                    "ducklake_expire_snapshots",
-                    "ducklake_cleanup_old_files",
-                    "ducklake_delete_orphaned_files",
-                ):
-                    db.execute(f"CALL {call}('ledger', {old})")
-        except duckdb.Error as error:
-            raise WorkbenchError(f"{ledger.name} cannot be compacted: {first_line(error)}") from error
-        after = _bytes_in(folder)
-        return Compacted(before, after, max(0, after - newest_bytes(db)))
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*.parquet"))

@@ -1,0 +1,133 @@
+"""The tables and views of a ledger, made and brought to those of this version."""
+
+import hashlib
+import re
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+import duckdb
+
+import workbench.clock as clock
+from workbench.errors import Fault, InputError, WorkbenchError
+from workbench.ledger.correcting import CORRECTING_SCHEMAS, correct_stored
+from workbench.ledger.engine import Transactions, literal
+from workbench.outcomes import outcomes_view
+
+_VIEWS = 0  # the "version" under which the digest of a file's views is kept, beside those of the migrations
+VIEW_NAMES = (
+    "same_name",
+    "reduced",
+    "reduced_within",
+    "scale_of",
+    "state_of",
+    "cap_of",
+    "outcomes",
+    "judged_attempts",
+    "run_overview",
+    "item_outcomes",
+    "served_identities",
+    "call_identities",
+    "item_identities",
+    "latest_scores",
+    "counted_scores",
+    "pass_rates",
+    "sample_scores",
+    "usage_by_day",
+    "route_behaviour",
+    "errors_by_kind",
+    "probe_runs",
+    "call_draws",
+)
+"""Each builds on tables and on views before it."""
+_SQL = resources.files(__package__).joinpath("sql")
+
+
+def migrate(transactions: Transactions) -> None:
+    """Bring the current database to the newest schema, and its views to those of this version.
+
+    Raises:
+        InputError: A newer version of this program made it.
+        WorkbenchError: An applied migration was edited.
+    """
+    transactions.alone(lambda: _migrate(transactions))
+
+
+def _migrate(transactions: Transactions) -> None:
+    db = transactions.db
+    applied = dict(_applied(db))
+    for version, name, text in migrations():
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if version in applied:
+            if applied[version] != digest:
+                raise WorkbenchError(f"migration {name} is not the one this ledger was made with")
+            continue
+        transactions.begin()
+        db.execute(text)
+        if version in CORRECTING_SCHEMAS:
+            correct_stored(db)
+        insert_row(db, "schema_versions", version, name, digest, clock.now())
+        transactions.commit()
+    if unknown := set(applied) - {_VIEWS} - {version for version, _, _ in migrations()}:
+        raise made_by_newer(max(unknown))
+    digest = hashlib.sha256("\n".join(view_texts()).encode()).hexdigest()
+    if applied.get(_VIEWS) != digest:
+        transactions.begin()
+        create_views(db)
+        db.execute(f"DELETE FROM schema_versions WHERE version = {_VIEWS}")  # noqa: S608 - a number of ours
+        insert_row(db, "schema_versions", _VIEWS, "views", digest, clock.now())
+        transactions.commit()
+
+
+def insert_row(db: duckdb.DuckDBPyConnection, table: str, *values: object) -> None:
+    """Append one row to a table of ours."""
+    db.execute(f"INSERT INTO {table} VALUES ({', '.join(map(literal, values))})")  # noqa: S608 - quoted
+
+
+def create_views(db: duckdb.DuckDBPyConnection) -> None:
+    """Define the views over the current schema's tables."""
+    for text in view_texts():
+        db.execute(text)
+
+
+def view_texts() -> list[str]:
+    """The views' definitions, in an order in which each finds what it builds on."""
+    return [view_text(name) for name in VIEW_NAMES]
+
+
+def view_text(name: str) -> str:
+    """The definition of a view: from its file, or from the table of outcomes."""
+    return outcomes_view() if name == "outcomes" else sql("views", name)
+
+
+def schema_version(db: duckdb.DuckDBPyConnection) -> int:
+    """The newest migration applied to the current database; 0 for none."""
+    return max(dict(_applied(db)), default=0)
+
+
+def made_by_newer(version: int) -> InputError:
+    """The error for a ledger with a schema that this version does not know."""
+    problem = f"the ledger has schema {version}, made by a newer version of workbench"
+    return InputError(Fault("--ledger", problem, "upgrade this one"))
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """The numbered migrations as (version, name, text), in order."""
+    files: list[Traversable] = sorted(_SQL.joinpath("schema").iterdir(), key=lambda file: file.name)
+    return [(int(file.name[:4]), file.name, file.read_text("utf-8")) for file in files if file.name.endswith(".sql")]
+
+
+def table_names() -> set[str]:
+    """The tables of the newest schema."""
+    return {name for _, _, text in migrations() for name in re.findall(r"CREATE TABLE (\w+)", text)}
+
+
+def sql(*parts: str) -> str:
+    """The text of one `.sql` file, by folder and name."""
+    return _SQL.joinpath(*parts[:-1], f"{parts[-1]}.sql").read_text("utf-8")
+
+
+def _applied(db: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
+    try:
+        return db.execute("SELECT version, sha256 FROM schema_versions").fetchall()
+    except duckdb.CatalogException:  # a file that was just made
+        return []

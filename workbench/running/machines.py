@@ -1,0 +1,180 @@
+"""Who else works on a ledger: other processes of this machine, and of a team's ledger other machines too."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from workbench.errors import Fault, InputError
+from workbench.ledger.address import FileAddress, team_room
+from workbench.ledger.store import Ledger
+from workbench.running.caps import SharesSpending
+from workbench.running.options import RunOptions
+from workbench.running.slots import Slots
+from workbench.running.spending import SharedSpending, Spender, live_spenders
+
+_CAPS_FOLDER = "caps"
+
+
+class OtherRun(Protocol):
+    """A run that another machine carries out, or ended without handing in its answers."""
+
+    @property
+    def run_id(self) -> str:
+        """The run."""
+
+    @property
+    def job(self) -> str:
+        """Its job."""
+
+    @property
+    def where(self) -> str:
+        """Its machine and user, for people."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it said lately that it goes on."""
+
+    @property
+    def unfinished(self) -> str:
+        """What is to be done where it does not."""
+
+    def was_killed_here(self, ledger: Ledger) -> bool:
+        """Whether it is a run of this machine that is over."""
+
+
+class Leased(Protocol):
+    """A slot that a machine has leased."""
+
+    def _asdict(self) -> dict[str, object]: ...
+
+
+class RunPresence(Protocol):
+    """A run among the others of its ledger."""
+
+    def claim(self, job: str, run_id: str, options: RunOptions) -> None:
+        """Claim a job for a run.
+
+        Raises:
+            LockHeldError: It is another's.
+            InputError: The run that is to be left behind is not there, or goes on.
+        """
+
+    def will_send(self, requests: int) -> None:
+        """Say, before the first one, how many requests the run is to send."""
+
+    def slots(
+        self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
+    ) -> AbstractContextManager[Slots]:
+        """The slots of this run.
+
+        Args:
+            folder: Of the endpoint's slots on this machine.
+            limit: How many it may take.
+            job: Named to others.
+            shared: Whether other users of this machine may use the folder too.
+            older: The folders that older versions have for the endpoint.
+            hold_s: For how long a call may go on at most from when it is sent, until the slots are told otherwise.
+        """
+
+
+class Machines(Protocol):
+    """Those that work on a ledger."""
+
+    ingest_every_s: float | None
+    """How often a run ingests so that others see its answers; None: they read its journal."""
+
+    def refuse(self, options: RunOptions) -> None:
+        """Refuse options of a run that mean nothing here.
+
+        Raises:
+            InputError: One does.
+        """
+
+    def presence(self) -> AbstractContextManager[RunPresence]:
+        """This process among them."""
+
+    def spending(self, run_id: str, own: Spender) -> AbstractContextManager[SharesSpending]:
+        """A run among those that share its caps."""
+
+    def live_spenders(self) -> dict[str, Spender]:
+        """What runs have used and reserved whose answers are not all in the ledger, by run."""
+
+    def claims(self) -> Sequence[OtherRun]:
+        """The runs of other machines."""
+
+    def hand_in(self) -> None:
+        """Release the jobs of this machine whose journals the ledger was given."""
+
+    def leased_slots(self) -> Sequence[Leased] | None:
+        """The slots that machines have leased; None where slots are files of this machine."""
+
+    def release_leases(self) -> int | None:
+        """End the leases of runs that are over, and return how many there were; None as above."""
+
+
+def machines_of(ledger: Ledger) -> Machines:
+    """The machines of a ledger."""
+    if isinstance(ledger.address, FileAddress):
+        return ThisMachine(ledger)
+    found: Machines = team_room().TeamMachines(ledger)
+    return found
+
+
+class Alone:
+    """A run of a machine's own ledger, whose lock the job has."""
+
+    def claim(self, job: str, run_id: str, options: RunOptions) -> None:
+        """Nothing: the lock is the claim."""
+
+    def will_send(self, requests: int) -> None:
+        """Nothing."""
+
+    def slots(
+        self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
+    ) -> AbstractContextManager[Slots]:
+        """The slots of this machine."""
+        return Slots(folder, limit, job, shared=shared, older=older)
+
+
+class ThisMachine:
+    """The one machine of a ledger that is a file."""
+
+    ingest_every_s: float | None = None
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def refuse(self, options: RunOptions) -> None:
+        """Refuse to leave behind a run of another machine."""
+        if options.leave_behind is not None:
+            problem = f"{self._ledger.name} is a file: no other machine keeps answers back"
+            raise InputError(Fault("--leave-behind", problem))
+
+    @contextmanager
+    def presence(self) -> Iterator[RunPresence]:
+        """This process alone."""
+        yield Alone()
+
+    def spending(self, run_id: str, own: Spender) -> AbstractContextManager[SharesSpending]:
+        """A run among those of this machine."""
+        return SharedSpending(self._ledger.journal_folder / _CAPS_FOLDER, run_id, own)
+
+    def live_spenders(self) -> dict[str, Spender]:
+        """What the runs of this machine have used and reserved, by run."""
+        return live_spenders(self._ledger.journal_folder / _CAPS_FOLDER)
+
+    def claims(self) -> Sequence[OtherRun]:
+        """None."""
+        return []
+
+    def hand_in(self) -> None:
+        """Nothing."""
+
+    def leased_slots(self) -> Sequence[Leased] | None:
+        """None: slots are files."""
+        return None
+
+    def release_leases(self) -> int | None:
+        """None: slots are files."""
+        return None
