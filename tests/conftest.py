@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from unittest import mock
 
 import hypothesis
@@ -18,7 +18,6 @@ import msgspec
 import pytest
 import tomli_w
 
-from tests.postgres import SharedLedgers
 from workbench.cli.main import main
 from workbench.ledger.database import attached
 from workbench.ledger.store import Ledger
@@ -27,6 +26,9 @@ from workbench.local_platform.server import ThreadedServer
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, account_ledger
 from workbench.settings import FILE_NAME as SETTINGS
+
+if TYPE_CHECKING:
+    from tests.team.postgres import SharedLedgers
 
 for _number in (signal.SIGINT, signal.SIGHUP):  # `nohup pytest &` ignores them, and what a test starts would as well
     if signal.getsignal(_number) == signal.SIG_IGN:
@@ -82,7 +84,7 @@ def one_route(**fields: Any) -> PlatformConfig:
 class Workbench:
     """The command line, run in a folder against a platform."""
 
-    shared: ClassVar[SharedLedgers | None] = None
+    shared: ClassVar["SharedLedgers | None"] = None
     """Where the ledgers of new folders are made; None: they are files, made by the first run."""
 
     def __init__(self, folder: Path, server: ThreadedServer | None) -> None:

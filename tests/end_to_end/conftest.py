@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import postgres
 from tests.conftest import Workbench
 from tests.end_to_end.odd_server import KEY, OddServer
 
@@ -14,6 +13,8 @@ FILE, TEAM = pytest.param("file", id=pytest.HIDDEN_PARAM), pytest.param("team", 
 
 @pytest.fixture(scope="session")
 def conninfo() -> Iterator[str]:
+    from tests.team import postgres  # where tests are run on a team's ledger
+
     with postgres.server() as conninfo:
         yield conninfo
 
@@ -24,6 +25,8 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param == "file":
         yield
         return
+    from tests.team import postgres
+
     server = request.getfixturevalue("conninfo")
     with (
         postgres.SharedLedgers(server, tmp_path_factory.mktemp("template")) as shared,

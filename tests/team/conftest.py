@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import postgres
 from tests.conftest import Workbench
+from tests.team import postgres
 
 
 @pytest.fixture(scope="session")

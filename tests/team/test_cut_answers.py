@@ -46,7 +46,7 @@ class Behind(NamedTuple):
 @pytest.fixture(scope="module")
 def behind(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Behind]:
     """With rows in files, and in the catalog."""
-    from tests import postgres
+    from tests.team import postgres
 
     folder = tmp_path_factory.mktemp("behind")
     with (

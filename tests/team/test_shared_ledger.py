@@ -20,9 +20,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 import workbench as wb
-from tests import postgres
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.team import postgres
 from tests.team.rows import rows
 from tests.unit.ledger_rows import write_run
 from workbench.ledger.address import SCHEME

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests import postgres
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
+from tests.team import postgres
 from tests.team.proxy import Proxy
 from tests.team.rows import rows
 from workbench.ledger.address import SCHEME

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import COMMAND, Workbench, job, sums
 from tests.contract.asking import platform_of
-from tests.postgres import database
+from tests.team.postgres import database
 from workbench.ledger.address import SCHEME
 from workbench.local_platform.server import ThreadedServer
 

@@ -20,7 +20,6 @@ from workbench.ledger.rows import QueryRow
 from workbench.ledger.schema import migrations, sql
 from workbench.ledger.store import Ledger
 from workbench.scoring.scorers import FAILED
-from workbench.team.copying import KEYS, OWNERS
 
 GIVEN: dict[str, Any] = {
     "answer_run_id": "r1", "cluster": "cluster", "keys": ["sample1"], "most_chars": 100, "on_fallback": None,
@@ -112,15 +111,3 @@ def test_every_table_is_filled(empty: duckdb.DuckDBPyConnection) -> None:
         "corrected_outcomes",
     }  # written by `insert_row`, for which a missing column is an error
     assert tables == set(inserts()) | by_hand
-
-
-def test_the_rows_of_every_table_are_known_by_something_when_a_ledger_is_copied(
-    empty: duckdb.DuckDBPyConnection,
-) -> None:
-    asked = "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE table_name <> 'staged' GROUP BY ALL"
-    tables = {
-        name for (name,) in empty.execute("SELECT table_name FROM duckdb_tables() WHERE NOT temporary").fetchall()
-    }
-    for table, columns in empty.execute(asked).fetchall():
-        if table in tables - {"schema_versions"}:
-            assert (KEYS.get(table) or OWNERS.get(table, "run_id")) in columns, table

@@ -1,6 +1,6 @@
 """How long a million calls take to be copied to a team's ledger and to be shown from there; prints figures, asserts equality.
 
-python -m pytest -m benchmark -s tests/benchmarks/test_team_pages.py
+python -m pytest -m benchmark -s tests/team/test_team_pages.py
 """
 
 import time
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import postgres
 from tests.benchmarks.big_ledger import make_big_ledger
 from tests.conftest import Workbench
+from tests.team import postgres
 from tests.team.rows import rows
 from workbench.ledger.address import SCHEME
 from workbench.ledger.database import attached

@@ -1,6 +1,6 @@
 """What a run on a team's ledger costs beside one on a file, in one run on one server; prints figures, asserts only counts.
 
-python -m pytest -m benchmark -s tests/benchmarks/test_team_cost.py
+python -m pytest -m benchmark -s tests/team/test_team_cost.py
 """
 
 from pathlib import Path
@@ -8,7 +8,6 @@ from statistics import median
 
 import pytest
 
-from tests import postgres
 from tests.benchmarks.test_client_cost import (
     IN_FLIGHT,
     ROUNDS,
@@ -19,6 +18,7 @@ from tests.benchmarks.test_client_cost import (
     server,
 )
 from tests.conftest import Workbench, job
+from tests.team import postgres
 from workbench.ledger.address import SCHEME
 
 pytestmark = pytest.mark.benchmark
