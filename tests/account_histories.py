@@ -16,7 +16,7 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
-from workbench.settings import AllowanceSettings
+from workbench.settings.file import AllowanceSettings
 
 BEGIN = datetime(2026, 8, 24, tzinfo=UTC)
 NOW = datetime(2026, 10, 17, 13, 20, tzinfo=UTC)

@@ -25,7 +25,7 @@ from workbench.local_platform.config import Answers, Latency, Limits, PlatformCo
 from workbench.local_platform.server import ThreadedServer
 from workbench.running.signals import handlers, restore
 from workbench.session import Where, account_ledger
-from workbench.settings import FILE_NAME as SETTINGS
+from workbench.settings.file import FILE_NAME as SETTINGS
 
 if TYPE_CHECKING:
     from tests.team.postgres import SharedLedgers

@@ -4,8 +4,8 @@ Public are the names of this package itself; what its modules hold may change wi
 
 The modules, in the order in which a prompt passes through them:
 
-- `job`, `job_file`, `job_faults`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`, `environment`,
-  `endpoint`, `occasions`, `clock`: where, and when;
+- `job`, `job_file`, `job_faults`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`: where;
+  `occasions`, `clock`: when;
 - `dataset`, `template`, `prompt`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;

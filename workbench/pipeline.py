@@ -67,7 +67,7 @@ from workbench.session import (
     slots_of,
     warn,
 )
-from workbench.settings import CapSettings, load_settings
+from workbench.settings.file import CapSettings, load_settings
 
 
 def recorded_job_path(where: Where, run_id: str) -> Path:

@@ -13,8 +13,6 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.display import visible
-from workbench.endpoint import Endpoint, find_endpoint, is_loopback, key_variables, older_slots_names, slots_name
-from workbench.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
 from workbench.errors import Fault, InputError, UnreachableError, nearest, why_unreadable
 from workbench.ledger.address import SCHEME, is_path
 from workbench.ledger.kinds import store_of
@@ -27,7 +25,16 @@ from workbench.records import LOCAL, Model
 from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
-from workbench.settings import FILE_NAME, Settings, load_settings, served_as
+from workbench.settings.endpoint import (
+    Endpoint,
+    find_endpoint,
+    is_loopback,
+    key_variables,
+    older_slots_names,
+    slots_name,
+)
+from workbench.settings.environment import DOTENV, environment_without, found_upward, read_environment, state_folder
+from workbench.settings.file import FILE_NAME, Settings, load_settings, served_as
 from workbench.strict import Problem, convert, faults, read_toml, without
 
 if TYPE_CHECKING:

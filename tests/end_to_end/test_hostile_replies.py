@@ -17,12 +17,12 @@ from tests.waiting import until, until_said
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Http, Sending
 from workbench.completion import decode
-from workbench.endpoint import Endpoint
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.packing import packed
 from workbench.outcomes import Outcome
 from workbench.records import ChatRequest
+from workbench.settings.endpoint import Endpoint
 
 EXPECTED = {
     "plain": Outcome.OK, "packed": Outcome.OK, "members": Outcome.OK, "cut": Outcome.CONNECTION_LOST,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.allowance.windows import WindowRule, window_rule
-from workbench.settings import AllowanceSettings
+from workbench.settings.file import AllowanceSettings
 
 ZONES = (
     "UTC",

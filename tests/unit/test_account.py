@@ -20,7 +20,7 @@ from workbench.allowance.words import headline, missing, runs_out
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.settings import AllowanceSettings, WeightSettings
+from workbench.settings.file import AllowanceSettings, WeightSettings
 
 
 class Known(NamedTuple):

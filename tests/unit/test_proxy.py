@@ -10,10 +10,10 @@ from tests.end_to_end.odd_server import KEY
 from tests.unit.test_redaction import Echoing
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Failure, Http, Reply
-from workbench.endpoint import Endpoint, find_endpoint, normalised_url
-from workbench.environment import Environment
 from workbench.errors import InputError, UnreachableError
-from workbench.settings import Settings
+from workbench.settings.endpoint import Endpoint, find_endpoint, normalised_url
+from workbench.settings.environment import Environment
+from workbench.settings.file import Settings
 
 HTTP, HTTPS = "http://chat.example.org:8080", "https://chat.example.org"
 

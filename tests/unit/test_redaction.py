@@ -9,8 +9,8 @@ import pytest
 from workbench.client.chat import ChatClient
 from workbench.client.redaction import REDACTED, Redactor
 from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
-from workbench.endpoint import Endpoint
 from workbench.records import CallRecord, ChatRequest
+from workbench.settings.endpoint import Endpoint
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-0123456789/abcdef+ghij"

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.endpoint import Endpoint, find_endpoint, normalised_url
-from workbench.environment import Environment, found_upward, read_environment
 from workbench.errors import InputError, KeyRejectedError
-from workbench.settings import Settings, load_settings
+from workbench.settings.endpoint import Endpoint, find_endpoint, normalised_url
+from workbench.settings.environment import Environment, found_upward, read_environment
+from workbench.settings.file import Settings, load_settings
 
 KEY = "sk-0123456789abcdef"
 

@@ -28,7 +28,7 @@ from workbench.allowance.unseen import (
 from workbench.allowance.weights import Weights, weights_of
 from workbench.allowance.windows import Window, WindowRule, window_rule
 from workbench.ledger.queries import Reader
-from workbench.settings import AllowanceSettings
+from workbench.settings.file import AllowanceSettings
 
 LOOK_BACK = timedelta(days=56)
 PACE_DAYS = 42

@@ -24,7 +24,7 @@ from workbench.records import Usage
 from workbench.running.caps import Cap, Caps, Kind, Price, counts_for
 from workbench.running.machines import machines_of
 from workbench.running.spending import Spender, Spending
-from workbench.settings import FILE_NAME, CapSettings
+from workbench.settings.file import FILE_NAME, CapSettings
 
 _EACH = {"window": "a window", "day": "a day", "week": "a week", "month": "a month"}
 

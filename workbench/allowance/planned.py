@@ -19,7 +19,7 @@ from workbench.planning.estimate import RunEstimate
 from workbench.planning.lint import Finding
 from workbench.planning.models import PlannedModel
 from workbench.planning.run_plan import CapState, WindowPlan
-from workbench.settings import CapSettings
+from workbench.settings.file import CapSettings
 
 _SCALE_TOKENS = 1_000_000
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from workbench.settings import AllowanceSettings, WeightSettings
+from workbench.settings.file import AllowanceSettings, WeightSettings
 
 _PER = 1000  # tokens
 

@@ -15,7 +15,6 @@ from workbench.cli import options
 from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
 from workbench.display import plural, visible
-from workbench.environment import DOTENV, found_upward
 from workbench.errors import ExitCode, InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.kinds import store_of
@@ -24,7 +23,8 @@ from workbench.running.options import check_folder
 from workbench.running.provenance import package_versions
 from workbench.running.slots import make_folder, named_by
 from workbench.session import Where, connected, ledger_to_write, settings_files, slots_root
-from workbench.settings import FILE_NAME
+from workbench.settings.environment import DOTENV, found_upward
+from workbench.settings.file import FILE_NAME
 
 _LEAST_FREE_BYTES = 200 * 2**20
 _MOST_CLOCK_ERROR_S = 30.0

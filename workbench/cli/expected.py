@@ -12,7 +12,7 @@ from workbench.planning.estimate import RunEstimate
 from workbench.planning.run_plan import RunPlan, WindowPlan
 from workbench.running.options import RunOptions
 from workbench.session import Where
-from workbench.settings import ConfirmSettings, load_settings
+from workbench.settings.file import ConfirmSettings, load_settings
 
 
 def is_agreed(

@@ -26,7 +26,6 @@ from workbench.cli.platform_files import (
     with_files,
 )
 from workbench.cli.platform_state import draws, keys
-from workbench.environment import read_environment
 from workbench.errors import Fault, InputError
 from workbench.job import Job, load_job
 from workbench.ledger.queries import reading
@@ -42,6 +41,7 @@ from workbench.planning.answers import write_answers
 from workbench.routes.rehearsal import rehearsal_of
 from workbench.scratch import ScratchFolder
 from workbench.session import Where, ledger_to_read
+from workbench.settings.environment import read_environment
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

@@ -21,7 +21,7 @@ from workbench.routes.facts import RouteFacts, said
 from workbench.routes.probes import Probe, probed
 from workbench.running.options import RunOptions
 from workbench.session import ledger_to_write, pages_folder
-from workbench.settings import FILE_NAME
+from workbench.settings.file import FILE_NAME
 
 _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "forced tool call", "thinks": "reasoning",
             "reports_usage": "usage", "keeps_cap": "max_tokens", "latency": "median"}  # fmt: skip

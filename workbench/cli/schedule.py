@@ -15,8 +15,6 @@ import click
 import workbench.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.endpoint import find_endpoint
-from workbench.environment import moved_folders, read_environment, state_folder, systemd_folder, unseen_by_timers
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.evaluation.alarms import Alarm, as_objects, open_alarms, open_lines
 from workbench.job import Job, load_job
@@ -27,7 +25,15 @@ from workbench.schedule import crontab, systemd
 from workbench.schedule.command import EVERY, Command, checked, timer_name
 from workbench.schedule.due import Occasion, occasions_of
 from workbench.session import Where, ledger_to_write
-from workbench.settings import load_settings
+from workbench.settings.endpoint import find_endpoint
+from workbench.settings.environment import (
+    moved_folders,
+    read_environment,
+    state_folder,
+    systemd_folder,
+    unseen_by_timers,
+)
+from workbench.settings.file import load_settings
 
 _LIST = "list"
 _NEXT, _LAST = 3, 10

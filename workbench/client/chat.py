@@ -17,10 +17,10 @@ from workbench.client import outcome, wire
 from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
 from workbench.completion import LARGE_BYTES, Verdict, decode
-from workbench.endpoint import Endpoint
 from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.outcomes import Outcome
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall
+from workbench.settings.endpoint import Endpoint
 
 LIST_DEADLINE_S = 30.0
 LIST_BYTES = 16 * 2**20

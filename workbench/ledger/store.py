@@ -24,7 +24,7 @@ from typing import Self
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.ledger.address import address_of
 from workbench.ledger.recovery import SUFFIX
-from workbench.settings import AllowanceSettings
+from workbench.settings.file import AllowanceSettings
 
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""

@@ -28,7 +28,7 @@ from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
-from workbench.settings import AllowanceSettings
+from workbench.settings.file import AllowanceSettings
 
 MOST_DEAREST = 20
 _HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."

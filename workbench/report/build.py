@@ -27,7 +27,7 @@ from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.running.machines import machines_of
-from workbench.settings import AllowanceSettings
+from workbench.settings.file import AllowanceSettings
 
 T = TypeVar("T", bound=QueryRow)
 _TEMPLATES = resources.files(__package__).joinpath("templates")

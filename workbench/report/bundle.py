@@ -10,7 +10,7 @@ from pathlib import Path
 
 import vl_convert
 
-from workbench.environment import cache_folder
+from workbench.settings.environment import cache_folder
 
 VEGA_LITE = "6.4"
 """The version whose specifications the installed Altair writes."""

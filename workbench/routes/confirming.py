@@ -8,9 +8,9 @@ import tomlkit
 from tomlkit.items import InlineTable
 
 import workbench.clock as clock
-from workbench.environment import found_upward
 from workbench.errors import Fault, InputError
-from workbench.settings import FILE_NAME, load_settings, served_as
+from workbench.settings.environment import found_upward
+from workbench.settings.file import FILE_NAME, load_settings, served_as
 
 _MARK = "\ufeff"
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 
-from workbench.endpoint import Endpoint
 from workbench.job_file import MEAN
 from workbench.ledger.entries import RunStarted
 from workbench.planning.expand import Plan
+from workbench.settings.endpoint import Endpoint
 
 _PROJECT = "chat-account-workbench"
 _PACKAGES = ("aiohttp", "anyio", "duckdb", "httpx", "jinja2", "msgspec")

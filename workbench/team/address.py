@@ -9,10 +9,10 @@ import msgspec
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from workbench.environment import state_folder
 from workbench.errors import Fault, InputError
 from workbench.ledger.address import SCHEME
 from workbench.ledger.store import Ledger
+from workbench.settings.environment import state_folder
 
 _WAITING = {
     "connect_timeout": 10,

@@ -56,8 +56,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
-from workbench.environment import found_upward
 from workbench.errors import Fault, InputError, nearest, why_unreadable
+from workbench.settings.environment import found_upward
 from workbench.strict import convert, faults, located, read_toml
 
 FILE_NAME = "workbench.toml"

@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from workbench.environment import Environment
 from workbench.errors import Fault, InputError, KeyRejectedError, nearest, why_unreadable
 from workbench.records import LOCAL
-from workbench.settings import FILE_NAME, Settings
+from workbench.settings.environment import Environment
+from workbench.settings.file import FILE_NAME, Settings
 
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
 _USUAL = {"OPENAI_API_KEY": "https://api.openai.com"}

@@ -1,0 +1,1 @@
+"""What `workbench.toml`, the environment and `.env` say; nothing else reads them."""
