@@ -4,9 +4,8 @@ Public are the names of this package itself; what its modules hold may change wi
 
 The modules, in the order in which a prompt passes through them:
 
-- `job`, `job_file`, `job_faults`, `job_keys`, `request_fields`, `narrowing`: what is asked for; `settings`: where;
-  `occasions`, `clock`: when;
-- `dataset`, `template`, `prompt`: files become samples, and samples become messages;
+- `job`: what is asked for, and when; `settings`: where; `clock`: the time;
+- `dataset`, `template`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;
 - `client`, `completion`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from workbench.endings import RunStatus
     from workbench.errors import WorkbenchError
     from workbench.frames import Frames
-    from workbench.job import Job
+    from workbench.job.job import Job
 
-_HOMES = {"Frames": "frames", "Job": "job", "RunStatus": "endings", "WorkbenchError": "errors"}
+_HOMES = {"Frames": "frames", "Job": "job.job", "RunStatus": "endings", "WorkbenchError": "errors"}
 
 __all__ = [
     "Frames", "Job", "Run", "RunStatus", "WorkbenchError", "ask", "load_job", "make_job", "open", "plan", "plan_async", "run",

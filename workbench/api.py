@@ -27,10 +27,10 @@ from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
 from workbench.frames import Frames
-from workbench.job import Job, checked_job
-from workbench.job import load_job as _load_job
-from workbench.narrowing import narrowed
-from workbench.occasions import named_occasion
+from workbench.job.job import Job, checked_job
+from workbench.job.job import load_job as _load_job
+from workbench.job.narrowing import narrowed
+from workbench.job.occasions import named_occasion
 from workbench.pipeline import plan_job, run_job
 from workbench.planning.again import Kind
 from workbench.planning.run_plan import RunPlan

@@ -10,7 +10,7 @@ import msgspec
 from workbench.api import make_job
 from workbench.endings import JUDGED_JOB, JUDGED_RUN, RunEnd, RunStatus
 from workbench.evaluation.rescore import scorable_answers
-from workbench.job import Job
+from workbench.job.job import Job
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest

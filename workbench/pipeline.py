@@ -28,8 +28,8 @@ from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.gates import decide
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
-from workbench.job import Job
-from workbench.job_file import PREVIOUS
+from workbench.job.file import PREVIOUS
+from workbench.job.job import Job
 from workbench.ledger.engine import lacks_room
 from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading

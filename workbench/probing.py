@@ -7,7 +7,7 @@ import msgspec
 
 from workbench.api import make_job
 from workbench.display import milliseconds, plural
-from workbench.job import Job, ModelSpec
+from workbench.job.job import Job, ModelSpec
 from workbench.records import CallRecord
 from workbench.routes.facts import JOB, QUESTIONS, TAG, VERSION
 

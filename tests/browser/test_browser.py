@@ -17,7 +17,7 @@ from tests.browser.conftest import Reader
 from tests.conftest import Workbench, answering, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
-from workbench.job import load_job
+from workbench.job.job import load_job
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger

@@ -15,9 +15,9 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
-from workbench.job import load_job
+from workbench.job.job import load_job
+from workbench.job.occasions import following, occasion_name
 from workbench.local_platform.server import ThreadedServer
-from workbench.occasions import following, occasion_name
 
 PERIOD_S = 4
 AGAIN = (3, 5, -SIGKILL)

@@ -18,7 +18,7 @@ from tests.conftest import Workbench
 from tests.unit.ledger_rows import STARTED_AT, started
 from workbench.evaluation.alarms import Alarm, alarms
 from workbench.evaluation.gates import decide
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.ledger.entries import ChangeAccepted
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading

@@ -26,7 +26,7 @@ from tests.waiting import until, until_on_loop
 from workbench.api import on_a_loop
 from workbench.dataset.samples import selected_samples
 from workbench.errors import InputError
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.pipeline import run_job

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Workbench
-from workbench.job import load_job
+from workbench.job.job import load_job
 
 JOBS = Path(__file__).parents[2] / "jobs"
 

@@ -14,7 +14,7 @@ from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from workbench.evaluation.gates import gate_results
 from workbench.evaluation.run_figures import run_figures, run_findings
-from workbench.job_file import GatesTable
+from workbench.job.file import GatesTable
 from workbench.ledger.ingest import ingest
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems

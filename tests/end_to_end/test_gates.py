@@ -13,7 +13,7 @@ from tests.asked_rows import rows_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from workbench.evaluation.gates import decide
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer

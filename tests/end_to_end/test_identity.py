@@ -11,7 +11,7 @@ from tests.conftest import Workbench
 from tests.pages import Page, as_shown
 from workbench.evaluation.gates import gate_results
 from workbench.evaluation.run_figures import run_findings
-from workbench.job_file import GatesTable
+from workbench.job.file import GatesTable
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunItems
 

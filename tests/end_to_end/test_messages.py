@@ -473,7 +473,7 @@ NOT_HERE = {
     "running/options.py: check_options": "of the Python API; the command line checks the number",
     "api.py: _job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",
-    "narrowing.py: _first": "of the Python API; the command line checks the number",
+    "job/narrowing.py: _first": "of the Python API; the command line checks the number",
     "client/chat.py: _listed": "a platform that lists no models",
     "pipeline.py: _is_simulated": "a platform of simulated and real models",
     "cli/schedule.py: _files": "systemd refuses a timer that was checked before",

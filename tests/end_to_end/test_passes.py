@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Workbench, job, one_route, sums
 from tests.contract.asking import platform_of
 from tests.waiting import until
-from workbench.job_file import RunTable
+from workbench.job.file import RunTable
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import Outcome

@@ -27,7 +27,7 @@ from workbench.dataset.python_rows import checked_rows
 from workbench.dataset.samples import ContentHash, IdGlobs, rows_of, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import InputError
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.records import Sample
 from workbench.zstd import ZstdCompressor
 

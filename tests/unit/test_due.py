@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import job
 from tests.unit.ledger_rows import started
 from workbench.errors import InputError
-from workbench.job import Job, parse_job
+from workbench.job.job import Job, parse_job
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger

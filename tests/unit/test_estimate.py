@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.ledger_rows import answer, intent, started
 from workbench.dataset.spool import Spool
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from workbench.job_file import BudgetTable, RunTable
+from workbench.job.file import BudgetTable, RunTable
 from workbench.outcomes import Outcome
 from workbench.planning.models import reserve_of
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Usage

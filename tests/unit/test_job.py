@@ -6,9 +6,9 @@ import jsonschema_rs
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import Job, load_job, parse_job
-from workbench.job_faults import limit_range
-from workbench.job_keys import job_schema
+from workbench.job.faults import limit_range
+from workbench.job.job import Job, load_job, parse_job
+from workbench.job.keys import job_schema
 
 HERE = Path("jobs/a.toml")
 LEAST = 'models = ["m"]\n[dataset]\npath = "d.jsonl"\n'

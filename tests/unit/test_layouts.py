@@ -15,8 +15,8 @@ from workbench.dataset.layouts.known import LAYOUTS, layout_named, layout_of
 from workbench.dataset.overview import converted, write_converted
 from workbench.dataset.samples import samples_in, selected_samples
 from workbench.errors import InputError
-from workbench.job import parse_job
-from workbench.prompt import Prompt, request_key, sample_key
+from workbench.job.job import parse_job
+from workbench.job.prompt import Prompt, request_key, sample_key
 from workbench.records import Sample
 from workbench.scoring.by_sample import BySample
 from workbench.scoring.given import Given

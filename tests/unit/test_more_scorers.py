@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.records import Sample, Score, ToolCall
 from workbench.scoring.answer_line import AnswerLine
 from workbench.scoring.by_sample import BySample

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.job_file import ScheduleTable
-from workbench.occasions import (
+from workbench.job.file import ScheduleTable
+from workbench.job.occasions import (
     following,
     newest,
     occasion_name,

@@ -9,7 +9,7 @@ from workbench.client import outcome
 from workbench.client.chat import retry_after_s
 from workbench.client.transport import Failure, Reply
 from workbench.completion import Verdict
-from workbench.job_file import UnscoredTable
+from workbench.job.file import UnscoredTable
 from workbench.outcomes import EFFECTS, Outcome
 
 SIGNATURE = outcome.AllowanceSignature()

@@ -18,7 +18,7 @@ from workbench.cli.help import TOPICS
 from workbench.cli.main import _COMMANDS
 from workbench.cli.main import workbench as command_line
 from workbench.errors import ExitCode
-from workbench.job_file import (
+from workbench.job.file import (
     BudgetTable,
     DatasetTable,
     FieldNames,
@@ -179,7 +179,7 @@ def test_a_topic_that_is_not_there_is_named() -> None:
 
 
 def test_the_readmes_job_is_understood() -> None:
-    from workbench.job import parse_job
+    from workbench.job.job import parse_job
 
     readme = (ROOT / "README.md").read_text()
     text = readme.split("```toml\n")[1].split("```")[0]

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.job_file import PromptMessage, PromptTable
-from workbench.prompt import Prompt, canonical, request_body, request_key, sample_key
+from workbench.job.file import PromptMessage, PromptTable
+from workbench.job.prompt import Prompt, canonical, request_body, request_key, sample_key
 from workbench.records import Sample
 
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from workbench.dataset.spool import Spool
-from workbench.job import parse_job
+from workbench.job.job import parse_job
 from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel

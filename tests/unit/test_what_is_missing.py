@@ -12,7 +12,7 @@ import pytest
 import tomli_w
 
 from workbench.evaluation.differing import NO_MATTER, job_values
-from workbench.job_file import (
+from workbench.job.file import (
     BudgetTable,
     CompareTable,
     DatasetTable,

@@ -15,7 +15,7 @@ from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.allowance.windows import WindowRule, window_rule
 from workbench.display import count, percent, significant
 from workbench.errors import Fault, InputError
-from workbench.job import Job
+from workbench.job.job import Job
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import RunSpent

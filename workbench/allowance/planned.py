@@ -11,7 +11,7 @@ from workbench.allowance.scheduled import RUNS_LOOKED_AT
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.display import duration, significant
 from workbench.errors import InputError
-from workbench.job import Job
+from workbench.job.job import Job
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import RunDraws

@@ -11,10 +11,10 @@ import msgspec
 
 from workbench.allowance.unseen import CONFIDENCE
 from workbench.allowance.weights import ReportedTokens, Weights
-from workbench.job_file import ScheduleTable
+from workbench.job.file import ScheduleTable
+from workbench.job.occasions import following
 from workbench.ledger.queries import Reader
 from workbench.ledger.usage_rows import RunDraws
-from workbench.occasions import following
 from workbench.stats.intervals import student_reach
 
 RUNS_LOOKED_AT = 10

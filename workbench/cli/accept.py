@@ -10,7 +10,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.evaluation.accepting import accept as accept_change
 from workbench.evaluation.alarms import as_objects
-from workbench.job import load_job
+from workbench.job.job import load_job
 from workbench.ledger.job_rows import JobRuns
 from workbench.ledger.queries import reading
 from workbench.session import ledger_to_change

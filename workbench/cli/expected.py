@@ -6,7 +6,7 @@ import anyio
 
 from workbench.cli.output import agreed, echo, say
 from workbench.display import amount, count, duration, percent, plural, significant
-from workbench.job import Job
+from workbench.job.job import Job
 from workbench.pipeline import plan_job
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.run_plan import RunPlan, WindowPlan

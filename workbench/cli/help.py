@@ -52,14 +52,14 @@ def help_(topic: str | None) -> None:
 def _tables(topic: str) -> list[tuple[str, str]]:
     if topic != "scorers":
         return _TABLES.get(topic, [])
-    from workbench.job_keys import scorers  # reads the source of the tables
+    from workbench.job.keys import scorers  # reads the source of the tables
 
     return [(str(scorer.__struct_config__.tag), scorer.__name__) for scorer in scorers()]
 
 
 def _keys(heading: str, table: str) -> str:
     """The keys of one table of a job file, each with its type, default and meaning."""
-    from workbench.job_keys import keys_of  # reads the source of the tables
+    from workbench.job.keys import keys_of  # reads the source of the tables
 
     lines = [f"\n## {heading}\n\n"]
     for key in keys_of(table):

@@ -70,7 +70,7 @@ def _for_account(texts: dict[str, str], base_url: str, ids: list[str]) -> dict[s
 
 def starter_files() -> dict[str, str]:
     """The files' texts by their path in the folder."""
-    from workbench.job_keys import job_schema
+    from workbench.job.keys import job_schema
 
     source = resources.files("workbench.starter")
     texts = {name: source.joinpath(file).read_text("utf-8") for name, file in _FILES.items()}

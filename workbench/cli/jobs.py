@@ -22,10 +22,10 @@ from workbench.endings import RunEnd, RunStatus, RunSummary, continuation
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.run_figures import run_findings
-from workbench.job import Job, load_job
+from workbench.job.job import Job, load_job
+from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.narrowing import pilot_of
 from workbench.pipeline import plan_job, recorded_job_path, run_job
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions

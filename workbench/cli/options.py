@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import click
 
 from workbench.errors import Fault, InputError
-from workbench.job import Job
-from workbench.job_file import MAX_IN_FLIGHT
-from workbench.narrowing import narrowed
-from workbench.occasions import named_occasion
+from workbench.job.file import MAX_IN_FLIGHT
+from workbench.job.job import Job
+from workbench.job.narrowing import narrowed
+from workbench.job.occasions import named_occasion
 from workbench.running.options import Described, RunOptions, described_options
 from workbench.session import Where
 

@@ -27,7 +27,7 @@ from workbench.cli.platform_files import (
 )
 from workbench.cli.platform_state import draws, keys
 from workbench.errors import Fault, InputError
-from workbench.job import Job, load_job
+from workbench.job.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts

@@ -17,9 +17,9 @@ from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.evaluation.alarms import Alarm, as_objects, open_alarms, open_lines
-from workbench.job import Job, load_job
+from workbench.job.job import Job, load_job
+from workbench.job.occasions import calendar_events, following
 from workbench.ledger.queries import reading
-from workbench.occasions import calendar_events, following
 from workbench.planning.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
 from workbench.schedule.command import EVERY, Command, checked, timer_name

@@ -16,7 +16,7 @@ from workbench.errors import ExitCode
 from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
-from workbench.job import load_job, parse_job
+from workbench.job.job import load_job, parse_job
 from workbench.judging import judge, judging
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import ScoreThatCounts

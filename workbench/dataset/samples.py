@@ -17,11 +17,11 @@ from workbench.dataset.layouts.layout import PLAIN, Layout
 from workbench.dataset.one_object import object_in, refuse_one_object
 from workbench.dataset.table_rows import delimited_rows, parquet_rows
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import Job
-from workbench.job_faults import limit_range
-from workbench.job_file import FieldNames
+from workbench.job.faults import limit_range
+from workbench.job.file import FieldNames
+from workbench.job.job import Job
+from workbench.job.request_fields import tools_problems
 from workbench.records import Sample
-from workbench.request_fields import tools_problems
 from workbench.strict import kind_of
 
 

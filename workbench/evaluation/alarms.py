@@ -18,8 +18,8 @@ from workbench.evaluation.attention import SLOWER
 from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.difference_words import size
 from workbench.evaluation.sides import Coverage
-from workbench.job import Job
-from workbench.job_file import CompareTable, GatesTable
+from workbench.job.file import CompareTable, GatesTable
+from workbench.job.job import Job
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import Acceptance, OccasionScore, WatchedJob
 from workbench.stats.series import ASSUMED_SPREAD, FEW_NIGHTS, Drop, Nights, Rule, watch

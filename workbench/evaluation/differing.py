@@ -10,7 +10,7 @@ import msgspec
 from workbench.display import count, plural
 from workbench.endings import RunStatus
 from workbench.evaluation.sides import Samples, Side, Sides
-from workbench.job_file import JobFile
+from workbench.job.file import JobFile
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import TakenOut

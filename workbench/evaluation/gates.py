@@ -11,8 +11,8 @@ from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.difference_words import interval_text, signed, size, unit
 from workbench.evaluation.run_figures import RunFindings, find_run, run_findings
 from workbench.evaluation.sides import differences, least_answered, sides_of
-from workbench.job import Job
-from workbench.job_file import PREVIOUS, GatesTable
+from workbench.job.file import PREVIOUS, GatesTable
+from workbench.job.job import Job
 from workbench.ledger.entries import GateDecided, RunEnded, newer_than
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter

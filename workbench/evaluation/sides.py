@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from workbench.job_file import MIN_ANSWERED
+from workbench.job.file import MIN_ANSWERED
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import SideFigures, SideSample, UnsentKey

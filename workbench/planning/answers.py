@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbench.dataset.samples import selected_samples
-from workbench.job import Job
+from workbench.job.job import Job
+from workbench.job.prompt import prompts_of
 from workbench.local_platform.answer_key import AnswerKeyFile, Entry, Said
-from workbench.prompt import prompts_of
 from workbench.records import Sample, ToolCall
 from workbench.scoring.choice import right_letters
 from workbench.scoring.custom import Custom

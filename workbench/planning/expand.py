@@ -10,8 +10,9 @@ import msgspec
 from workbench.dataset.samples import ContentHash, IdGlobs, selected_samples
 from workbench.dataset.spool import Spool
 from workbench.errors import Fault, InputError
-from workbench.job import Job, Variant
-from workbench.job_file import BudgetTable
+from workbench.job.file import BudgetTable
+from workbench.job.job import Job, Variant
+from workbench.job.prompt import body_key, canonical, prompts_of, request_body, request_key, sample_key, tools_asked
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
@@ -21,7 +22,6 @@ from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first
 from workbench.planning.prompt_checks import PromptChecks
-from workbench.prompt import body_key, canonical, prompts_of, request_body, request_key, sample_key, tools_asked
 from workbench.records import ChatRequest, Sample
 from workbench.scoring.scorers import judges
 

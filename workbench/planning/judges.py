@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import Job
+from workbench.job.job import Job
 from workbench.records import Model, Sample
 from workbench.scoring.judge import VARIABLES, Judge
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import GATEWAY_LIMIT_S, Job, ModelSpec
+from workbench.job.job import GATEWAY_LIMIT_S, Job, ModelSpec
 from workbench.records import Model
 
 GATEWAY_ATTEMPTS = 3

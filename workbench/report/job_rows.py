@@ -16,10 +16,10 @@ from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.evaluation.run_figures import broken_text
-from workbench.job_file import ScheduleTable
+from workbench.job.file import ScheduleTable
+from workbench.job.occasions import following
 from workbench.ledger.job_rows import ModelMean, NewestRun, RunLine
 from workbench.ledger.rows import BrokenScorer
-from workbench.occasions import following
 from workbench.report.drawing import Colours
 from workbench.report.tables import status_kind
 

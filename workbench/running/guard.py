@@ -4,7 +4,7 @@ import math
 import re
 
 from workbench.display import count
-from workbench.job_file import BudgetTable, RunTable
+from workbench.job.file import BudgetTable, RunTable
 from workbench.outcomes import EFFECTS
 from workbench.planning.models import GATEWAY_ATTEMPTS, reserve_of
 from workbench.records import CallRecord, ChatRequest, Usage

@@ -7,7 +7,7 @@ import resource
 import msgspec
 
 from workbench.errors import Fault, InputError
-from workbench.job import Job
+from workbench.job.job import Job
 
 _A_CALL = 3
 """Its connection, and its slot, which an older version may know by a file of its own."""

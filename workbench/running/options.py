@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 import msgspec
 
 from workbench.errors import Fault, InputError
-from workbench.job import Job
-from workbench.narrowing import whole_number
+from workbench.job.job import Job
+from workbench.job.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
 from workbench.records import CallRecord
 from workbench.running.signals import Interrupts

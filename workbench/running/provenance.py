@@ -9,7 +9,7 @@ from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 
-from workbench.job_file import MEAN
+from workbench.job.file import MEAN
 from workbench.ledger.entries import RunStarted
 from workbench.planning.expand import Plan
 from workbench.settings.endpoint import Endpoint

@@ -5,7 +5,7 @@ import time
 import workbench.clock as clock
 from workbench.endings import EXIT_CODES, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.job_file import RunTable
+from workbench.job.file import RunTable
 from workbench.ledger.entries import PaceChanged
 from workbench.ledger.journal import JournalWriter
 from workbench.outcomes import EFFECTS

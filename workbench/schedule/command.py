@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from workbench.errors import Fault, InputError
-from workbench.job import Job
+from workbench.job.job import Job
 
 _LONGEST_NAME = 100
 EVERY = timedelta(minutes=5)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from workbench.errors import Fault, InputError
-from workbench.job import Job
+from workbench.job.job import Job
 from workbench.schedule.command import Command, header
 
 _TIMES = "*/5 * * * *"

@@ -11,12 +11,12 @@ import msgspec
 import workbench.clock as clock
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
-from workbench.job import Job
-from workbench.job_file import ScheduleTable
+from workbench.job.file import ScheduleTable
+from workbench.job.job import Job
+from workbench.job.occasions import following, newest, occasion_name
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import OccasionRun
 from workbench.ledger.store import Ledger
-from workbench.occasions import following, newest, occasion_name
 
 ON_TIME = timedelta(minutes=40)
 """How late an occasion may be asked without being a missed one: a first try may fail before anything is on record."""

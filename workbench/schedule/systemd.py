@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from workbench.errors import ExitCode, Fault, InputError
-from workbench.job import Job
-from workbench.occasions import calendar_events
+from workbench.job.job import Job
+from workbench.job.occasions import calendar_events
 from workbench.schedule.command import RETRY_MINUTES, Command, header, timer_name
 
 _NOT_AGAIN = (ExitCode.FAULT_OF_OURS, ExitCode.USAGE, ExitCode.KEY_REJECTED, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from workbench.errors import nearest
-from workbench.job_file import JobFile, PromptTable, RequestFields
-from workbench.request_fields import request_problems
+from workbench.job.file import JobFile, PromptTable, RequestFields
+from workbench.job.request_fields import request_problems
 from workbench.scoring.scorer import OptionError, Scorer
 from workbench.strict import Problem, shown
 
@@ -36,7 +36,7 @@ def contradictions(job: JobFile, folder: Path) -> list[Problem]:
     if k is not None and int(k[0]) > job.run.epochs:
         found.append(Problem(("run", "reduce"), f"{job.run.reduce!r} needs run.epochs of at least {k[0]}"))
     if job.schedule is not None:
-        from workbench.occasions import problems  # with two parsers that few commands need
+        from workbench.job.occasions import problems  # with two parsers that few commands need
 
         found += [Problem(("schedule", key), text) for key, text in problems(job.schedule)]
         if job.run.reuse != "occasion":

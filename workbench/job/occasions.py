@@ -12,7 +12,7 @@ from oncalendar import OnCalendar, OnCalendarError, TzIterator, parse_tz
 
 import workbench.clock as clock
 from workbench.errors import Fault, InputError
-from workbench.job_file import ScheduleTable
+from workbench.job.file import ScheduleTable
 
 _TEN_YEARS = timedelta(days=3650)
 _CLOCKS_JUMP = timedelta(hours=3)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-import workbench.job_file as job_file
-from workbench.job_file import JobFile
+import workbench.job.file as job_file
+from workbench.job.file import JobFile
 from workbench.scoring.scorer import Scorer
 from workbench.scoring.scorers import AnyScorer
 

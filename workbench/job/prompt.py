@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from workbench.errors import Fault, InputError
-from workbench.job import Job, Variant
-from workbench.job_file import PromptTable
+from workbench.job.file import PromptTable
+from workbench.job.job import Job, Variant
 from workbench.records import Sample
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import msgspec
 
 from workbench.display import plural
 from workbench.errors import Fault, InputError, nearest
-from workbench.job import Job, ModelSpec
-from workbench.job_faults import limit_range
-from workbench.job_file import MAX_IN_FLIGHT
+from workbench.job.faults import limit_range
+from workbench.job.file import MAX_IN_FLIGHT
+from workbench.job.job import Job, ModelSpec
 
 _PILOT_SEED = 20
 

@@ -8,8 +8,8 @@ import msgspec
 
 from workbench.endings import MADE_IN_PYTHON
 from workbench.errors import Fault, InputError, nearest, why_unreadable
-from workbench.job_faults import contradictions
-from workbench.job_file import (
+from workbench.job.faults import contradictions
+from workbench.job.file import (
     UNSET,
     BudgetTable,
     CompareTable,
@@ -23,7 +23,7 @@ from workbench.job_file import (
     ScheduleTable,
     UnscoredTable,
 )
-from workbench.request_fields import tools_from
+from workbench.job.request_fields import tools_from
 from workbench.scoring.scorer import Scorer
 from workbench.strict import convert, faults, located, read_toml
 
@@ -85,7 +85,7 @@ class Job(msgspec.Struct, frozen=True):
     rows: tuple[dict[str, Any], ...] | None = None
     """The samples of a job made in Python, in place of files."""
     narrowed: str = ""
-    """How it was narrowed for this run, in words; see `workbench.narrowing`."""
+    """How it was narrowed for this run, in words; see `workbench.job.narrowing`."""
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from workbench.errors import nearest
-from workbench.job_file import UNSET, RequestFields
+from workbench.job.file import UNSET, RequestFields
 from workbench.strict import PathTo, Problem, kind_of
 
 _SWALLOWED = frozenset(
