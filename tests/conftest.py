@@ -18,13 +18,13 @@ import msgspec
 import pytest
 import tomli_w
 
+from workbench.api.session import Where, account_ledger
 from workbench.cli.main import main
 from workbench.ledger.database import attached
 from workbench.ledger.store import Ledger
 from workbench.local_platform.config import Answers, Latency, Limits, PlatformConfig, Route, load_config
 from workbench.local_platform.server import ThreadedServer
 from workbench.running.signals import handlers, restore
-from workbench.session import Where, account_ledger
 from workbench.settings.file import FILE_NAME as SETTINGS
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ The modules, in the order in which a prompt passes through them:
 - `job`: what is asked for, and when; `settings`: where; `clock`: the time;
 - `dataset`, `template`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
-- `session`: a platform that answers, and its models; `local_platform`: the embedded one, which is self-contained;
+- `local_platform`: the embedded platform, which is self-contained;
 - `client`, `completion`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
 - `running`: the fan-out with its slots, limits, passes, breakers and guards; `team`: the same limit and jobs over machines;
 - `ledger`: the journal, the DuckDB file or a team's DuckLake, and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
 - `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `report`: figures
-  become pages; `frames`: the ledger as tables;
-- `pipeline`: a job from plan to report; `judging`, `probing`: the runs that ask judges, and routes what they can do;
-  `schedule`: timers; `api`, `cli`: for Python, and for the terminal;
+  become pages;
+- `api`: all of it wired together, with the functions for Python and the ledger as tables; `schedule`: timers; `cli`: for the
+  terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
   share; `demo`, `starter` and `topics`: the files behind three commands.
 """
@@ -23,13 +23,13 @@ The modules, in the order in which a prompt passes through them:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.api import Run, ask, load_job, make_job, open, plan, plan_async, run, run_async
+    from workbench.api.frames import Frames
+    from workbench.api.functions import Run, ask, load_job, make_job, open, plan, plan_async, run, run_async
     from workbench.endings import RunStatus
     from workbench.errors import WorkbenchError
-    from workbench.frames import Frames
     from workbench.job.job import Job
 
-_HOMES = {"Frames": "frames", "Job": "job.job", "RunStatus": "endings", "WorkbenchError": "errors"}
+_HOMES = {"Frames": "api.frames", "Job": "job.job", "RunStatus": "endings", "WorkbenchError": "errors"}
 
 __all__ = [
     "Frames", "Job", "Run", "RunStatus", "WorkbenchError", "ask", "load_job", "make_job", "open", "plan", "plan_async", "run",
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"workbench.{_HOMES.get(name, 'api')}"), name)
+    return getattr(importlib.import_module(f"workbench.{_HOMES.get(name, 'api.functions')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
-from workbench.frames import Frames
+from workbench.api.frames import Frames
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 

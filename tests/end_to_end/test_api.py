@@ -23,16 +23,16 @@ from jupyter_client.manager import start_new_kernel
 import workbench as wb
 from tests.conftest import Workbench, job, quick, sums
 from tests.waiting import until, until_on_loop
-from workbench.api import on_a_loop
+from workbench.api.functions import on_a_loop
+from workbench.api.pipeline import run_job
+from workbench.api.session import Where
 from workbench.dataset.samples import selected_samples
 from workbench.errors import InputError
 from workbench.job.job import parse_job
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
-from workbench.pipeline import run_job
 from workbench.running.options import RunOptions, described_options
 from workbench.running.signals import Interrupts
-from workbench.session import Where
 
 MODELS = ["Abacus Large [careful]", "Abacus Mini [fast]"]
 ROWS = [{"input": f"What is {n} + {n}? Answer with a number.", "target": 2 * n} for n in range(1, 6)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.odd_server import OddServer, prompts
-from workbench.frames import Frames
+from workbench.api.frames import Frames
 
 NIGHT = "2026-03-29T02:00Z"
 

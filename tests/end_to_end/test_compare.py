@@ -9,7 +9,7 @@ import pytest
 from tests.compared_runs import Values, record
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
-from workbench.frames import Frames
+from workbench.api.frames import Frames
 from workbench.local_platform.server import ThreadedServer
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Workbench
-from workbench.frames import Frames
+from workbench.api.frames import Frames
 from workbench.ledger.schema import migrations
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.zstd import ZstdDecompressor

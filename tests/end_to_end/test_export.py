@@ -16,8 +16,8 @@ from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.end_to_end.test_pages import HOSTILE
 from tests.pages import as_shown
+from workbench.api.frames import Frames
 from workbench.evaluation.exports import safe_for_a_spreadsheet
-from workbench.frames import Frames
 from workbench.ledger.entries import SampleInvalidated
 from workbench.ledger.journal import JournalWriter
 

@@ -12,8 +12,8 @@ import pytest
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, quick, sums
 from tests.waiting import until
+from workbench.api.frames import Frames
 from workbench.errors import InputError
-from workbench.frames import Frames
 from workbench.ledger.queries import reading
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.server import ThreadedServer

@@ -14,7 +14,7 @@ from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of, serve
 from tests.unit.ledger_rows import answer, intent, started
-from workbench.frames import Frames
+from workbench.api.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer

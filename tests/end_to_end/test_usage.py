@@ -9,7 +9,7 @@ from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
 from tests.unit.ledger_rows import answer, intent, started
-from workbench.frames import Frames
+from workbench.api.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.local_platform.server import ThreadedServer

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from workbench.api import make_job
+from workbench.api.functions import make_job
 from workbench.local_platform.answer_key import AnswerKey, AnswerKeyFile, Entry, Said, digest_of
 from workbench.planning.answers import TOGETHER, write_answers
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.evaluation.accepting import accept as accept_change
@@ -13,7 +14,6 @@ from workbench.evaluation.alarms import as_objects
 from workbench.job.job import load_job
 from workbench.ledger.job_rows import JobRuns
 from workbench.ledger.queries import reading
-from workbench.session import ledger_to_change
 
 
 @click.command()

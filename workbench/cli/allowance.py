@@ -15,6 +15,7 @@ from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
 from workbench.allowance.words import demand_text, headline, missing, runs_out, units
+from workbench.api.session import ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import exact_percent, percent
@@ -22,7 +23,6 @@ from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
-from workbench.session import ledger_to_change, ledger_to_read, ledger_to_write
 
 _MOST_PARTS = 8
 

@@ -7,14 +7,14 @@ import anyio
 import click
 import msgspec
 
-from workbench.api import question
+from workbench.api.functions import question
+from workbench.api.pipeline import run_job
+from workbench.api.session import ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.ledger.answer_rows import RecordedAnswer
 from workbench.ledger.queries import reading
-from workbench.pipeline import run_job
 from workbench.running.options import RunOptions
-from workbench.session import ledger_to_write
 
 
 @click.command()

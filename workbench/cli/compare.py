@@ -6,6 +6,7 @@ import click
 import msgspec
 
 import workbench.evaluation.alarms as alarms
+from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
@@ -20,7 +21,6 @@ from workbench.ledger.queries import Reader, reading
 from workbench.report.build import Draft
 from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
-from workbench.session import ledger_to_read, pages_folder
 
 _MOST_LINES = 2  # more differences are a table's
 

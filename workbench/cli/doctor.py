@@ -11,6 +11,7 @@ import anyio
 import click
 import msgspec
 
+from workbench.api.session import Where, connected, ledger_to_write, settings_files, slots_root
 from workbench.cli import options
 from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
@@ -22,7 +23,6 @@ from workbench.running.machines import machines_of
 from workbench.running.options import check_folder
 from workbench.running.provenance import package_versions
 from workbench.running.slots import make_folder, named_by
-from workbench.session import Where, connected, ledger_to_write, settings_files, slots_root
 from workbench.settings.environment import DOTENV, found_upward
 from workbench.settings.file import FILE_NAME
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import anyio
 
+from workbench.api.pipeline import plan_job
+from workbench.api.session import Where
 from workbench.cli.output import agreed, echo, say
 from workbench.display import amount, count, duration, percent, plural, significant
 from workbench.job.job import Job
-from workbench.pipeline import plan_job
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.run_plan import RunPlan, WindowPlan
 from workbench.running.options import RunOptions
-from workbench.session import Where
 from workbench.settings.file import ConfirmSettings, load_settings
 
 

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import tostring
 
 import click
 
+from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import harmless, harmless_json, say
 from workbench.errors import Fault, InputError
@@ -17,7 +18,6 @@ from workbench.evaluation.exports import batch_lines, json_line, junit, rows, sa
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import ScoreThatCounts
-from workbench.session import ledger_to_read
 
 FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 

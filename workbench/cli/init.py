@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import click
 
+from workbench.api.session import Where, connected
 from workbench.cli.output import echo, say
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.session import Where, connected
 
 _FILES = {
     "jobs/first.toml": "first.toml",

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
+from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import say
 from workbench.display import plural
 from workbench.evaluation.invalidating import invalidate as take_out
-from workbench.session import ledger_to_change
 
 
 @click.command()

@@ -13,6 +13,8 @@ import click
 import msgspec
 
 import workbench.clock as clock
+from workbench.api.pipeline import plan_job, recorded_job_path, run_job
+from workbench.api.session import Where, ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.expected import is_agreed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
@@ -26,11 +28,9 @@ from workbench.job.job import Job, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
-from workbench.pipeline import plan_job, recorded_job_path, run_job
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
-from workbench.session import Where, ledger_to_write, pages_folder
 
 _FAILED_ROUTES = {
     "model": "failed route", "state": "state", "outcome": "failure", "in_a_row": "in a row",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import tomli_w
 
+from workbench.api.session import ledger_to_change, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.display import count, plural
@@ -19,7 +20,6 @@ from workbench.ledger.kinds import store_of
 from workbench.ledger.store import Ledger
 from workbench.ledger.upkeep import compact_ledger
 from workbench.running.machines import machines_of
-from workbench.session import ledger_to_change, ledger_to_read
 
 
 @click.group()

@@ -5,10 +5,10 @@ from typing import Any
 import anyio
 import click
 
+from workbench.api.session import Where, connected
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table
 from workbench.records import Model
-from workbench.session import Where, connected
 
 
 @click.command()

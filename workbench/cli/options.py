@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from workbench.api.session import Where
 from workbench.errors import Fault, InputError
 from workbench.job.file import MAX_IN_FLIGHT
 from workbench.job.job import Job
 from workbench.job.narrowing import narrowed
 from workbench.job.occasions import named_occasion
 from workbench.running.options import Described, RunOptions, described_options
-from workbench.session import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
 as_json = click.option("--json", "as_json", is_flag=True, help="Print data as JSON on standard output.")
@@ -32,10 +32,10 @@ _MOST_OFFERED = 50  # to a shell that completes
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The newest runs of the ledger, for shell completion; empty without a ledger."""
+    from workbench.api.session import ledger_to_read
     from workbench.errors import WorkbenchError
     from workbench.ledger.queries import reading
     from workbench.ledger.rows import RunId
-    from workbench.session import ledger_to_read
 
     try:
         named = {name: value for name, value in ctx.params.items() if name in ("local", "ledger_path")}

@@ -13,6 +13,7 @@ import anyio
 import click
 
 import workbench.clock as clock
+from workbench.api.session import Where, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import (
@@ -40,7 +41,6 @@ from workbench.local_platform.state import State, new_key
 from workbench.planning.answers import write_answers
 from workbench.routes.rehearsal import rehearsal_of
 from workbench.scratch import ScratchFolder
-from workbench.session import Where, ledger_to_read
 from workbench.settings.environment import read_environment
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from workbench.api.session import checked_config
 from workbench.cli.output import say
 from workbench.errors import Fault, InputError, LockHeldError, nearest
 from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.state import State, StateError
-from workbench.session import checked_config
 
 CONFIG, STATE = "platform.toml", "platform.sqlite"
 F = TypeVar("F", bound=Callable[..., Any])

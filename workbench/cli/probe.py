@@ -8,19 +8,19 @@ import anyio
 import click
 import msgspec
 
+from workbench.api.pipeline import plan_job, run_job
+from workbench.api.probing import DEADLINE_S, finished_routes, probe_job
+from workbench.api.session import ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.output import agreed, echo, print_json, print_table, say
 from workbench.display import confirming, count, milliseconds, plural
 from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
-from workbench.pipeline import plan_job, run_job
 from workbench.planning.run_plan import RunPlan
-from workbench.probing import DEADLINE_S, finished_routes, probe_job
 from workbench.routes.confirming import confirm_name
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.probes import Probe, probed
 from workbench.running.options import RunOptions
-from workbench.session import ledger_to_write, pages_folder
 from workbench.settings.file import FILE_NAME
 
 _COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "forced tool call", "thinks": "reasoning",

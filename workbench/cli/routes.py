@@ -6,6 +6,7 @@ from typing import Any
 import click
 import msgspec
 
+from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import confirming, milliseconds, percent, plural
@@ -17,7 +18,6 @@ from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.confirming import confirm_name
 from workbench.routes.overview import AccountRoute, AccountRoutes, overview
 from workbench.routes.words import told, verdict
-from workbench.session import ledger_to_read
 
 _COLUMNS = {"model": "route", "answers_as": "answers as", "substituted": "substituted", "success": "success",
             "calls": "calls", "median": "median", "p90": "90 %", "usage": "usage", "tools": "forced tool call",

@@ -12,6 +12,7 @@ import msgspec
 from tqdm import tqdm
 
 import workbench.clock as clock
+from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
@@ -28,7 +29,6 @@ from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
-from workbench.session import ledger_to_read, pages_folder
 
 _ALL = 2**62
 _SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start

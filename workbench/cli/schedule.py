@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 import workbench.clock as clock
+from workbench.api.session import Where, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.errors import Fault, InputError, WorkbenchError
@@ -24,7 +25,6 @@ from workbench.planning.models import longest_timeout_s
 from workbench.schedule import crontab, systemd
 from workbench.schedule.command import EVERY, Command, checked, timer_name
 from workbench.schedule.due import Occasion, occasions_of
-from workbench.session import Where, ledger_to_write
 from workbench.settings.endpoint import find_endpoint
 from workbench.settings.environment import (
     moved_folders,

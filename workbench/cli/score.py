@@ -9,6 +9,8 @@ import anyio
 import click
 import msgspec
 
+from workbench.api.judging import judge, judging
+from workbench.api.session import Where, ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.display import count, plural
@@ -17,14 +19,12 @@ from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
 from workbench.job.job import load_job, parse_job
-from workbench.judging import judge, judging
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import ScoreThatCounts
 from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
-from workbench.session import Where, ledger_to_change
 
 
 @click.command()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from workbench.api.session import Where, account_ledger, slots_root
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.running.machines import Leased, machines_of
 from workbench.running.slot_files import release_ghosts, slots_in
-from workbench.session import Where, account_ledger, slots_root
 
 
 @click.group(invoke_without_command=True)

@@ -7,11 +7,11 @@ from typing import Any
 import click
 import msgspec
 
+from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.ledger.queries import reading
 from workbench.ledger.usage_rows import UsageBy, UsageByTag, UsageTotals
-from workbench.session import ledger_to_read
 
 _DAYS = ("day", "week", "month")
 

@@ -11,6 +11,19 @@ import msgspec
 import workbench.clock as clock
 from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
+from workbench.api.session import (
+    Session,
+    Where,
+    account_ledger,
+    connected,
+    ledger_to_write,
+    presence_of,
+    refuse_mixing,
+    rehearsal,
+    settings_files,
+    slots_of,
+    warn,
+)
 from workbench.dataset.spool import Spool
 from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
 from workbench.errors import (
@@ -54,19 +67,6 @@ from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
 from workbench.running.signals import SkippedError, handled_signals, skippable
 from workbench.running.tempo import ACCOUNT, EMBEDDED
-from workbench.session import (
-    Session,
-    Where,
-    account_ledger,
-    connected,
-    ledger_to_write,
-    presence_of,
-    refuse_mixing,
-    rehearsal,
-    settings_files,
-    slots_of,
-    warn,
-)
 from workbench.settings.file import CapSettings, load_settings
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
-from workbench.api import make_job
+from workbench.api.functions import make_job
+from workbench.api.pipeline import plan_job, run_job
+from workbench.api.session import Where
 from workbench.endings import JUDGED_JOB, JUDGED_RUN, RunEnd, RunStatus
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
@@ -20,12 +22,10 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import Provenance, ScoreThatCounts
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
-from workbench.pipeline import plan_job, run_job
 from workbench.planning.again import Kind
 from workbench.records import Score
 from workbench.running.options import RunOptions
 from workbench.scoring.judge import PENDING, Judge
-from workbench.session import Where
 
 _MOST_NAME_CHARS = 100
 _OF_THE_PLATFORM = ("gateway_limit_s", "ghost_s")

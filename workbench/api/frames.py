@@ -12,6 +12,7 @@ import msgspec
 import workbench.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
+from workbench.api.session import Where, ledger_to_read
 from workbench.evaluation.comparison import CLUSTER, Wanted, compared, gathered
 from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
@@ -23,7 +24,6 @@ from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, overview
 from workbench.routes.probes import probed
 from workbench.routes.words import told
-from workbench.session import Where, ledger_to_read
 
 if TYPE_CHECKING:
     import pandas

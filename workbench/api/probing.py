@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from workbench.api import make_job
+from workbench.api.functions import make_job
 from workbench.display import milliseconds, plural
 from workbench.job.job import Job, ModelSpec
 from workbench.records import CallRecord

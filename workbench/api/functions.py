@@ -23,20 +23,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import msgspec
 
+from workbench.api.frames import Frames
+from workbench.api.pipeline import plan_job, run_job
+from workbench.api.session import Where, ledger_to_write, pages_folder
 from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
-from workbench.frames import Frames
 from workbench.job.job import Job, checked_job
 from workbench.job.job import load_job as _load_job
 from workbench.job.narrowing import narrowed
 from workbench.job.occasions import named_occasion
-from workbench.pipeline import plan_job, run_job
 from workbench.planning.again import Kind
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, handlers, passed_on, restore
-from workbench.session import Where, ledger_to_write, pages_folder
 
 if TYPE_CHECKING:
     import pandas
