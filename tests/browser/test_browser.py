@@ -113,7 +113,9 @@ def test_a_page_reads_without_scripts(reader: Reader, pages: dict[str, Path]) ->
     expect(page.locator(".drawing > svg").first).to_be_visible()
     assert not page.locator("#browser").is_visible()
     page.locator("#first-samples summary").first.click()
-    expect(page.locator("#first-samples pre").first).to_contain_text("What is")
+    expect(page.locator("#first-samples pre").first).to_contain_text(
+        re.compile("What is|How many")
+    )  # in the order sent
 
 
 LEFTMOST = """
