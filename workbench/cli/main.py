@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 import workbench.clock as clock
+from workbench.cli.watching import watched
 from workbench.errors import ExitCode, WorkbenchError, internal_error, is_full_disk, nearest
 
 _COMMANDS = {
@@ -79,11 +80,21 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="chat-account-workbench", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error at once.")
-def workbench(debug: bool) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Show what is sent, and what is waited for: --log debug.")
+@click.option(
+    "--log",
+    type=click.Choice(["info", "debug"]),
+    envvar="WORKBENCH_LOG",
+    show_envvar=True,
+    help="Show limits, pauses and ingests (info), and every request (debug); never a text, never a key.",
+)
+@click.pass_context
+def workbench(ctx: click.Context, debug: bool, verbose: bool, log: str | None) -> None:
     """Batch evaluation and usage tracking for accounts on a multi-model chat platform.
 
     `workbench demo` shows all of it without an account.
     """
+    ctx.with_resource(watched("debug" if verbose else log))
 
 
 def console() -> NoReturn:

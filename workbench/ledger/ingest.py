@@ -1,11 +1,12 @@
 """Journals into the ledger's tables: short, idempotent, and never something a run has to wait for."""
 
 import contextlib
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple
 
 import duckdb
 import msgspec
@@ -19,10 +20,9 @@ from workbench.ledger.entries import KIND_NAMES, journal_columns, plain_inserts
 from workbench.ledger.kinds import Store, Writer, store_of
 from workbench.ledger.recovery import Counts, Unpacked, read_frames, set_aside
 from workbench.ledger.schema import insert_row, sql
-from workbench.ledger.store import Ledger, LedgerBusyError, is_being_written
+from workbench.ledger.store import LOG, Ledger, LedgerBusyError, is_being_written
 from workbench.scratch import ScratchFolder
 
-T = TypeVar("T")
 INGEST_PATIENCE_S = 2.0
 """How long an ingest waits for readers before it leaves the journals to the next one."""
 _LEAST_OBJECT_BYTES = 2**20
@@ -97,6 +97,15 @@ def ingest(
     """
     if not ledger.journals():
         return Ingested()
+    began_at = time.monotonic()
+    done = _ingested(ledger, patience_s, whole, engine)
+    left = f"; left: {done.deferred}" if done.deferred else ""
+    took_s = time.monotonic() - began_at
+    LOG.info("ingest: %d journals, %d records in %.2f s%s", done.journals, done.records, took_s, left)
+    return done
+
+
+def _ingested(ledger: Ledger, patience_s: float, whole: Mapping[str, Unpacked], engine: Engine | None) -> Ingested:
     store = store_of(ledger)
     for factor in _MEMORY_FACTORS:
         try:

@@ -12,6 +12,7 @@ Of a team's ledger the first two are in the state folder of each machine.
 import errno
 import fcntl
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from workbench.ledger.address import address_of
 from workbench.ledger.recovery import SUFFIX
 from workbench.settings.file import AllowanceSettings
 
+LOG = logging.getLogger("workbench.ledger")
 LOCK_PATIENCE_S = 10.0
 """How long a reader waits for an ingest; one takes a second or two."""
 POLL_S = 0.02
@@ -120,12 +122,16 @@ class Ledger:
             yield
             return
         try:
-            deadline = time.monotonic() + patience_s
+            began_at = time.monotonic()
+            deadline = began_at + patience_s
             while not _lock_at_once(fd, exclusive=exclusive):
                 if time.monotonic() > deadline:
                     raise LedgerBusyError(f"another process has held {self.lock_path} for more than {patience_s:g} s")
                 time.sleep(POLL_S)
+            taken_at = time.monotonic()
+            LOG.debug("lock %s: taken after %.3f s", "to write" if exclusive else "to read", taken_at - began_at)
             yield
+            LOG.debug("lock %s: held for %.3f s", "to write" if exclusive else "to read", time.monotonic() - taken_at)
         finally:
             os.close(fd)
 

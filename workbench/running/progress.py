@@ -1,5 +1,6 @@
 """What a run shows while it goes on: only what is durable is counted."""
 
+import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from workbench.display import count, visible
 from workbench.outcomes import EFFECTS
 from workbench.records import CallRecord
 from workbench.running.tally import AttemptEnd, Tally
+from workbench.running.waiting import LOG
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -37,7 +39,8 @@ class Progress:
         self._tally = tally
         self._limit, self._told = limit, told
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
-        self._bar = _bar(tally.planned - tally.reused) if shown else None
+        is_watched = LOG.isEnabledFor(logging.DEBUG)  # a bar between its lines would be drawn again for each
+        self._bar = _bar(tally.planned - tally.reused) if shown and not is_watched else None
         self._draw()
 
     def ended(self, number: int, ended: AttemptEnd) -> None:

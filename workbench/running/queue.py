@@ -4,10 +4,12 @@ import heapq
 import math
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import NamedTuple
 
 import anyio
 
+import workbench.clock as time_of_day
 from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
 from workbench.running.breaker import Breaker, End
@@ -232,6 +234,27 @@ class Queue:
             await self._changed.wait()
         self._looked_at = self._now()
         self._drop_late()
+
+    def why_waiting(self) -> Iterator[tuple[int, str]]:
+        """The models that have something left, and why none of it may go now."""
+        for model, breaker in enumerate(self._breakers):
+            if not self._has_more(model):
+                continue
+            flying, again = self._flying[model], self._again[model]
+            if breaker.held_until > self._looked_at:
+                yield model, f"is left alone until {self._utc(breaker.held_until)}, as it asked"
+            elif breaker.state == "open":
+                yield model, f"is paused until {self._utc(breaker.next_trial_at)}"
+            elif not self._pace.allows(model, flying):
+                yield model, f"is at its limit of {flying}"
+            elif not breaker.lets_through(flying, self._looked_at):
+                yield model, "is tried with a few calls at a time"
+            elif again and self._ahead[model] is None and again[0][0] > self._looked_at:
+                yield model, f"starts its next pass at {self._utc(again[0][0])}"
+
+    def _utc(self, moment: float) -> str:
+        """A moment of the steady clock as the time of day."""
+        return f"{time_of_day.now() + timedelta(seconds=moment - self._now()):%H:%M:%S} UTC"
 
     def _drop_late(self) -> None:
         """Drop requests whose deadline passed while they waited for another pass."""

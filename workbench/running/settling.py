@@ -19,6 +19,7 @@ from workbench.running.progress import Progress
 from workbench.running.queue import Queue, Turn
 from workbench.running.rules import Rules, Stop
 from workbench.running.tally import AttemptEnd
+from workbench.running.waiting import LOG
 
 LONGEST_WAIT_S = 900.0
 """A route that asks for a longer rest is left to a rerun."""
@@ -143,9 +144,17 @@ class Settling:
         self._progress.ended(number, AttemptEnd(record, turn.attempt, will_go_on=wait_s is not None))
         if wait_s is not None:
             self.queue.again(turn, wait_s)
+            LOG.info("%s: %s, sent again in %.1f s", record.request.model, attempt.outcome, wait_s)
         self._judge_route(turn, record)
         if EFFECTS[attempt.outcome].stops == "key":
             self.halt(RunStatus.INCOMPLETE, "the platform no longer accepts the API key", ExitCode.KEY_REJECTED)
+
+    def why_waiting(self, in_flight: int) -> str:
+        """Why nothing more may be sent now, for the log."""
+        if in_flight >= self.pace.run_allowed:
+            return f"the pace allows {self.pace.run_allowed}"
+        told = [f"{self._plan.models[model].id} {why}" for model, why in self.queue.why_waiting()]
+        return "; ".join(told) or "nothing else is left to send"
 
     def give_up_waiting(self) -> None:
         """Give up paused routes when nothing else is left, and none of them can be tried in time."""
@@ -167,6 +176,7 @@ class Settling:
         if asked_s:
             self._leave_alone(turn.model, asked_s)
         if breaker:
+            LOG.info("%s: %s", self._plan.models[turn.model].id, breaker.state)
             self.notices.route(turn.model, breaker)
 
     def _leave_alone(self, model: int, asked_s: float) -> None:
@@ -181,5 +191,6 @@ class Settling:
         """Journal a limit that changed, and report cuts."""
         model = None if change.route is None else self._plan.models[change.route].id
         now = clock.now()
+        LOG.info("%s: at most %d in flight (%s)", model or "all models", change.allowed, change.reason)
         self._journal.append(PaceChanged(self._run_id, now, self.pace.allowed, change.reason, model, change.allowed))
         self.notices.cut(model, change)

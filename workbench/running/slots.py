@@ -185,6 +185,12 @@ class Slots:
         """What keeps all calls of this run from being sent, where something does."""
         return None
 
+    def why_none(self) -> str:
+        """What keeps this run from a slot, for the log."""
+        ghosts = len(self.ghosts())
+        others = f"{self._others} other {'run' if self._others == 1 else 'runs'} on this machine"
+        return f"no slot is free: {ghosts} kept by calls that were given up, {others}"
+
     def take(self) -> Slot | None:
         """A slot, if there is one and this run may have it now."""
         self._look_around()

@@ -26,6 +26,7 @@ from workbench.running.rules import Rules
 from workbench.running.settling import Settling
 from workbench.running.signals import SIGNALS
 from workbench.running.slots import Slot
+from workbench.running.waiting import LOG, Waiting
 
 _BETWEEN_TRIES_S = 0.5
 
@@ -54,6 +55,7 @@ class Work:
         self._plan, self._client, self._journal = plan, client, journal
         self._run_id, self._generation = started.run_id, started.generation
         self._slots, self._progress = rules.slots, progress
+        self._waiting = Waiting(plan.job.run.max_in_flight)
         self.settling = Settling(plan, journal, started.run_id, rules, progress)
         ghost_s = plan.job.run.ghost_s
         latencies = [rules.latencies_ms.get(model.id, ()) for model in plan.models]
@@ -87,6 +89,7 @@ class Work:
             watching.cancel_scope.cancel()
         self._slots.rest()
         self._write()
+        self._waiting.over()
         self.settling.end()
 
     async def _worker(self) -> None:
@@ -107,21 +110,12 @@ class Work:
         settling, queue = self.settling, self.settling.queue
         while not settling.stop and not queue.exhausted:
             if self._in_flight >= settling.pace.run_allowed or not queue.is_ready():
-                # whoever waits writes first: what was answered meanwhile must not wait for the next intent
-                self._write()
-                self._slots.rest()
-                settling.give_up_waiting()
-                if not self._in_flight and (used_up := settling.guard.used_up()):
-                    settling.halt(RunStatus.STOPPED, used_up)  # retries would wait in vain
-                    break
-                await queue.changed()
+                await self._wait_for_a_turn()
                 continue
             # the slot before the turn: who waits for a slot must not keep a request from others
             slot = self._slots.take()
             if slot is None:
-                self._write()
-                settling.notices.no_slot(self._slots)
-                await self._slots.changed()
+                await self._wait_for_a_slot()
                 continue
             settling.notices.slot_taken()
             turn = queue.take()
@@ -132,15 +126,40 @@ class Work:
             if settling.is_beyond_budget(turn, item.request):
                 self._slots.give_back(slot)
                 if not settling.stop:
-                    self._write()
-                    self._slots.rest()
-                    await queue.changed()
+                    await self._wait_for_room()
                 continue
             try:
                 await self._call(turn, item, slot)
             finally:
                 self._slots.give_back(slot)
                 queue.give_back(turn.model)
+
+    async def _wait_for_a_turn(self) -> None:
+        """Wait until a request may be sent; write first: what was answered meanwhile must not wait for the next intent."""
+        self._write()
+        self._slots.rest()
+        self.settling.give_up_waiting()
+        if not self._in_flight and (used_up := self.settling.guard.used_up()):
+            self.settling.halt(RunStatus.STOPPED, used_up)  # retries would wait in vain
+            return
+        if self._waiting.is_watched:
+            self._waiting.because(self.settling.why_waiting(self._in_flight), self._in_flight)
+        await self.settling.queue.changed()
+
+    async def _wait_for_a_slot(self) -> None:
+        self._write()
+        self.settling.notices.no_slot(self._slots)
+        if self._waiting.is_watched:
+            self._waiting.because(self._slots.obstacle or self._slots.why_none(), self._in_flight)
+        await self._slots.changed()
+
+    async def _wait_for_room(self) -> None:
+        """Wait until what is in flight leaves room in a budget or a cap."""
+        self._write()
+        self._slots.rest()
+        if self._waiting.is_watched:
+            self._waiting.because("a budget or a cap has no room before others end", self._in_flight)
+        await self.settling.queue.changed()
 
     async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
         request = self._within_deadline(item.request)
@@ -155,6 +174,8 @@ class Work:
         if not self._write():
             return  # an intent that is not on record must not be sent
         self._count_flying(1)
+        if self._waiting.is_watched:
+            self._log_sent(turn, request, call_no, slot)
         with Sending() as sending:
             try:
                 record = await self._client.complete(request, sending)
@@ -170,6 +191,12 @@ class Work:
                 await self._record_large(turn, record, call_no)
             else:
                 self._record(turn, record, call_no)
+
+    def _log_sent(self, turn: Turn, request: ChatRequest, call_no: int, slot: Slot) -> None:
+        if self._in_flight >= self._plan.job.run.max_in_flight:
+            self._waiting.over()
+        flying = f"{self._in_flight} in flight"
+        LOG.debug("call %d: to %s, attempt %d, slot %d, %s", call_no, request.model, turn.attempt, slot.number, flying)
 
     def _within_deadline(self, request: ChatRequest) -> ChatRequest:
         """The same, waited for no longer than the run where that is brief."""
@@ -225,13 +252,14 @@ class Work:
         """Keep the slot of a call that may go on at the platform."""
         if record.attempt.goes_on:
             slot.keep(self._ghosts.kept_s(turn.model, record))
+            LOG.info("slot %d stays taken for %.0f s: its call may go on at the platform", slot.number, slot.kept_s)
         elif record.attempt.accepted:
             self._ghosts.answered(turn.model, record.attempt.latency_ms)
 
     def _record(self, turn: Turn, record: CallRecord, call_no: int) -> None:
         """Journal how a call ended; it is written with the next intent, or at once by a worker that waits."""
         number = self._journal.append(answer_entry(self._run_id, call_no, self._generation, record))
-        self._settle(turn, record, number)
+        self._settle(turn, record, number, call_no)
 
     async def _record_large(self, turn: Turn, record: CallRecord, call_no: int) -> None:
         """The same for a long answer: packed in a thread, written at once, and let go."""
@@ -240,9 +268,13 @@ class Work:
             frame = await anyio.to_thread.run_sync(packed, entry, limiter=self._packing)
         number = self._journal.append_frame(frame)
         self._write()
-        self._settle(turn, without_texts(record), number)
+        self._settle(turn, without_texts(record), number, call_no)
 
-    def _settle(self, turn: Turn, record: CallRecord, number: int) -> None:
+    def _settle(self, turn: Turn, record: CallRecord, number: int, call_no: int) -> None:
+        if self._waiting.is_watched:
+            attempt = record.attempt
+            served = f", served by {record.completion.served_model}" if record.completion is not None else ""
+            LOG.debug("call %d: %s after %.0f ms%s", call_no, attempt.outcome, attempt.latency_ms, served)
         self.settling.settle(turn, record, number, self._in_flight + 1)
         self._after_call()
 

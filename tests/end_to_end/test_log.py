@@ -1,0 +1,79 @@
+"""What `-v` shows of a run: what is sent, and what is waited for and why; never a text, never a key."""
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Workbench, job, sums
+from tests.contract.asking import platform_of
+from workbench.local_platform.server import ThreadedServer
+
+ROUTES = (
+    {"id": "quick", "simulated": "answers"},
+    {"id": "slow", "simulated": "answers", "latency_ms": {"median": 150.0}},
+    {"id": "down", "simulated": "answers", "faults": [{"status": 503}]},
+)
+SECONDS = r"\d\d:\d\d:\d\d\.\d{3} workbench\.(running|ledger): "
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    with ThreadedServer(platform_of(*ROUTES)) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("sums.jsonl", sums(12))
+        bench.write("job.toml", job(*(str(route["id"]) for route in ROUTES)).replace("[run]", "[run]\npatience_s = 1").replace("passes = 1", "passes = 2"))
+        yield bench
+
+
+@pytest.mark.file_ledger
+def test_every_call_and_every_wait_is_in_the_log(bench: Workbench) -> None:
+    done = bench("-v", "run", "job.toml", "--no-report", code=3)
+    lines = [line for line in done.stderr.splitlines() if re.match(SECONDS, line)]
+    text = "\n".join(lines)
+    sent = re.findall(r"call (\d+): to (\S+), attempt (\d), slot \d+, \d+ in flight", text)
+    ended = dict(re.findall(r"call (\d+): (\w+) after \d+ ms", text))
+    run = bench.json("runs")[0]
+    assert len(sent) == len(ended) == len(bench("show", run["run_id"], "--calls", "--json").stdout.splitlines())
+    assert {ended[number] for number, model, _ in sent if model == "quick"} == {"ok"}
+    assert "down: route_down, sent again in " in text
+    assert re.search(r"down: (open|given up)", text)
+    assert re.search(r"waiting: .*down is paused until \d\d:\d\d:\d\d UTC", text)
+    assert re.search(r"all models: at most \d in flight \(start\)", text)
+    assert re.search(r"ingest: 1 journals, \d+ records in", text)
+    assert "lock to write: held for " in text
+    begun, over = re.findall(r"waiting: (.+)", text), re.findall(r"waited \d+\.\d\d s: (.+)", text)
+    assert begun == over, "each wait is told when it begins, and when it ends"
+    assert "What is" not in done.stderr
+    assert bench.environment["WORKBENCH_API_KEY"] not in done.stderr
+
+
+def test_the_environment_asks_for_it_as_well_and_by_default_there_is_none(bench: Workbench) -> None:
+    bench.write("job.toml", job("quick"))
+    assert not re.search(SECONDS, bench("run", "job.toml", "--no-report").stderr)
+    bench.environment["WORKBENCH_LOG"] = "info"
+    told = bench("run", "job.toml", "--no-report", "--fresh").stderr
+    assert "ingest: " in told
+    assert "call 1: " not in told
+    bench.environment["WORKBENCH_LOG"] = "loud"
+    assert "'loud' is not one of 'info', 'debug'" in bench("runs", code=2).stderr
+
+
+@pytest.mark.file_ledger
+def test_a_run_that_nobody_watches_asks_a_logger_a_few_times_a_request(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.write("sums.jsonl", sums(100))
+    bench.write("job.toml", job("quick", "slow"))
+    asked: list[str] = []
+    real = logging.Logger.isEnabledFor
+
+    def counted(self: logging.Logger, level: int) -> bool:
+        if self.name.startswith("workbench"):
+            asked.append(self.name)
+        return real(self, level)
+
+    monkeypatch.setattr(logging.Logger, "isEnabledFor", counted)
+    bench("run", "job.toml", "--no-report")
+    assert len(asked) / 200 <= 12
