@@ -17,7 +17,7 @@ The modules, in the order in which a prompt passes through them:
 - `api`: all of it wired together, with the functions for Python and the ledger as tables; `schedule`: timers; `cli`: for the
   terminal;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
-  share; `demo`, `starter` and `topics`: the files behind three commands.
+  share; `starter`: the files behind three commands.
 """
 
 from typing import TYPE_CHECKING, Any

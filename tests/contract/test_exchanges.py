@@ -170,7 +170,7 @@ def test_a_preset_on_a_route_the_account_does_not_see_is_not_usable() -> None:
 def test_no_row_of_any_dataset_stands_in_the_source() -> None:
     root = Path(__file__).parents[2]
     source = "".join(path.read_text() for path in (root / "workbench" / "local_platform").rglob("*.py"))
-    files = [path for folder in ("datasets", "workbench/demo") for path in (root / folder).glob("*.jsonl")]
+    files = [path for folder in ("datasets", "workbench/starter/demo") for path in (root / folder).glob("*.jsonl")]
     rows = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
     assert rows
     for row in rows:

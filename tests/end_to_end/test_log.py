@@ -23,7 +23,12 @@ def bench(tmp_path: Path) -> Workbench:
     with ThreadedServer(platform_of(*ROUTES)) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(12))
-        bench.write("job.toml", job(*(str(route["id"]) for route in ROUTES)).replace("[run]", "[run]\npatience_s = 1").replace("passes = 1", "passes = 2"))
+        bench.write(
+            "job.toml",
+            job(*(str(route["id"]) for route in ROUTES))
+            .replace("[run]", "[run]\npatience_s = 1")
+            .replace("passes = 1", "passes = 2"),
+        )
         yield bench
 
 

@@ -148,7 +148,7 @@ def test_every_command_is_documented() -> None:
 
 
 def test_every_exit_code_is_documented() -> None:
-    text = resources.files("workbench.topics").joinpath("exit-codes.md").read_text("utf-8")
+    text = resources.files("workbench.starter").joinpath("topics", "exit-codes.md").read_text("utf-8")
     listed = {
         int(code) for codes in re.findall(r"^    ([\d, ]+?) {2,}", text, re.MULTILINE) for code in codes.split(",")
     }
@@ -156,7 +156,11 @@ def test_every_exit_code_is_documented() -> None:
 
 
 def test_every_key_of_a_job_file_is_explained() -> None:
-    text = "".join(file.read_text("utf-8") for file in resources.files("workbench.topics").iterdir() if file.is_file())
+    text = "".join(
+        file.read_text("utf-8")
+        for file in resources.files("workbench.starter").joinpath("topics").iterdir()
+        if file.is_file()
+    )
     for table in (DatasetTable, PromptTable, RunTable, BudgetTable, ScheduleTable, FieldNames, *get_args(AnyScorer)):
         for key in table.__struct_fields__:
             assert re.search(rf"\b{key}\b", text), f"{table.__name__}.{key}"

@@ -45,7 +45,7 @@ def help_(topic: str | None) -> None:
             raise click.UsageError(f"{topic!r} is a command: workbench {topic} --help")
         hint = nearest(topic, TOPICS) or f"topics: {', '.join(TOPICS)}"
         raise click.UsageError(f"there is no topic {topic!r}; {hint}")
-    text = resources.files("workbench.topics").joinpath(f"{topic}.md").read_text("utf-8")
+    text = resources.files("workbench.starter").joinpath("topics", f"{topic}.md").read_text("utf-8")
     click.echo_via_pager(text + "".join(_keys(*table) for table in _tables(topic)))
 
 

@@ -72,6 +72,6 @@ def starter_files() -> dict[str, str]:
     """The files' texts by their path in the folder."""
     from workbench.job.keys import job_schema
 
-    source = resources.files("workbench.starter")
+    source = resources.files("workbench.starter").joinpath("init")
     texts = {name: source.joinpath(file).read_text("utf-8") for name, file in _FILES.items()}
     return texts | {_SCHEMA: json.dumps(job_schema(), indent=1, ensure_ascii=False) + "\n"}

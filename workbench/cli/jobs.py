@@ -149,7 +149,7 @@ def demo(**given: Any) -> None:
     """Run the demonstration job on the embedded platform: no account, no network, about a second."""
     given["local"] = True
     where = msgspec.structs.replace(options.where(given), rehearses=False)
-    with resources.as_file(resources.files("workbench.demo")) as folder:
+    with resources.as_file(resources.files("workbench.starter").joinpath("demo")) as folder:
         sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(fixed=given["fixed"]), given).exit_code)
 
 

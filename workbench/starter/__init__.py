@@ -1,1 +1,1 @@
-"""What `workbench init` puts into a folder."""
+"""The files behind three commands: those of `demo`, of `init`, and the topics of `help`."""

@@ -1,1 +1,0 @@
-"""The demonstration job and its dataset, which travel with the package."""
