@@ -1,0 +1,41 @@
+"""What ARCHITECTURE.md and CONTRIBUTING.md say is so."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ARCHITECTURE, CONTRIBUTING = ((ROOT / name).read_text("utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"))
+
+
+def test_the_drawing_is_what_the_contract_holds_the_imports_to() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    drawing = ARCHITECTURE.split("```")[3].strip().splitlines()
+    assert [re.split(r"\s{2,}", line)[0] for line in drawing] == [layer for layer in layers if layer != "__main__"]
+
+
+@pytest.mark.parametrize("text", [ARCHITECTURE, CONTRIBUTING], ids=["architecture", "contributing"])
+def test_every_file_that_is_named_is_there(text: str) -> None:
+    named = re.findall(r"`([\w./-]+\.(?:py|md|toml|json|txt|sql))(?:: \w+)?`", text)
+    places = (ROOT, ROOT / "workbench", ROOT / "workbench" / "dataset" / "layouts")
+    assert named
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+def test_every_name_in_the_steps_is_in_its_module() -> None:
+    steps = CONTRIBUTING.split("## Add something")[1].split("## Write")[0]
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "workbench").rglob("*.py"))
+    names = re.findall(r"`(_?[A-Z][A-Za-z_]+)`", steps)
+    assert len(names) > 6
+    assert [name for name in names if not re.search(rf"^(class )?{name}\b", code, re.MULTILINE)] == []
+
+
+def test_every_marker_is_explained() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]
+    markers = [marker.split(":")[0] for marker in settings.get("ini_options", settings)["markers"]]
+    assert {marker for marker in markers if marker != "file_ledger"} <= set(
+        re.findall(r"^\| `(\w+)` \|", CONTRIBUTING, re.M)
+    )
