@@ -72,7 +72,7 @@ def record(
     writer.close()
 
 
-class Asked(NamedTuple):
+class PageContext(NamedTuple):
     """One request of a run: what was asked, how it ended, and its score by the scorer `exact`."""
 
     model: str
@@ -82,7 +82,9 @@ class Asked(NamedTuple):
     outcome: Outcome = Outcome.OK
 
 
-def record_epochs(bench: Workbench, run_id: str, asked: Sequence[Asked], *, config: str = "{}", **more: Any) -> None:
+def record_epochs(
+    bench: Workbench, run_id: str, asked: Sequence[PageContext], *, config: str = "{}", **more: Any
+) -> None:
     """Record a run of these requests, each epoch of a sample by itself."""
     status: str = more.pop("status", "complete")
     at = STARTED_AT + timedelta(hours=int(run_id.strip("r")))

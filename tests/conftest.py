@@ -18,7 +18,7 @@ import msgspec
 import pytest
 import tomli_w
 
-from workbench.api.session import Where, account_ledger
+from workbench.api.session import Target, account_ledger
 from workbench.cli.main import main
 from workbench.ledger.database import attached
 from workbench.ledger.store import Ledger
@@ -149,7 +149,7 @@ class Workbench:
     def ledger(self) -> Ledger:
         """The account's ledger of the folder."""
         with mock.patch.dict(os.environ, self.environment, clear=True):
-            return account_ledger(Where(self.folder))
+            return account_ledger(Target(self.folder))
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """What a query finds in the account's ledger."""

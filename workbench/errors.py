@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     """The exit code of a command; 128 and above are for signals."""
 
     DONE = 0
-    FAULT_OF_OURS = 1
+    INTERNAL_ERROR = 1
     USAGE = 2
     """A fault in a flag, a file or a setting: nothing was sent."""
     INCOMPLETE = 3
@@ -59,7 +59,7 @@ class Fault:
 class WorkbenchError(Exception):
     """A command cannot continue; `exit_code` is that of the process."""
 
-    exit_code: int = ExitCode.FAULT_OF_OURS
+    exit_code: int = ExitCode.INTERNAL_ERROR
 
 
 class InputError(WorkbenchError):
@@ -125,7 +125,7 @@ def is_full_disk(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def why_unreadable(error: OSError | ValueError) -> str:
+def read_error_text(error: OSError | ValueError) -> str:
     """In words, why the text of a file could not be read."""
     match error:
         case UnicodeDecodeError():

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.big_ledger import LARGE_RUN, LARGE_RUN_CALLS, make_big_ledger
 from tests.browser.conftest import installed_chromium
-from workbench.report.build import Asked, Draft, asked_of, ledger_page
+from workbench.report.build import Draft, PageContext, asked_of, ledger_page
 from workbench.report.ledger_pages import PAGES
 from workbench.report.run_page import run_page
 
@@ -38,7 +38,7 @@ def test_pages_over_a_million_calls(tmp_path: Path) -> None:
     print(f"\na ledger of {CALLS:,} calls made in {time.perf_counter() - began:.1f} s")
     folder = tmp_path / "reports"
 
-    pages: dict[str, Callable[[Asked], Draft]] = {
+    pages: dict[str, Callable[[PageContext], Draft]] = {
         f"run of {LARGE_RUN_CALLS:,} calls": lambda asked: run_page(asked, LARGE_RUN, PAGES)[1],
         **{page.name: partial(ledger_page, page=page, pages=PAGES) for page in PAGES},
     }

@@ -447,7 +447,7 @@ def test_an_address_is_followed_and_nonsense_in_it_ignored(reader: Reader, pages
 @pytest.mark.slow
 def test_an_address_that_names_samples_leads_to_them(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["allowance"])
-    page.locator("#dearest_samples a").first.click()
+    page.locator("#costliest_samples a").first.click()
     heading = page.locator("#samples")
     expect(heading).to_be_in_viewport()
     expect(page.locator("#browser [role=status]")).to_contain_text("Remove filter: sample")

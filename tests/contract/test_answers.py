@@ -24,7 +24,10 @@ def key(tmp_path: Path) -> Path:
     path = tmp_path / "key"
     with contextlib.closing(AnswerKeyFile(path)) as file:
         file.add(
-            ([{"role": "user", "content": f"Question {n}?"}], Entry(Said(f"right {n}"), Said(f"wrong {n}"), n % 2 == 0))
+            (
+                [{"role": "user", "content": f"Question {n}?"}],
+                Entry(Said(f"right {n}"), Said(f"wrong {n}"), n % 2 == 0),
+            )
             for n in range(QUESTIONS)
         )
         file.add([([{"role": "user", "content": "Weather?"}], Entry(CALLS, OTHER_CALLS))])

@@ -17,7 +17,7 @@ from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.unit.ledger_rows import STARTED_AT, started
 from workbench.evaluation.alarms import Alarm, alarms
-from workbench.evaluation.gates import decide
+from workbench.evaluation.gates import evaluate_gates
 from workbench.job.job import parse_job
 from workbench.ledger.entries import ChangeAccepted
 from workbench.ledger.journal import JournalWriter
@@ -76,7 +76,7 @@ def put(
 def decided(bench: Workbench, night: int) -> list[str]:
     """What the gate says of a night's run, of which model."""
     job = parse_job(JOB, Path("j.toml"))
-    return [f"{one.model or 'all'} {one.result}" for one in decide(bench.ledger, f"r{night}", job)[0]]
+    return [f"{one.model or 'all'} {one.result}" for one in evaluate_gates(bench.ledger, f"r{night}", job)[0]]
 
 
 def pages(bench: Workbench, night: int) -> dict[str, str]:
@@ -246,7 +246,10 @@ def test_before_eight_nights_it_says_what_it_assumes(bench: Workbench) -> None:
         )
     job = parse_job(JOB, Path("j.toml"))
     told = [
-        one.says for night in (5, 6) for one in decide(bench.ledger, f"r{night}", job)[0] if one.result == "not met"
+        one.says
+        for night in (5, 6)
+        for one in evaluate_gates(bench.ledger, f"r{night}", job)[0]
+        if one.result == "not met"
     ]
     assert len(told) == 1
     assert "assuming that nights differ by 3.0 points for reasons of their own: 4 nights before it" in told[0]
@@ -435,5 +438,5 @@ def test_what_cannot_be_compared_is_not_met(bench: Workbench) -> None:
     job = parse_job(
         JOB.replace('"exact"]', '"never"]').replace('name = "exact"', 'name = "exact"\nlabel = "never"'), Path("j.toml")
     )
-    (result,) = decide(bench.ledger, "r3", job)[0]
+    (result,) = evaluate_gates(bench.ledger, "r3", job)[0]
     assert result.says == "nothing is scored by “never”"

@@ -25,7 +25,7 @@ from tests.conftest import Workbench, job, quick, sums
 from tests.waiting import until, until_on_loop
 from workbench.api.functions import on_a_loop
 from workbench.api.pipeline import run_job
-from workbench.api.session import Where
+from workbench.api.session import Target
 from workbench.dataset.samples import selected_samples
 from workbench.errors import InputError
 from workbench.job.job import parse_job
@@ -351,7 +351,7 @@ def test_an_interrupt_before_the_first_request_is_not_forgotten(folder: Path) ->
     interrupts = Interrupts()
     interrupts.send()  # as while the platform lists its models
     options = RunOptions(interrupts=interrupts)
-    end = on_a_loop(partial(run_job, Where(folder), made(), options), interrupts)
+    end = on_a_loop(partial(run_job, Target(folder), made(), options), interrupts)
     assert (end.summary.status, end.summary.pending) == (wb.RunStatus.INTERRUPTED, 10)
 
 

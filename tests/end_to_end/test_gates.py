@@ -12,7 +12,7 @@ import pytest
 from tests.asked_rows import rows_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
-from workbench.evaluation.gates import decide
+from workbench.evaluation.gates import evaluate_gates
 from workbench.job.job import parse_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.config import PlatformConfig, RouteFault
@@ -160,7 +160,7 @@ name = "exact"
 
 def decided(bench: Workbench, run_id: str, gates: str) -> list[tuple[str, str | None, str]]:
     parsed = parse_job(GATED + gates, bench.folder / "j.toml")
-    results, _, _ = decide(bench.ledger, run_id, parsed)
+    results, _, _ = evaluate_gates(bench.ledger, run_id, parsed)
     return [(one.gate, one.model, one.result) for one in results]
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SECONDS = r"\d\d:\d\d:\d\d\.\d{3} workbench\.(running|ledger): "
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
+def bench(tmp_path: Path) -> Iterator[Workbench]:
     with ThreadedServer(platform_of(*ROUTES)) as server:
         bench = Workbench(tmp_path, server)
         bench.write("sums.jsonl", sums(12))

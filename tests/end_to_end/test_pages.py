@@ -58,7 +58,7 @@ def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dic
     desk.json("run", "other.toml")
     expected = {
         "index": {"runs", "jobs", "newest_run_scores"},
-        "allowance": {"spend", "usage_by", "unknown_draw", "dearest_runs", "dearest_samples"},
+        "allowance": {"spend", "usage_by", "unknown_draw", "costliest_runs", "costliest_samples"},
         "routes": {"routes", "route_outcomes", "route_matrix"},
     }
     for name, queries in expected.items():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from workbench.evaluation.sides import Side, differences
+from workbench.evaluation.sides import ModelResult, differences
 from workbench.ledger.score_rows import SideSample
 from workbench.stats.paired import LEVEL, Bounded, Paired, holm, of_counts
 
@@ -98,9 +98,9 @@ def sample_rows(right: Scores, gone: Scores) -> list[SideSample]:
     ]  # fmt: skip
 
 
-def side(model: str) -> Side:
-    empty: dict[str, Any] = dict.fromkeys(Side.__struct_fields__)
-    return Side(**(empty | {"run_id": "r", "model": model}))
+def side(model: str) -> ModelResult:
+    empty: dict[str, Any] = dict.fromkeys(ModelResult.__struct_fields__)
+    return ModelResult(**(empty | {"run_id": "r", "model": model}))
 
 
 CELLS = [

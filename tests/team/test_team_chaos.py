@@ -22,7 +22,7 @@ from workbench.local_platform.server import ThreadedServer
 LIMIT = 8
 
 
-class Trouble(NamedTuple):
+class FailureCount(NamedTuple):
     """How much of it."""
 
     machines: int
@@ -49,12 +49,14 @@ def team(folder: Path) -> Iterator[tuple[str, Proxy, str]]:
 @pytest.mark.parametrize(
     "trouble",
     [
-        pytest.param(Trouble(machines=2, jobs=2, samples=40, kills=0, restarts=1, cuts=2), marks=pytest.mark.long),
-        pytest.param(Trouble(machines=4, jobs=6, samples=200, kills=12, restarts=2, cuts=20), marks=pytest.mark.long),
+        pytest.param(FailureCount(machines=2, jobs=2, samples=40, kills=0, restarts=1, cuts=2), marks=pytest.mark.long),
+        pytest.param(
+            FailureCount(machines=4, jobs=6, samples=200, kills=12, restarts=2, cuts=20), marks=pytest.mark.long
+        ),
     ],
     ids=["short", "long"],
 )
-def test_machines_in_trouble_send_each_request_until_it_is_answered_once(tmp_path: Path, trouble: Trouble) -> None:
+def test_machines_in_trouble_send_each_request_until_it_is_answered_once(tmp_path: Path, trouble: FailureCount) -> None:
     if os.environ.get("WORKBENCH_TEST_POSTGRES"):
         pytest.skip("a server that is not ours is not restarted")
     platform = ThreadedServer(platform_of({"id": "m", "latency_ms": {"median": 60, "sigma": 0.5}}))
@@ -72,7 +74,7 @@ def test_machines_in_trouble_send_each_request_until_it_is_answered_once(tmp_pat
             assert bench.json("ledger", "check")["sound"]
 
 
-def placed(folder: Path, url: str, server: ThreadedServer, number: int, trouble: Trouble) -> Workbench:
+def placed(folder: Path, url: str, server: ThreadedServer, number: int, trouble: FailureCount) -> Workbench:
     """A job in a folder of its own, on one of the machines."""
     machine = folder / f"machine{number % trouble.machines}"
     bench = Workbench(machine / f"work{number}", server)
@@ -84,7 +86,7 @@ def placed(folder: Path, url: str, server: ThreadedServer, number: int, trouble:
     return bench
 
 
-def run_in_trouble(benches: list[Workbench], trouble: Trouble, means: dict[str, Callable[[], None]]) -> list[str]:
+def run_in_trouble(benches: list[Workbench], trouble: FailureCount, means: dict[str, Callable[[], None]]) -> list[str]:
     """Run every job until it is done, again whenever it ends without that; returns the trouble that did not happen."""
     chosen = random.Random(trouble.jobs)
     left = ["kill"] * trouble.kills + ["restart"] * trouble.restarts + ["cut"] * trouble.cuts

@@ -23,20 +23,20 @@ def ghosts(*latencies_ms: float, fixed_s: float | None = None) -> Ghosts:
 
 def test_with_few_answers_the_gateways_worst_case_is_waited_for() -> None:
     known = ghosts(*[100.0] * 49)
-    assert known.killed_s(0) == WORST_S
+    assert known.cut_off_s(0) == WORST_S
     known.answered(0, 100.0)
-    assert (known.killed_s(0), known.killed_s(1)) == (30.0, 900.0)
+    assert (known.cut_off_s(0), known.cut_off_s(1)) == (30.0, 900.0)
 
 
 @pytest.mark.parametrize(("longest_ms", "seconds"), [(1_000, 30), (20_000, 40), (300_000, WORST_S)])
 def test_twice_the_longest_of_the_newest_answers(longest_ms: float, seconds: float) -> None:
     known = ghosts(longest_ms, *[100.0] * 99)
-    assert known.killed_s(0) == seconds
+    assert known.cut_off_s(0) == seconds
     for _ in range(900):
         known.answered(0, 100.0)
-    assert known.killed_s(0) == seconds
+    assert known.cut_off_s(0) == seconds
     known.answered(0, 16_000.0)
-    assert known.killed_s(0) == 32, "the longest is none of the newest thousand any more"
+    assert known.cut_off_s(0) == 32, "the longest is none of the newest thousand any more"
 
 
 @pytest.mark.parametrize(

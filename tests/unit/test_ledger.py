@@ -21,6 +21,7 @@ from tests.unit.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.check import check_ledger
+from workbench.ledger.combined import CombinedTables
 from workbench.ledger.database import attached
 from workbench.ledger.engine import FRUGAL_MEMORY_MIB
 from workbench.ledger.entries import RunEnded
@@ -30,7 +31,6 @@ from workbench.ledger.queries import LedgerMemoryError, reading
 from workbench.ledger.recovery import unpack
 from workbench.ledger.schema import VIEW_NAMES, migrations
 from workbench.ledger.store import Ledger
-from workbench.ledger.united import United
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_a_query_defines_what_it_names_and_nothing_else(ledger: Ledger, tmp_path
     write_run(ledger.journal_folder, "r2", 2)
     for name in VIEW_NAMES:
         with ledger.locked(exclusive=False), attached(ledger) as engine:
-            db, united = engine.started(), United(ledger, engine.started(), tmp_path, frugal=False)
+            db, united = engine.started(), CombinedTables(ledger, engine.started(), tmp_path, frugal=False)
             assert _defined(db) == set()
             united.define(f"FROM {name}")
             defined = _defined(db)

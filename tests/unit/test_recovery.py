@@ -143,7 +143,7 @@ def test_what_lies_behind_a_damaged_stretch_is_kept(ledger: Ledger, where: str) 
             == 8
         )
     assert [Path(path).suffix for path in done.damaged] == [".damaged"]
-    assert "and their answers are lost" in done.asides()[0]
+    assert "and their answers are lost" in done.set_aside_messages()[0]
     assert check_ledger(ledger)["damaged_journals"] == []
 
 

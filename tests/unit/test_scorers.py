@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.records import Sample, ToolCall
-from workbench.running.signals import SkippedError
+from workbench.running.signals import AbortedBySignal
 from workbench.scoring.choice import Choice
 from workbench.scoring.exact import Exact
 from workbench.scoring.given import Given
@@ -430,10 +430,10 @@ def test_a_scorer_that_breaks_leaves_the_answer_unscored(monkeypatch: pytest.Mon
 
 def test_a_signal_is_no_fault_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
     def told_to_stop(*_: object, **__: object) -> str:
-        raise SkippedError("Ctrl-C")
+        raise AbortedBySignal("Ctrl-C")
 
     monkeypatch.setattr("workbench.scoring.exact.folded", told_to_stop)
-    with pytest.raises(SkippedError):
+    with pytest.raises(AbortedBySignal):
         score(Exact(), Given("x"), Sample("1", "q", target="x"))
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from workbench.allowance.course import Ahead, Moment, ahead, course
+from workbench.allowance.course import ForecastPoint, Moment, ahead, course
 from workbench.allowance.draws import Drawn, Draws, draws
 from workbench.allowance.forecast import Day, DrawPace, Forecast, forecast, pace_of, weekdays_of
 from workbench.allowance.readings import Reading, readings_of, refusals_of
@@ -77,7 +77,7 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     course: list[Moment]
     """Of the window until now; empty of rolling hours."""
-    ahead: list[Ahead]
+    ahead: list[ForecastPoint]
     """Until the window ends; empty where that is not known."""
 
     @property
@@ -178,7 +178,7 @@ class _Account(msgspec.Struct, frozen=True):
         """What is used by a moment after the newest reading: that, what our own calls drew since, and others at their rate."""
         until = -weekdays.days(at, self.now)
         others = (0.0, 0.0) if rate is None else rate.over(until - weekdays.days(newest.at, at), until)
-        most = self.draws.touching(newest.at, at).most
+        most = self.draws.overlapping(newest.at, at).most
         high = math.inf if most is None else newest.high + most + others[1]
         return newest.low + self.draws.within(newest.at, at).units + others[0], high
 
@@ -215,7 +215,7 @@ class _Account(msgspec.Struct, frozen=True):
         return [stretches(points_of(start, observed)) for start, observed in self._by_window(total)]
 
     def _observed(self, one: Reading, start: datetime, total: float | None) -> Observed:
-        least, most = self.draws.within(start, one.read_at), self.draws.touching(start, one.read_at)
+        least, most = self.draws.within(start, one.read_at), self.draws.overlapping(start, one.read_at)
         used = one.used(None if total is None else (total, total))
         return Observed(one.read_at, used, one.used_share, (least.units, most.most), f"{one.of_what} {one.said}")
 

@@ -25,7 +25,7 @@ class Moment(msgspec.Struct, frozen=True):
     high: float | None
 
 
-class Ahead(msgspec.Struct, frozen=True):
+class ForecastPoint(msgspec.Struct, frozen=True):
     """What will be used by a coming moment."""
 
     at: datetime
@@ -63,7 +63,7 @@ def course(
     return found
 
 
-def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[Ahead]:
+def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[ForecastPoint]:
     """What will be used by the coming midnights, with the range of `drawn_over`, until a window ends.
 
     Args:
@@ -73,10 +73,10 @@ def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[Ah
         end: Of the window.
     """
     middle, of_used = sum(used) / 2, (used[1] - used[0]) ** 2 / 12
-    found = [Ahead(now, *used)]
+    found = [ForecastPoint(now, *used)]
     at = now
     while at < end:
         at = min(at + timedelta(days=1), end)
         least, most = drawn_over(pace, pace.weekdays.days(now, at), of_used)
-        found.append(Ahead(at, max(middle + least, found[-1].low), middle + most))
+        found.append(ForecastPoint(at, max(middle + least, found[-1].low), middle + most))
     return [one for one in found if not math.isinf(one.high)]

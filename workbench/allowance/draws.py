@@ -63,7 +63,7 @@ class Draws(msgspec.Struct, frozen=True):
         low, high = self._numbers(start, end)
         return _sum(call for call in self.begun(start, end) if call.ended is not None and low <= call.ended < high)
 
-    def touching(self, start: datetime, end: datetime) -> Drawn:
+    def overlapping(self, start: datetime, end: datetime) -> Drawn:
         """What the calls drew, or will have drawn, that began or ended between two edges: no more was drawn by us then."""
         low, high = self._numbers(start, end)
         found = (

@@ -12,8 +12,8 @@ import msgspec
 import workbench.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
-from workbench.api.session import Where, ledger_to_read
-from workbench.evaluation.comparison import CLUSTER, Wanted, compared, gathered
+from workbench.api.session import Target, ledger_to_read
+from workbench.evaluation.comparison import CLUSTER, ComparisonRequest, compared, load_input
 from workbench.evaluation.comparison_words import difference_rows, slice_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
@@ -64,7 +64,7 @@ class Frames:
 
     def __init__(self, ledger: str | Path | None = None, *, folder: str | Path | None = None) -> None:
         where = Path.cwd() if folder is None else Path(folder)
-        self._ledger = ledger_to_read(Where(where, ledger=None if ledger is None else str(ledger)))
+        self._ledger = ledger_to_read(Target(where, ledger=None if ledger is None else str(ledger)))
 
     def __repr__(self) -> str:
         return f"Frames({self._ledger.name!r})"
@@ -142,9 +142,9 @@ class Frames:
         import pandas
 
         chosen = [models] if isinstance(models, str) else list(models)
-        wanted = Wanted(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
+        wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
         with reading(self._ledger) as reader:
-            found = compared(gathered(reader, wanted), wanted)
+            found = compared(load_input(reader, wanted), wanted)
         return pandas.DataFrame(difference_rows(found) if wanted.by is None else slice_rows(found))
 
     def readings(self) -> "pandas.DataFrame":

@@ -25,7 +25,7 @@ import msgspec
 
 from workbench.api.frames import Frames
 from workbench.api.pipeline import plan_job, run_job
-from workbench.api.session import Where, ledger_to_write, pages_folder
+from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.dataset.python_rows import checked_rows
 from workbench.endings import MADE_IN_PYTHON, FailedRoute, GateResult, RunEnd, RunStatus, RunSummary
 from workbench.errors import Fault, InputError
@@ -36,7 +36,7 @@ from workbench.job.occasions import named_occasion
 from workbench.planning.again import Kind
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
-from workbench.running.signals import Interrupts, handlers, passed_on, restore
+from workbench.running.signals import Interrupts, forwarded_interrupts, handlers, restore
 
 if TYPE_CHECKING:
     import pandas
@@ -376,7 +376,7 @@ def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) 
     return Frames(ledger, folder=folder)
 
 
-async def _run(where: Where, part: Job, options: RunOptions, report: bool, progress: bool | None) -> Run:
+async def _run(where: Target, part: Job, options: RunOptions, report: bool, progress: bool | None) -> Run:
     reports = pages_folder(where, ledger_to_write(where)) if report else None
     shows = _is_watched() if progress is None else progress
     before = handlers()
@@ -389,7 +389,7 @@ async def _run(where: Where, part: Job, options: RunOptions, report: bool, progr
 
 def _where(
     local: bool, base_url: str | None, profile: str | None, ledger: str | Path | None, folder: str | Path | None
-) -> Where:
+) -> Target:
     """Where a platform and a ledger are looked for.
 
     Raises:
@@ -398,7 +398,7 @@ def _where(
     if sum(map(bool, (local, base_url, profile))) > 1:
         raise InputError(Fault("local, base_url, profile", "give only one of them"))
     working = Path.cwd() if folder is None else Path(folder).absolute()
-    return Where(working, local, base_url, profile, None if ledger is None else str(ledger))
+    return Target(working, local, base_url, profile, None if ledger is None else str(ledger))
 
 
 def _part(job: Job, limit: int | None, models: str | Sequence[str], max_in_flight: int | None) -> Job:
@@ -478,7 +478,7 @@ def _on_a_thread(main: Callable[[], Awaitable[T]], interrupts: Interrupts | None
             failed.append(error)
 
     thread = threading.Thread(target=work, name="workbench")
-    with passed_on(interrupts):  # an interrupted cell: the run drains, and is returned
+    with forwarded_interrupts(interrupts):  # an interrupted cell: the run drains, and is returned
         thread.start()
         thread.join()
     if failed:

@@ -9,7 +9,7 @@ import msgspec
 
 from workbench.api.functions import make_job
 from workbench.api.pipeline import plan_job, run_job
-from workbench.api.session import Where
+from workbench.api.session import Target
 from workbench.endings import JUDGED_JOB, JUDGED_RUN, RunEnd, RunStatus
 from workbench.evaluation.rescore import scorable_answers
 from workbench.job.job import Job
@@ -19,7 +19,7 @@ from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.job_rows import RunOfJob
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import Provenance, ScoreThatCounts
+from workbench.ledger.rows import CurrentScore, Provenance
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.planning.again import Kind
@@ -66,7 +66,7 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 async def judging(
-    where: Where, ledger: Ledger, run_id: str, scorer: Judge, again: Kind | None = None
+    where: Target, ledger: Ledger, run_id: str, scorer: Judge, again: Kind | None = None
 ) -> JudgeCalls | None:
     """Find what a judge would be asked; nothing is sent.
 
@@ -88,7 +88,7 @@ async def judging(
         name = (scorer.named, _settings(scorer))
         known = {
             old.request_key
-            for old in reader.all(ScoreThatCounts, run_id=run_id)
+            for old in reader.all(CurrentScore, run_id=run_id)
             if (old.scorer, old.scorer_config) == name and old.reason != PENDING
         }
         found = [
@@ -120,7 +120,7 @@ def _asked_in(ledger: Ledger, job: Job, planned: int) -> str | None:
     return None
 
 
-async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
+async def judge(where: Target, ledger: Ledger, asked: JudgeCalls) -> Judged:
     """Ask a judge what it has not been asked, and write the scores that its answers make.
 
     Raises:
@@ -137,7 +137,7 @@ async def judge(where: Where, ledger: Ledger, asked: JudgeCalls) -> Judged:
             refused = vote.outcome is not None and EFFECTS[Outcome(vote.outcome)].ends in ("refused", "filtered")
             if vote.counts and vote.accepted and vote.answer and not refused:
                 votes.setdefault(vote.sample_id, []).append(vote.answer)
-        scores = reader.all(ScoreThatCounts, run_id=asked.run_id)
+        scores = reader.all(CurrentScore, run_id=asked.run_id)
     before = {(old.request_key, old.scorer): Score(old.value, old.reason, old.extracted) for old in scores}
     name = (asked.scorer.named, _settings(asked.scorer))
     now, written = newer_than(old.recorded_at for old in scores), 0

@@ -13,7 +13,7 @@ from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
 from workbench.api.session import (
     Session,
-    Where,
+    Target,
     account_ledger,
     connected,
     ledger_to_write,
@@ -38,7 +38,7 @@ from workbench.errors import (
 )
 from workbench.evaluation.alarms import findable_drops
 from workbench.evaluation.continuation import ledger_command
-from workbench.evaluation.gates import decide
+from workbench.evaluation.gates import evaluate_gates
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
 from workbench.job.file import PREVIOUS
@@ -58,19 +58,19 @@ from workbench.planning.models import planned_models, with_cap
 from workbench.planning.run_plan import RunPlan, described
 from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
-from workbench.running.conduct import Conductor
+from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s
 from workbench.running.machines import machines_of
 from workbench.running.open_files import within_open_files
 from workbench.running.options import RunOptions, check_folder, check_occasion, check_options
 from workbench.running.provenance import new_run_id, run_started
-from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, Rules
-from workbench.running.signals import SkippedError, handled_signals, skippable
+from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
+from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals
 from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.settings.file import CapSettings, load_settings
 
 
-def recorded_job_path(where: Where, run_id: str) -> Path:
+def recorded_job_path(where: Target, run_id: str) -> Path:
     """The job file of an earlier run.
 
     Raises:
@@ -83,7 +83,7 @@ def recorded_job_path(where: Where, run_id: str) -> Path:
 
 
 async def plan_job(
-    where: Where,
+    where: Target,
     job: Job,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
@@ -132,12 +132,12 @@ async def plan_job(
             )
 
 
-def _judge_findings(where: Where, session: Session, job: Job) -> list[Finding]:
+def _judge_findings(where: Target, session: Session, job: Job) -> list[Finding]:
     """The judges that the account does not see; simulated ones have stand-ins when they are asked."""
     return [] if where.local else [Finding(*found) for found in invisible_judges(job, session.models)]
 
 
-def _caps(where: Where) -> list[CapSettings]:
+def _caps(where: Target) -> list[CapSettings]:
     """The caps of the settings, which are the account's: nothing simulated counts."""
     return [] if where.local else load_settings(where.folder).caps
 
@@ -146,7 +146,7 @@ _SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
 """Exit codes that an error after the answers are safe takes the place of."""
 
 
-def _ready(where: Where, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
+def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     """The job as this machine can carry it out, and where it is recorded, before anything is asked.
 
     Raises:
@@ -164,7 +164,7 @@ def _ready(where: Where, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
     return job, ledger
 
 
-async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
+async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
     """Carry out a job: send what has no answer yet, record, score, render.
 
     Raises:
@@ -196,7 +196,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
             started = msgspec.structs.replace(
                 started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
             )
-            conductor = Conductor(plan, session.client, ledger, started, session.models)
+            conductor = RunExecution(plan, session.client, ledger, started, session.models)
             limit, given = job.run.max_in_flight, _caps(where)
             tempo = (EMBEDDED if plan.identity == LOCAL else ACCOUNT)._replace(is_brief=options.is_brief)
             with (
@@ -206,7 +206,7 @@ async def run_job(where: Where, job: Job, options: RunOptions) -> RunEnd:
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
                 patience_s = job.run.patience_s or by_clock
                 presence.will_send(len(plan) - plan.reused)
-                rules = Rules(slots, options.fixed, patience_s, latencies, tempo, caps, options.told)
+                rules = FanOutSettings(slots, options.fixed, patience_s, latencies, tempo, caps, options.told)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             end = _scored(ledger, job, end, options.reports, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:
@@ -220,7 +220,7 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
     run_id, notes, told_to_stop = end.summary.run_id, list(end.notes), end.told_to_stop
     report: str | None = None
     try:
-        with skippable(handled):
+        with abort_on_signal(handled):
             _, done = rescore(ledger, run_id, job.scorers)
             if done.deferred and not notes:
                 notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
@@ -232,8 +232,8 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
                 from workbench.report.ledger_pages import write_pages
 
                 report = str(write_pages(ledger, [run_id], reports)[0])
-    except (Exception, SkippedError) as failed:
-        told_to_stop = told_to_stop or isinstance(failed, SkippedError)
+    except (Exception, AbortedBySignal) as failed:
+        told_to_stop = told_to_stop or isinstance(failed, AbortedBySignal)
         error = None if _passes(failed) else _told(failed)
         score, page = (ledger_command(ledger.name, command, run_id) for command in ("score", "report"))
         remedy = f"`{score}` and `{page}` create them"
@@ -250,7 +250,9 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
 
 def _passes(failed: BaseException) -> bool:
     """Whether scores and pages are missing for a while only: skipped, or the ledger is busy or away, or the disk full."""
-    return isinstance(failed, SkippedError | LockHeldError | UnreachableError | JournalFullError) or lacks_room(failed)
+    return isinstance(failed, AbortedBySignal | LockHeldError | UnreachableError | JournalFullError) or lacks_room(
+        failed
+    )
 
 
 def _told(failed: BaseException) -> WorkbenchError:
@@ -268,7 +270,7 @@ def _told(failed: BaseException) -> WorkbenchError:
 
 def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
     """How a complete run ends by the gates of its job."""
-    results, reason, _ = decide(ledger, end.summary.run_id, job)
+    results, reason, _ = evaluate_gates(ledger, end.summary.run_id, job)
     if reason is None:
         return msgspec.structs.replace(end, gates=tuple(results))
     summary = msgspec.structs.replace(end.summary, status=RunStatus.GATE_FAILED, reason=reason)

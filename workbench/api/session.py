@@ -13,7 +13,7 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.display import visible
-from workbench.errors import Fault, InputError, UnreachableError, nearest, why_unreadable
+from workbench.errors import Fault, InputError, UnreachableError, nearest, read_error_text
 from workbench.ledger.address import SCHEME, is_path
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import Reader
@@ -45,7 +45,7 @@ PLATFORM_CONFIG = "platform.toml"
 DEFAULT_LEDGER, LOCAL_LEDGER = "ledger.duckdb", "local.duckdb"
 
 
-class Where(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True):
     """What the command line says about endpoint and ledger."""
 
     folder: Path
@@ -89,7 +89,7 @@ def _say(text: str) -> None:
 
 
 @asynccontextmanager
-async def connected(where: Where, ids: Sequence[str] = (), occasion: str | None = None) -> AsyncIterator[Session]:
+async def connected(where: Target, ids: Sequence[str] = (), occasion: str | None = None) -> AsyncIterator[Session]:
     """Find the platform, start the embedded one if requested, and list its models.
 
     Args:
@@ -162,7 +162,7 @@ def _embedded_platform(
                 process.kill()
 
 
-def rehearsal(where: Where) -> Path | None:
+def rehearsal(where: Target) -> Path | None:
     """The configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are simulated.
 
     Raises:
@@ -192,7 +192,7 @@ def checked_config(path: Path) -> tuple[PlatformConfig, bool]:
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Fault(str(path), f"the configuration cannot be read: {why_unreadable(error)}")) from error
+        raise InputError(Fault(str(path), f"the configuration cannot be read: {read_error_text(error)}")) from error
     written = read_toml(text, str(path))
     data = renamed(written)
     loaded, problems = convert(data, PlatformConfig)
@@ -217,20 +217,20 @@ def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
     return Endpoint(said["base_url"], said["key"], LOCAL, embedded=True)
 
 
-def settings_files(where: Where) -> tuple[str, ...]:
+def settings_files(where: Target) -> tuple[str, ...]:
     """The `workbench.toml` and `.env` that are used here; the embedded platform needs none."""
     names = (FILE_NAME,) if where.local else (FILE_NAME, DOTENV)
     return tuple(str(path) for name in names if (path := found_upward(where.folder, name)))
 
 
-def ledger_to_write(where: Where) -> Ledger:
+def ledger_to_write(where: Target) -> Ledger:
     """The ledger that a run records in: the one named, or the folder's for this kind of data."""
     if where.ledger is not None:
         return _named(where, where.ledger)
     return _ledger(where, where.folder / LOCAL_LEDGER) if where.local else account_ledger(where)
 
 
-def account_ledger(where: Where) -> Ledger:
+def account_ledger(where: Target) -> Ledger:
     """The account's ledger, whatever this command records in: the team's, or the folder's.
 
     Raises:
@@ -254,7 +254,7 @@ def account_ledger(where: Where) -> Ledger:
         raise InputError(*(replace(fault, where=place) for fault in error.faults)) from error
 
 
-def ledger_to_read(where: Where) -> Ledger:
+def ledger_to_read(where: Target) -> Ledger:
     """The ledger to read: the one named, or the one here; of two, the account's, with a note.
 
     Raises:
@@ -276,7 +276,7 @@ def ledger_to_read(where: Where) -> Ledger:
     return found[0]
 
 
-def ledger_to_change(where: Where) -> Ledger:
+def ledger_to_change(where: Target) -> Ledger:
     """The ledger to read, and to write in: of a team's this user may do so.
 
     Raises:
@@ -288,7 +288,7 @@ def ledger_to_change(where: Where) -> Ledger:
     return ledger
 
 
-def _named(where: Where, text: str) -> Ledger:
+def _named(where: Target, text: str) -> Ledger:
     """The ledger that a user names; a path is relative to the working folder."""
     named = _ledger(where, where.folder / text if is_path(text) else text)
     if not named.address.is_shared:
@@ -297,7 +297,7 @@ def _named(where: Where, text: str) -> Ledger:
     return own if own.address.name == named.address.name else named
 
 
-def _ledger(where: Where, address: str | Path, data: Path | None = None) -> Ledger:
+def _ledger(where: Target, address: str | Path, data: Path | None = None) -> Ledger:
     """A ledger, read as the account's settings say."""
     settings = load_settings(where.folder)
     return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance, data)
@@ -318,7 +318,7 @@ def presence_of(ledger: Ledger) -> Iterator[RunPresence]:
 
 @contextmanager
 def slots_of(
-    where: Where, endpoint: Endpoint, limit: int, job: str, presence: RunPresence, hold_s: float
+    where: Target, endpoint: Endpoint, limit: int, job: str, presence: RunPresence, hold_s: float
 ) -> Iterator[Slots]:
     """The slots of an endpoint, kept for all of this machine, whatever the key, and for a team's machines together; an
     embedded platform has its own.
@@ -345,13 +345,13 @@ def slots_of(
         yield slots
 
 
-def slots_root(where: Where) -> tuple[Path, bool]:
+def slots_root(where: Target) -> tuple[Path, bool]:
     """Where the slots of all endpoints are kept, and whether other users of this machine share them."""
     named = load_settings(where.folder).slots_folder
     return (state_folder() / "slots", False) if named is None else (Path(named).expanduser(), True)
 
 
-def pages_folder(where: Where, ledger: Ledger) -> Path:
+def pages_folder(where: Target, ledger: Ledger) -> Path:
     """Where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
     folder = where.folder / "reports"
     return folder if ledger.address.is_shared or ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem

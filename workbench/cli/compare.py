@@ -11,10 +11,17 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display import milliseconds, significant
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.comparison import ON_FALLBACK, Comparison, Wanted, compared, gathered, is_baseline
+from workbench.evaluation.comparison import (
+    ON_FALLBACK,
+    Comparison,
+    ComparisonRequest,
+    compared,
+    is_baseline,
+    load_input,
+)
 from workbench.evaluation.comparison_words import headline, mean_text, side_name, slice_rows, warnings
 from workbench.evaluation.difference_words import interval_text, outcome, signed
-from workbench.evaluation.sides import Difference, Side
+from workbench.evaluation.sides import Difference, ModelResult
 from workbench.evaluation.slices import Slice, SliceScore
 from workbench.ledger.job_rows import JobRuns, RunOfJob
 from workbench.ledger.queries import Reader, reading
@@ -56,13 +63,13 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     ledger = ledger_to_read(where)
     with reading(ledger) as reader:
         named = _newest(reader, job) if job is not None else runs
-    wanted = Wanted(
+    wanted = ComparisonRequest(
         named, given["model"], given["baseline"], given["scorer"], given["cluster"], given["on_fallback"], given["by"]
     )
     write: Draft | None = None
     if given["no_report"]:
         with reading(ledger) as reader:
-            found = compared(gathered(reader, wanted), wanted)
+            found = compared(load_input(reader, wanted), wanted)
     else:
         found, write = compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
     if as_json:
@@ -137,21 +144,21 @@ def _print_slices(found: Comparison) -> None:
     print_table(rows, columns, whole="value", spare=("base", "of_scored", "mean"))
 
 
-def _score(part: Slice, side: Side) -> SliceScore:
+def _score(part: Slice, side: ModelResult) -> SliceScore:
     return next(score for score in part.scores if (score.run_id, score.model) == (side.run_id, side.model))
 
 
-def _mean(part: Slice, side: Side) -> str:
+def _mean(part: Slice, side: ModelResult) -> str:
     interval = _score(part, side).interval
     return "–" if interval is None else mean_text(interval)
 
 
-def _of_scored(part: Slice, side: Side) -> str:
+def _of_scored(part: Slice, side: ModelResult) -> str:
     score = _score(part, side)
     return "–" if score.mean_of_scored is None else f"{score.mean_of_scored:.3f} of {score.scored}"
 
 
-def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[str, Any]:
+def _row(side: ModelResult, difference: Difference | None, found: Comparison) -> dict[str, Any]:
     interval = side.interval
     score = "–" if interval is None else mean_text(interval)
     if interval is not None and interval.low is not None and interval.high is not None:
@@ -173,7 +180,7 @@ def _row(side: Side, difference: Difference | None, found: Comparison) -> dict[s
     }
 
 
-def _difference(side: Side, difference: Difference | None, found: Comparison) -> str:
+def _difference(side: ModelResult, difference: Difference | None, found: Comparison) -> str:
     if difference is None:
         return "baseline" if is_baseline(side, found) else "–"
     if difference.found is None:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from workbench.cli import options
-from workbench.cli.output import echo, harmless_json, print_json, say
+from workbench.cli.output import echo, print_json, say, terminal_safe_json
 from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.overview import Overview, converted, overview, write_converted
 from workbench.display import plural, significant
@@ -53,7 +53,7 @@ def convert(file: Path, target: Path | None, named: str | None) -> None:
     """Write the samples of FILE to TARGET as JSON Lines in our own form; without TARGET, print them."""
     if target is None:
         for line in converted(file, _named(named)):
-            sys.stdout.buffer.write(harmless_json(line))
+            sys.stdout.buffer.write(terminal_safe_json(line))
         return
     say(f"{plural(write_converted(file, _named(named), target), 'sample')} written to {target}")
 

@@ -11,7 +11,7 @@ import anyio
 import click
 import msgspec
 
-from workbench.api.session import Where, connected, ledger_to_write, settings_files, slots_root
+from workbench.api.session import Target, connected, ledger_to_write, settings_files, slots_root
 from workbench.cli import options
 from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
@@ -75,12 +75,12 @@ def _versions() -> CheckResult:
     return CheckResult("versions", True, ", ".join(f"{name} {version}" for name, version in package_versions().items()))
 
 
-def _settings(where: Where) -> list[CheckResult]:
+def _settings(where: Target) -> list[CheckResult]:
     used = settings_files(where)
     return [CheckResult("settings", True, " and ".join(used))] if used else []
 
 
-async def _endpoint(where: Where) -> list[CheckResult]:
+async def _endpoint(where: Target) -> list[CheckResult]:
     try:
         async with connected(where) as session:
             kind = "simulated models" if session.simulated else "models"
@@ -109,7 +109,7 @@ def _clock(ahead_s: float | None) -> list[CheckResult]:
     return [CheckResult("clock", False, f"{abs(ahead_s):.0f} s {way} the platform's", fix, 0)]
 
 
-def _key_file(where: Where) -> list[CheckResult]:
+def _key_file(where: Target) -> list[CheckResult]:
     path = found_upward(where.folder, DOTENV)
     if path is None:
         return []
@@ -118,7 +118,7 @@ def _key_file(where: Where) -> list[CheckResult]:
     return [CheckResult("key file", True, f"only you can read {path}")]
 
 
-def _ledger(where: Where) -> CheckResult:
+def _ledger(where: Target) -> CheckResult:
     is_file = True
     try:
         ledger = ledger_to_write(where)
@@ -146,12 +146,14 @@ def _ledger(where: Where) -> CheckResult:
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
     text = f"{ledger.name}: {held}; {waiting_journals(state)}"
     if not state["sound"]:
-        return CheckResult("ledger", False, text, "`workbench ledger check` lists the problems", ExitCode.FAULT_OF_OURS)
+        return CheckResult(
+            "ledger", False, text, "`workbench ledger check` lists the problems", ExitCode.INTERNAL_ERROR
+        )
     fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""
     return CheckResult("ledger", True, text, fix)
 
 
-def _team(where: Where) -> list[CheckResult]:
+def _team(where: Target) -> list[CheckResult]:
     """Whether this machine may run jobs on a team's ledger, and what its other machines do."""
     try:
         ledger = ledger_to_write(where)
@@ -174,7 +176,7 @@ def _team(where: Where) -> list[CheckResult]:
     return [CheckResult("team", True, "; ".join(live + over) or "no job runs on any machine", fix)]
 
 
-def _slots(where: Where) -> list[CheckResult]:
+def _slots(where: Target) -> list[CheckResult]:
     """Whether the slots of this machine can be written; without them nothing is sent."""
     folder, shared = slots_root(where)
     try:
@@ -185,7 +187,7 @@ def _slots(where: Where) -> list[CheckResult]:
     return [CheckResult("slots", True, f"{folder} can be written")]
 
 
-def _disk(where: Where) -> list[CheckResult]:
+def _disk(where: Target) -> list[CheckResult]:
     findings = []
     for name, folder in (("disk", where.folder), ("temporary files", Path(tempfile.gettempdir()))):
         free = shutil.disk_usage(folder).free

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import anyio
 
 from workbench.api.pipeline import plan_job
-from workbench.api.session import Where
+from workbench.api.session import Target
 from workbench.cli.output import agreed, echo, say
 from workbench.display import amount, count, duration, percent, plural, significant
 from workbench.job.job import Job
@@ -15,8 +15,8 @@ from workbench.running.options import RunOptions
 from workbench.settings.file import ConfirmSettings, load_settings
 
 
-def is_agreed(
-    where: Where, job: Job, options: RunOptions, tell: Callable[[str], None], *, asks: bool, yes: bool
+def is_confirmed(
+    where: Target, job: Job, options: RunOptions, tell: Callable[[str], None], *, asks: bool, yes: bool
 ) -> bool:
     """Whether a run may begin: after a pilot, or above a threshold of the settings, somebody has to say so.
 

@@ -12,12 +12,12 @@ import click
 
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
-from workbench.cli.output import harmless, harmless_json, say
+from workbench.cli.output import say, terminal_safe, terminal_safe_json
 from workbench.errors import Fault, InputError
 from workbench.evaluation.exports import batch_lines, json_line, junit, rows, safe_for_a_spreadsheet
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import Reader, reading
-from workbench.ledger.rows import ScoreThatCounts
+from workbench.ledger.rows import CurrentScore
 
 FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 
@@ -40,7 +40,7 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
         run_id = find_run(reader, run)
         if output is None:
             for part in _parts(reader, run_id, form):
-                sys.stdout.buffer.write(harmless_json(part) if form in ("jsonl", "batch") else harmless(part))
+                sys.stdout.buffer.write(terminal_safe_json(part) if form in ("jsonl", "batch") else terminal_safe(part))
             return
         beside = output.with_name(f"{output.name}.part")  # whole or not at all
         try:
@@ -87,7 +87,7 @@ def _write_parquet(reader: Reader, run_id: str, path: Path) -> None:
 
     table = reader.arrow("answers", run_id=run_id)
     values: dict[str, dict[str, float | None]] = {}
-    for score in reader.all(ScoreThatCounts, run_id=run_id):
+    for score in reader.all(CurrentScore, run_id=run_id):
         values.setdefault(score.scorer, {})[score.request_key] = score.value
     keys = table.column("request_key").to_pylist()
     for scorer, own in values.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import click
 
-from workbench.api.session import Where, connected
+from workbench.api.session import Target, connected
 from workbench.cli.output import echo, say
 from workbench.errors import Fault, InputError, WorkbenchError
 
@@ -54,7 +54,7 @@ def init(folder: Path) -> None:
 async def _account() -> tuple[str, list[str]] | None:
     """The platform that is configured here, and the models that it lists; None where there is none to ask."""
     try:
-        async with connected(Where(Path.cwd())) as session:
+        async with connected(Target(Path.cwd())) as session:
             ids = [model.id for model in session.models if not model.preset]
             return (session.endpoint.base_url, ids) if ids else None
     except WorkbenchError:

@@ -14,9 +14,9 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.api.pipeline import plan_job, recorded_job_path, run_job
-from workbench.api.session import Where, ledger_to_write, pages_folder
+from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
-from workbench.cli.expected import is_agreed, print_estimate
+from workbench.cli.expected import is_confirmed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display import count, plural
@@ -153,7 +153,7 @@ def demo(**given: Any) -> None:
         sys.exit(_run(where, load_job(folder / "demo.toml"), RunOptions(fixed=given["fixed"]), given).exit_code)
 
 
-def _run_due(where: Where, path: Path, chosen: RunOptions, given: dict[str, Any]) -> int:
+def _run_due(where: Target, path: Path, chosen: RunOptions, given: dict[str, Any]) -> int:
     """Run the newest occasion unless it is settled, and the next one if due by then; return the exit code."""
     from workbench.schedule.due import NotDueError, check_still_due, due  # with parsers that few commands need
 
@@ -182,7 +182,7 @@ def _run_due(where: Where, path: Path, chosen: RunOptions, given: dict[str, Any]
     return code
 
 
-def _checked_run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> int:
+def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> int:
     """Run a job after its pilot, and only if what is then expected is agreed to; return the exit code."""
     pilot = given["pilot"] is not None
     if pilot:
@@ -207,12 +207,12 @@ def _checked_run(where: Where, job: Job, chosen: RunOptions, given: dict[str, An
     return _run(where, job, chosen, given).exit_code
 
 
-def _is_agreed(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> bool:
+def _is_agreed(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> bool:
     tell = say if given["as_json"] else echo
-    return is_agreed(where, job, chosen, tell, asks=given["pilot"] is not None, yes=given["yes"])
+    return is_confirmed(where, job, chosen, tell, asks=given["pilot"] is not None, yes=given["yes"])
 
 
-def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
+def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
     end = _carried_out(where, job, chosen, given)
     if given["as_json"]:
         print_json(end.as_object())
@@ -221,7 +221,7 @@ def _run(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> R
     return end
 
 
-def _carried_out(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
+def _carried_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
     show = not given["no_progress"] and sys.stderr.isatty()
     chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show)
@@ -233,7 +233,7 @@ def _carried_out(where: Where, job: Job, chosen: RunOptions, given: dict[str, An
     return end
 
 
-def _show(where: Where, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd) -> None:
+def _show(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd) -> None:
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]

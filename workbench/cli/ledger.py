@@ -51,7 +51,7 @@ def check(as_json: bool, **given: Any) -> None:
         print_json(found)
     else:
         _print_checked(found)
-    sys.exit(ExitCode.DONE if found["sound"] else ExitCode.FAULT_OF_OURS)
+    sys.exit(ExitCode.DONE if found["sound"] else ExitCode.INTERNAL_ERROR)
 
 
 def waiting_journals(state: dict[str, Any]) -> str:
@@ -97,7 +97,7 @@ def recover(journals: Path | None, as_json: bool, **given: Any) -> None:
         print_json(done)
     else:
         echo(f"{plural(done.records, 'record')} from {plural(done.journals, 'journal')}")
-        for aside in done.asides():
+        for aside in done.set_aside_messages():
             say(aside)
     if done.deferred:
         say(f"error: {done.deferred}")

@@ -159,7 +159,7 @@ def _explain(error: BaseException) -> int:
     except OSError:  # standard error cannot be written either
         if isinstance(error, WorkbenchError):
             return error.exit_code
-        return ExitCode.INCOMPLETE if isinstance(error, OSError) else ExitCode.FAULT_OF_OURS
+        return ExitCode.INCOMPLETE if isinstance(error, OSError) else ExitCode.INTERNAL_ERROR
 
 
 def _explained(error: BaseException) -> int:
@@ -186,7 +186,7 @@ def _explained(error: BaseException) -> int:
     if "--debug" in sys.argv:
         raise error
     click.echo(str(internal_error(error)), err=True)
-    return ExitCode.FAULT_OF_OURS
+    return ExitCode.INTERNAL_ERROR
 
 
 def _is_utf8(argument: str) -> bool:

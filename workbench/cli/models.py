@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import click
 
-from workbench.api.session import Where, connected
+from workbench.api.session import Target, connected
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table
 from workbench.records import Model
@@ -24,6 +24,6 @@ def models(as_json: bool, **given: Any) -> None:
         print_table(rows, {"id": "id", "owned_by": "owned by", "preset": "preset"})
 
 
-async def _list(where: Where) -> list[Model]:
+async def _list(where: Target) -> list[Model]:
     async with connected(where) as session:
         return session.models

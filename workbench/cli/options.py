@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from workbench.api.session import Where
+from workbench.api.session import Target
 from workbench.errors import Fault, InputError
 from workbench.job.file import MAX_IN_FLIGHT
 from workbench.job.job import Job
@@ -147,7 +147,7 @@ def endpoint(command: F) -> F:
     return ledger(command)
 
 
-def where(given: dict[str, Any]) -> Where:
+def where(given: dict[str, Any]) -> Target:
     """Take the shared options out of a command's parameters.
 
     Raises:
@@ -160,10 +160,10 @@ def where(given: dict[str, Any]) -> Where:
     )
     if sum(map(bool, (local, base_url, profile))) > 1:
         raise click.UsageError("give only one of --local, --base-url and --profile")
-    return Where(Path.cwd(), local, base_url, profile, given.pop("ledger_path", None))
+    return Target(Path.cwd(), local, base_url, profile, given.pop("ledger_path", None))
 
 
-def words(where: Where) -> list[str]:
+def words(where: Target) -> list[str]:
     """The shared options as typed on a command line."""
     given = ["--local"] if where.local else []
     for option, value in (("--base-url", where.base_url), ("--profile", where.profile), ("--ledger", where.ledger)):

@@ -40,12 +40,12 @@ def agreed(question: str) -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, err=True)
 
 
-def harmless(data: bytes) -> bytes:
+def terminal_safe(data: bytes) -> bytes:
     """Data as a terminal may show it; a file or a program gets it as it is."""
     return visible(data.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else data
 
 
-def harmless_json(data: bytes) -> bytes:
+def terminal_safe_json(data: bytes) -> bytes:
     """The same of JSON, which stays what it is: what would control the terminal is escaped."""
     if not sys.stdout.isatty():
         return data
@@ -55,13 +55,13 @@ def harmless_json(data: bytes) -> bytes:
 
 def print_json(value: Any) -> None:
     """One value as indented JSON on standard output."""
-    _print(harmless_json(msgspec.json.format(_ENCODER.encode(value), indent=2)))
+    _print(terminal_safe_json(msgspec.json.format(_ENCODER.encode(value), indent=2)))
 
 
 def print_json_lines(values: Any) -> None:
     """Values as JSON on standard output, one per line."""
     for value in values:
-        sys.stdout.buffer.write(harmless_json(_ENCODER.encode(value)) + b"\n")
+        sys.stdout.buffer.write(terminal_safe_json(_ENCODER.encode(value)) + b"\n")
 
 
 class _TerminalTable(NamedTuple):

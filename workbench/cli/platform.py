@@ -13,7 +13,7 @@ import anyio
 import click
 
 import workbench.clock as clock
-from workbench.api.session import Where, ledger_to_read
+from workbench.api.session import Target, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import (
@@ -88,7 +88,7 @@ def _rehearsal(ledger_path: str | None) -> str:
     """A configuration like the account's routes, as TOML."""
     import tomli_w
 
-    ledger = ledger_to_read(Where(Path.cwd(), ledger=ledger_path))
+    ledger = ledger_to_read(Target(Path.cwd(), ledger=ledger_path))
     with reading(ledger) as reader:
         found = rehearsal_of(reader)
     if not found["routes"]:

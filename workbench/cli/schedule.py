@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 import workbench.clock as clock
-from workbench.api.session import Where, ledger_to_write
+from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.errors import Fault, InputError, WorkbenchError
@@ -120,7 +120,7 @@ def _log(job: Job) -> Path:
     return state_folder() / "schedule" / f"{timer_name(job)}.log"
 
 
-def _command(where: Where, job: Job, given: dict[str, Any]) -> Command:
+def _command(where: Target, job: Job, given: dict[str, Any]) -> Command:
     """What the timer starts: this very workbench, here, with the same options."""
     program = Path(sysconfig.get_path("scripts"), "workbench")
     started = [str(program)] if program.exists() else [sys.executable, "-m", "workbench"]
@@ -141,7 +141,7 @@ def _command(where: Where, job: Job, given: dict[str, Any]) -> Command:
     return Command(tuple(words), where.folder, moved_folders(), stop_s)
 
 
-def _gateway_limit_s(where: Where) -> float | None:
+def _gateway_limit_s(where: Target) -> float | None:
     """The endpoint's own setting; also warns if a timer would not find the endpoint."""
     if where.local:
         return None
@@ -156,7 +156,7 @@ def _gateway_limit_s(where: Where) -> float | None:
     return found.gateway_limit_s
 
 
-def _print_list(where: Where, *, as_json: bool) -> None:
+def _print_list(where: Target, *, as_json: bool) -> None:
     now, rows, every = clock.now(), [], []
     for path in sorted((*where.folder.glob("[!.]*.toml"), *where.folder.glob("jobs/[!.]*.toml"))):
         try:
@@ -181,7 +181,7 @@ def _print_list(where: Where, *, as_json: bool) -> None:
         say(f"no job in {where.folder} has a [schedule]")
 
 
-def _open(where: Where, job: Job) -> list[Alarm]:
+def _open(where: Target, job: Job) -> list[Alarm]:
     ledger = ledger_to_write(where)
     if not ledger.exists:
         return []
@@ -189,7 +189,7 @@ def _open(where: Where, job: Job) -> list[Alarm]:
         return open_alarms(reader, job.name)
 
 
-def _state(where: Where, job: Job, came: list[Occasion], now: datetime, standing: list[Alarm]) -> dict[str, Any]:
+def _state(where: Target, job: Job, came: list[Occasion], now: datetime, standing: list[Alarm]) -> dict[str, Any]:
     last = came[-1] if came else None
     return {
         "schedule": job.timetable.cron or "; ".join(calendar_events(job.timetable)),
@@ -215,7 +215,7 @@ def _timer(job: Job) -> str:
     return ", ".join(found) or "not installed"
 
 
-def _print_occasions(where: Where, job: Job, *, as_json: bool) -> None:
+def _print_occasions(where: Target, job: Job, *, as_json: bool) -> None:
     now = clock.now()
     came = occasions_of(ledger_to_write(where), job, now)
     standing = _open(where, job)

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from workbench.api.judging import judge, judging
-from workbench.api.session import Where, ledger_to_change
+from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.display import count, plural
@@ -20,7 +20,7 @@ from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
 from workbench.job.job import load_job, parse_job
 from workbench.ledger.queries import reading
-from workbench.ledger.rows import ScoreThatCounts
+from workbench.ledger.rows import CurrentScore
 from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
@@ -70,7 +70,7 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
     with reading(ledger) as reader:
         figures = run_figures(reader, run)
         # as the ledger has it: of judges that were not asked any more, too
-        scores, named = reader.all(ScoreThatCounts, run_id=run), {judge.named for judge in judges}
+        scores, named = reader.all(CurrentScore, run_id=run), {judge.named for judge in judges}
         pending = sum(score.reason == PENDING and score.scorer in named for score in scores)
     if as_json:
         print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
@@ -104,7 +104,7 @@ class _Said(NamedTuple):
     """Whether a signal came, and no other judge is to be asked."""
 
 
-async def _judged(where: Where, ledger: Ledger, run: str, scorer: Judge, *, yes: bool, again: Kind | None) -> _Said:
+async def _judged(where: Target, ledger: Ledger, run: str, scorer: Judge, *, yes: bool, again: Kind | None) -> _Said:
     asked = await judging(where, ledger, run, scorer, again)
     if asked is None:
         return _Said()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.api.session import Where, account_ledger, slots_root
+from workbench.api.session import Target, account_ledger, slots_root
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.running.machines import Leased, machines_of
@@ -24,7 +24,7 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    ledger = account_ledger(Where(Path.cwd()))
+    ledger = account_ledger(Target(Path.cwd()))
     if (leased := machines_of(ledger).leased_slots()) is not None:
         _print_leased(leased, as_json=as_json)
         return
@@ -51,7 +51,7 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
 def release(as_json: bool) -> None:
     """Free the slots kept by calls that were killed or given up; the platform may still be working on these."""
     released = {entry.name: release_ghosts(entry) for entry in _endpoints()}
-    ledger = account_ledger(Where(Path.cwd()))
+    ledger = account_ledger(Target(Path.cwd()))
     if (freed := machines_of(ledger).release_leases()) is not None:
         released[ledger.name] = freed
     if as_json:
@@ -92,5 +92,5 @@ def _print_leased(leased: Sequence[Leased], *, as_json: bool) -> None:
 
 
 def _endpoints() -> list[Path]:
-    folder, _ = slots_root(Where(Path.cwd()))
+    folder, _ = slots_root(Target(Path.cwd()))
     return sorted(folder.iterdir()) if folder.is_dir() else []

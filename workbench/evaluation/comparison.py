@@ -10,12 +10,13 @@ import msgspec
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import differing
+from workbench.evaluation.failures import planned_by_side, sides_asked
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
     Difference,
+    ModelResult,
     Pairs,
     Samples,
-    Side,
     Sides,
     differences,
     least_answered,
@@ -23,7 +24,6 @@ from workbench.evaluation.sides import (
     sides_of,
 )
 from workbench.evaluation.slices import Parted, Slice, sliced_by, slices_of
-from workbench.evaluation.trouble import planned_by_side, sides_asked
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata
@@ -41,7 +41,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     scorer: str
     runs: list[Provenance]
-    sides: list[Side]
+    sides: list[ModelResult]
     differences: list[Difference]
     notes: list[str]
     """What is not alike in what is compared, and what else to know before believing it."""
@@ -60,21 +60,21 @@ class Comparison(msgspec.Struct, frozen=True):
     open_alarms: list[Alarm]
     """Of the jobs of the runs."""
 
-    def is_ranked(self, side: Side) -> bool:
+    def is_ranked(self, side: ModelResult) -> bool:
         """Whether enough is known of a side to rank it."""
         return side.coverage.is_enough(self.min_answered)
 
-    def unanswered(self, side: Side) -> int:
+    def unanswered(self, side: ModelResult) -> int:
         """How many requests of a side have no answer: they failed, were interrupted, or never sent."""
         return self.planned[side.run_id, side.model] - side.answered
 
 
-class Material(msgspec.Struct, frozen=True):
+class ComparisonInput(msgspec.Struct, frozen=True):
     """All that is compared, before one of it is chosen as the baseline."""
 
     scorer: str
     runs: list[Provenance]
-    sides: list[Side]
+    sides: list[ModelResult]
     samples: Samples
     metadata: dict[str, dict[str, Any]]
     """Sample key -> its further columns."""
@@ -91,7 +91,7 @@ class Material(msgspec.Struct, frozen=True):
         return [side.model for side in self.sides] if len(self.runs) == 1 else [run.run_id for run in self.runs]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ComparisonRequest(msgspec.Struct, frozen=True):
     """What is to be compared."""
 
     runs: Sequence[str] = ()
@@ -111,7 +111,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """The further column of the dataset within whose values is compared as well; by default every one with few values."""
 
 
-def gathered(reader: Reader, wanted: Wanted) -> Material:
+def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     """Read what is compared; of several runs the baseline comes first.
 
     Raises:
@@ -162,12 +162,12 @@ def gathered(reader: Reader, wanted: Wanted) -> Material:
             run, {side.model: side.asked for side in there.sides if side.run_id == run.run_id}
         ).items()
     }
-    return Material(
+    return ComparisonInput(
         chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned, least, standing
     )
 
 
-def compared(material: Material, wanted: Wanted) -> Comparison:
+def compared(material: ComparisonInput, wanted: ComparisonRequest) -> Comparison:
     """Compare the models of one run, or runs with each other, as was asked.
 
     Raises:
@@ -179,7 +179,7 @@ def compared(material: Material, wanted: Wanted) -> Comparison:
     return against(material, wanted.baseline or [*scored, *material.baselines][0], by=wanted.by)
 
 
-def against(material: Material, baseline: str, *, by: str | None = None) -> Comparison:
+def against(material: ComparisonInput, baseline: str, *, by: str | None = None) -> Comparison:
     """Compare everything with one baseline.
 
     Args:
@@ -206,7 +206,7 @@ def against(material: Material, baseline: str, *, by: str | None = None) -> Comp
     )  # fmt: skip
 
 
-def _others(material: Material, pairs: Pairs) -> list[tuple[Side, Side]]:
+def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, ModelResult]]:
     """The further pairs that another baseline would show: who looks first and chooses then has looked at them all."""
     run_ids = [run.run_id for run in material.runs]
     if len(run_ids) == 1:
@@ -225,7 +225,7 @@ def _others(material: Material, pairs: Pairs) -> list[tuple[Side, Side]]:
     return further
 
 
-def _places(pair: tuple[Side, Side]) -> tuple[tuple[str, str], tuple[str, str]]:
+def _places(pair: tuple[ModelResult, ModelResult]) -> tuple[tuple[str, str], tuple[str, str]]:
     one, other = pair
     return (one.run_id, one.model), (other.run_id, other.model)
 
@@ -243,7 +243,7 @@ def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str
     return wanted or (everywhere or known)[0]
 
 
-def _check(wanted: Wanted, sides: Sequence[Side], run_ids: Sequence[str]) -> None:
+def _check(wanted: ComparisonRequest, sides: Sequence[ModelResult], run_ids: Sequence[str]) -> None:
     """Refuse models that were not asked."""
     there = list(dict.fromkeys(side.model for side in sides))
     named = [("--model", model) for model in wanted.models]
@@ -255,7 +255,9 @@ def _check(wanted: Wanted, sides: Sequence[Side], run_ids: Sequence[str]) -> Non
             raise InputError(Fault(option, f"no answer is of {model!r}", hint))
 
 
-def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str) -> list[tuple[Side, Side]]:
+def _pairs(
+    sides: Sequence[ModelResult], run_ids: Sequence[str], baseline: str
+) -> list[tuple[ModelResult, ModelResult]]:
     """Each side with what it is compared with: a model of a single run, or else the first run."""
     if len(run_ids) == 1:
         base = next(side for side in sides if side.model == baseline)
@@ -274,7 +276,7 @@ def _pairs(sides: Sequence[Side], run_ids: Sequence[str], baseline: str) -> list
     return pairs
 
 
-def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[str]:
+def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[str]:
     """Why the samples are not taken as clusters although a column was named, or is there."""
     rows = [row for side in sides for row in samples[side.run_id, side.model] if row.asked]
     known = sum(row.cluster is not None for row in rows)
@@ -285,7 +287,7 @@ def _of_clusters(cluster: str, sides: Sequence[Side], samples: Samples) -> list[
     return [f"{len(rows) - known} of {len(rows)} samples have no {cluster!r}: they are compared as if independent."]
 
 
-def is_baseline(side: Side, comparison: Comparison) -> bool:
+def is_baseline(side: ModelResult, comparison: Comparison) -> bool:
     """Whether another side is compared with it."""
     return any((one.baseline.run_id, one.baseline.model) == (side.run_id, side.model) for one in comparison.differences)
 

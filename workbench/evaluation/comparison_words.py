@@ -5,12 +5,12 @@ from typing import Any
 from workbench.display import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
-from workbench.evaluation.sides import Coverage, Difference, Lost, Side
+from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.evaluation.slices import SliceScore
 from workbench.stats.intervals import Interval
 
 
-def side_name(side: Side, comparison: Comparison) -> str:
+def side_name(side: ModelResult, comparison: Comparison) -> str:
     """A side as people tell it from the others."""
     return side.model if len(comparison.runs) == 1 else f"{side.model} in {side.run_id}"
 
@@ -100,7 +100,7 @@ _NOT_RIGHT = {
 }  # fmt: skip
 
 
-def not_right_words(side: Side) -> str:
+def not_right_words(side: ModelResult) -> str:
     """The answers of a side that have no score by its own doing: `46 of 120 answers are cut off`; empty where none is."""
     if not side.not_right:
         return ""

@@ -9,7 +9,7 @@ import msgspec
 
 from workbench.display import count, plural
 from workbench.endings import RunStatus
-from workbench.evaluation.sides import Samples, Side, Sides
+from workbench.evaluation.sides import ModelResult, Samples, Sides
 from workbench.job.file import JobFile
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -119,7 +119,7 @@ def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
         yield place, f"“{value}”" if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _of_models(runs: Sequence[Provenance], sides: Sequence[Side]) -> Iterator[str]:
+def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[str]:
     """Body fields that only some of the models or variants of a run have of their own."""
     for run in runs:
         own = [side for side in sides if side.run_id == run.run_id]
@@ -149,7 +149,7 @@ def _fields_of(run: Provenance, side: str) -> dict[str, str]:
     }
 
 
-def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[Side]) -> Iterator[str]:
+def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[str]:
     """Models that the lists of the runs describe differently."""
     asked = {side.model.partition(" · ")[0] for side in sides} | {side.model for side in sides}
     texts: dict[str, dict[str, ModelText]] = {}
@@ -169,7 +169,7 @@ def _of_scorers(settings: Sequence[RunScorer], scorer: str) -> Iterator[str]:
         yield f"The settings of “{scorer}” are not the same: `workbench score RUN --job JOB` scores both alike."
 
 
-def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[Side]) -> Iterator[str]:
+def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[str]:
     """Where the answers that are compared were capped at different numbers of tokens."""
     rows = {(row.run_id, row.model): row for row in reader.all(SideCaps, run_ids=list(run_ids))}
     caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
@@ -184,7 +184,9 @@ def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[Side]) -> I
     yield f"Answers were capped at different numbers of tokens: {', '.join(told)}."
 
 
-def _taken_out(reader: Reader, runs: Sequence[Provenance], sides: Sequence[Side], samples: Samples) -> Iterator[str]:
+def _taken_out(
+    reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelResult], samples: Samples
+) -> Iterator[str]:
     for run in runs:
         taken = reader.all(TakenOut, run_id=run.run_id)
         if taken:
@@ -203,7 +205,7 @@ def _taken_out(reader: Reader, runs: Sequence[Provenance], sides: Sequence[Side]
         yield f"{plural(len(unjudged), 'sample')} have nothing to judge by and are left out."
 
 
-def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[Side]) -> Iterator[str]:
+def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[str]:
     """Answers that are on both sides, and such as were asked for earlier."""
     if len(runs) > 1:
         for row in reader.all(SharedAnswers, run_ids=[run.run_id for run in runs]):
@@ -218,14 +220,14 @@ def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[Side]) -
         yield f"Answers are reused from earlier runs: {'; '.join(told)}."
 
 
-def _days(side: Side) -> str:
+def _days(side: ModelResult) -> str:
     if side.oldest_at is None or side.newest_at is None:
         return "unknown date"
     first, last = f"{side.oldest_at:%Y-%m-%d}", f"{side.newest_at:%Y-%m-%d}"
     return first if first == last else f"{first} to {last}"
 
 
-def _named(runs: Sequence[Provenance], sides: Sequence[Side], on_fallback: str) -> Iterator[str]:
+def _named(runs: Sequence[Provenance], sides: Sequence[ModelResult], on_fallback: str) -> Iterator[str]:
     """Answers whose model cannot be told, or is taken for another one."""
     for side in sides:
         if side.unnamed:
@@ -253,7 +255,7 @@ def _short(text: str, begin: int) -> str:
     return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _MOST_CHARS else ''}"
 
 
-def _name(side: Side, runs: Sequence[Provenance]) -> str:
+def _name(side: ModelResult, runs: Sequence[Provenance]) -> str:
     return side.model if len(runs) == 1 else f"{side.model} in {side.run_id}"
 
 

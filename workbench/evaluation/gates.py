@@ -208,7 +208,7 @@ def _watch_results(watch: Watch, run_id: str) -> Iterator[GateResult]:
         yield GateResult("steady", "cannot tell", says, watch.scorer, watch.model)
 
 
-def decide(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str | None, Ingested]:
+def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResult], str | None, Ingested]:
     """Ask the gates of a job about a complete run of it, and record what they say.
 
     Args:

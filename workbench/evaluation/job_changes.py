@@ -113,7 +113,7 @@ def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) ->
     found = {}
     for run, before in zip(runs, [*runs[1:], None], strict=True):
         names = served.get(run.run_id, {}), served.get(before.run_id, {}) if before else {}
-        found[run.run_id] = "" if before is None else ", ".join(_changed(run, before) + _served_anew(*names))
+        found[run.run_id] = "" if before is None else ", ".join(_changed(run, before) + _changed_served_names(*names))
     return found
 
 
@@ -128,7 +128,7 @@ def _changed(row: JobRun, before: JobRun) -> list[str]:
     return changed
 
 
-def _served_anew(names: dict[str, str | None], before: dict[str, str | None]) -> list[str]:
+def _changed_served_names(names: dict[str, str | None], before: dict[str, str | None]) -> list[str]:
     """The models that answer under another name than before."""
     return [
         f"{model} is served as {name}"

@@ -9,7 +9,7 @@ from workbench.ledger.entries import newer_than, score_entry
 from workbench.ledger.ingest import Ingested, ingest
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader, reading
-from workbench.ledger.rows import AnsweringRun, ScorableAnswer, ScoreThatCounts
+from workbench.ledger.rows import AnsweringRun, CurrentScore, ScorableAnswer
 from workbench.ledger.store import Ledger
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.records import Sample, Score, ToolCall
@@ -44,7 +44,7 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
         contextlib.closing(JournalWriter(ledger.journal_folder, in_flight=0)) as journal,
         reading(ledger, frugal=True) as reader,
     ):
-        before = reader.all(ScoreThatCounts, run_id=run_id)
+        before = reader.all(CurrentScore, run_id=run_id)
         known = {
             (old.request_key, old.scorer, old.scorer_config): Score(old.value, old.reason, old.extracted)
             for old in before

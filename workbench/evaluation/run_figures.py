@@ -9,7 +9,7 @@ from workbench.completion import UNKNOWN_REASON
 from workbench.display import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.standing import Standing, standing
+from workbench.evaluation.ranking import Ranking, standing
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import BrokenScorer, Provenance, RunId, RunNumbers
 from workbench.ledger.run_rows import (
@@ -52,7 +52,7 @@ class RunFigures(RunFindings, frozen=True):
     tokens: list[RunTokens]
     latency: list[RunLatency]
     numbers: RunNumbers
-    standing: Standing
+    standing: Ranking
     """How its models stand beside each other by its first scorer."""
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from workbench.display import count, plural, words
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.difference_words import signed, size
+from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures, broken_text
-from workbench.evaluation.sides import Difference, Side
-from workbench.evaluation.standing import Standing
+from workbench.evaluation.sides import Difference, ModelResult
 from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import EFFECTS, Outcome
 
@@ -22,7 +22,7 @@ def verdict(figures: RunFigures) -> str:
     return " ".join(filter(None, (leader(figures.standing), coverage(figures) or trouble(figures))))
 
 
-def leader(found: Standing) -> str:
+def leader(found: Ranking) -> str:
     """Which model scores best, what a paired test shows of that, and which are not ranked."""
     known = [side for side in found.sides if side.interval is not None]
     if found.scorer is None or not known:
@@ -33,7 +33,7 @@ def leader(found: Standing) -> str:
     return " ".join(filter(None, (_best(found, by), _unranked(found))))
 
 
-def _best(found: Standing, by: str) -> str:
+def _best(found: Ranking, by: str) -> str:
     ranked = [side for side in found.sides if side.model in found.means]
     if not ranked:
         return f"No model is ranked {by}."
@@ -48,11 +48,11 @@ def _best(found: Standing, by: str) -> str:
     return _several(found, behind, by)
 
 
-def _ranked_behind(found: Standing) -> list[Difference]:
+def _ranked_behind(found: Ranking) -> list[Difference]:
     return [one for one in found.differences.values() if one.side.model in found.means]
 
 
-def _unranked(found: Standing) -> str:
+def _unranked(found: Ranking) -> str:
     """The models that are not ranked, and why."""
     sides = [side for side in found.unranked if side.coverage.wanted]
     if not sides:
@@ -62,14 +62,14 @@ def _unranked(found: Standing) -> str:
     return f"Not ranked: {'; '.join([*told, *more])}."
 
 
-def _two(found: Standing, one: Difference, by: str) -> str:
+def _two(found: Ranking, one: Difference, by: str) -> str:
     if one.verdict == "worse":
         return f"{one.baseline.model} beats {one.side.model} {by} by {_lead(one, found)}."
     means = f"{_mean(one.baseline)} and {_mean(one.side)}"
     return f"{one.baseline.model} scores higher than {one.side.model} {by}, {means}, but {_not_shown(one, found)}."
 
 
-def _several(found: Standing, behind: list[Difference], by: str) -> str:
+def _several(found: Ranking, behind: list[Difference], by: str) -> str:
     best, others = behind[0].baseline, len(behind)
     unclear = [one for one in behind if one.verdict != "worse"]
     if not unclear:
@@ -84,7 +84,7 @@ def _several(found: Standing, behind: list[Difference], by: str) -> str:
     return f"{said}; it beats {rest}, but is not shown to beat {_named([one.side.model for one in unclear])}."
 
 
-def _others_behind(found: Standing) -> str:
+def _others_behind(found: Ranking) -> str:
     behind = [one for one in _ranked_behind(found) if one.side.model not in found.leading]
     shown = sum(one.verdict == "worse" for one in behind)
     if not behind:
@@ -96,7 +96,7 @@ def _others_behind(found: Standing) -> str:
     return f" {shown} of the {len(behind)} others are shown to be worse."
 
 
-def _lead(one: Difference, found: Standing) -> str:
+def _lead(one: Difference, found: Ranking) -> str:
     """How far the best is ahead: `24.5 points [11.5, 38.1], 12–0 on 49 samples`."""
     assert one.found is not None
     bounds = ""
@@ -112,7 +112,7 @@ def _lead(one: Difference, found: Standing) -> str:
     return f"{ahead}{bounds}, {one.found.worse}–{one.found.better} on {plural(one.shared, 'sample')}{rests}"
 
 
-def _not_shown(one: Difference, found: Standing) -> str:
+def _not_shown(one: Difference, found: Ranking) -> str:
     if one.found is None:
         return "they share no sample of which both scores are known"
     if one.verdict == "open":
@@ -129,7 +129,7 @@ def _not_shown(one: Difference, found: Standing) -> str:
     return f"no difference is shown ({counts}{reach})"
 
 
-def score_text(side: Side) -> str:
+def score_text(side: ModelResult) -> str:
     """A side's mean with its interval: `0.844 [0.72, 0.93]`."""
     if side.interval is None:
         return "not scored"
@@ -139,12 +139,12 @@ def score_text(side: Side) -> str:
     return f"{mean} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
 
 
-def _mean(side: Side) -> str:
+def _mean(side: ModelResult) -> str:
     """A side's mean over all asked."""
     return "unscored" if side.interval is None else mean_text(side.interval)
 
 
-def _on(found: Standing) -> str:
+def _on(found: Ranking) -> str:
     asked = {side.samples for side in found.sides if side.model in found.means}
     return f" on {plural(asked.pop(), 'sample')}" if len(asked) == 1 else " on the samples that each was asked"
 
@@ -175,7 +175,7 @@ def _mostly(figures: RunFigures, row: RunItems) -> str:
     return max(kinds, key=lambda kind: kinds[kind]) if any(kinds.values()) else "not asked"
 
 
-class Trouble(NamedTuple):
+class FailureCount(NamedTuple):
     """Something that went wrong, and how many requests it touched."""
 
     requests: int
@@ -196,22 +196,22 @@ def trouble(figures: RunFigures) -> str:
     return f"{count(answered)} of {plural(planned, 'request')} are answered."
 
 
-def _troubles(figures: RunFigures) -> Iterator[Trouble]:
+def _troubles(figures: RunFigures) -> Iterator[FailureCount]:
     numbers, planned = figures.numbers, figures.numbers.planned
     if numbers.pending:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"
-        yield Trouble(numbers.pending, f"{part} have no answer yet: never sent, or interrupted.")
+        yield FailureCount(numbers.pending, f"{part} have no answer yet: never sent, or interrupted.")
     for row in figures.items:
         yield from _of_model(figures, row)
     for one in figures.broken:
-        yield Trouble(one.failed, f"{broken_text(one)}.")
+        yield FailureCount(one.failed, f"{broken_text(one)}.")
     for side in figures.standing.sides:
         if side.unread > _NOTED * side.asked:
             judged = f"“{figures.standing.scorer}” could not judge {_part(side.unread, side.answered)} answers of {side.model}."
-            yield Trouble(side.unread, judged)
+            yield FailureCount(side.unread, judged)
 
 
-def _of_model(figures: RunFigures, row: RunItems) -> Iterator[Trouble]:
+def _of_model(figures: RunFigures, row: RunItems) -> Iterator[FailureCount]:
     """What went wrong with one model's requests."""
     model, items = row.model, row.items
     failed = _failed_as(figures, model)
@@ -220,20 +220,22 @@ def _of_model(figures: RunFigures, row: RunItems) -> Iterator[Trouble]:
         whole = sum(failed.values())
         why = f"most often {most.replace('_', ' ')}" if len(failed) > 1 else most.replace("_", " ")
         fault = EFFECTS[Outcome(most)].fault
-        yield Trouble(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
+        yield FailureCount(whole, f"{model} left {_part(whole, items)} unanswered ({why}: {fault}).")
     if row.fallbacks:
         name = next((side.fallback_name for side in figures.standing.sides if side.model == model), None)
         counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
         says = f"{_part(row.fallbacks, row.answered)} answers of {model} came from {name} and {counted}."
-        yield Trouble(row.fallbacks, says)
+        yield FailureCount(row.fallbacks, says)
     if row.suspected:
         counted = "count all the same" if figures.provenance.on_fallback == "accept" else "do not count"
         says = f"{_part(row.suspected, row.answered)} answers of {model} came under a name that is not its own and {counted}."
-        yield Trouble(row.suspected, says)
+        yield FailureCount(row.suspected, says)
     if row.cut_off > _NOTED * items:
-        yield Trouble(row.cut_off, f"{_part(row.cut_off, items)} answers of {model} were cut off by their token limit.")
+        yield FailureCount(
+            row.cut_off, f"{_part(row.cut_off, items)} answers of {model} were cut off by their token limit."
+        )
     if row.refused > _NOTED * items:
-        yield Trouble(row.refused, f"{_part(row.refused, items)} answers of {model} were refused or filtered.")
+        yield FailureCount(row.refused, f"{_part(row.refused, items)} answers of {model} were refused or filtered.")
 
 
 def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:

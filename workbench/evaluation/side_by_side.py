@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from workbench.evaluation.attention import ANOTHER
-from workbench.evaluation.comparison import Material
+from workbench.evaluation.comparison import ComparisonInput
 from workbench.evaluation.sides import Difference, Samples, why_unscored
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import SampleText, SideAnswer, SideSample
@@ -25,7 +25,7 @@ class AskedSample(msgspec.Struct, frozen=True):
     target: str
 
 
-class Said(msgspec.Struct, frozen=True):
+class SampleAnswer(msgspec.Struct, frozen=True):
     """What one side answered to a sample, in one epoch."""
 
     epoch: int
@@ -39,7 +39,7 @@ class Texts(msgspec.Struct, frozen=True):
 
     samples: dict[str, AskedSample]
     """By sample key."""
-    answers: dict[tuple[str, str, str], list[Said]]
+    answers: dict[tuple[str, str, str], list[SampleAnswer]]
     """By run, model and sample key, an entry an epoch."""
 
 
@@ -62,7 +62,7 @@ def samples_by_kind(difference: Difference, samples: Samples) -> dict[Apart, lis
     }
 
 
-def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
+def texts_of(reader: Reader, material: ComparisonInput, keys: Iterable[str]) -> Texts:
     """The answers of all sides to some samples.
 
     Args:
@@ -78,7 +78,7 @@ def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
         content, key = msgspec.json.decode(text.sample), text.sample_key
         samples[key] = AskedSample(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
     run_ids = [run.run_id for run in material.runs]
-    answers: dict[tuple[str, str, str], list[Said]] = {}
+    answers: dict[tuple[str, str, str], list[SampleAnswer]] = {}
     told = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}
     for row in reader.all(SideAnswer, **told):
         answers.setdefault((row.run_id, row.model, row.sample_key), []).append(
@@ -87,14 +87,14 @@ def texts_of(reader: Reader, material: Material, keys: Iterable[str]) -> Texts:
     return Texts(samples, answers)
 
 
-def _said(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> Said:
+def _said(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> SampleAnswer:
     text = row.answer or ""
     if row.identity in ANOTHER and on_fallback == "exclude":
-        return Said(row.epoch, text, None, f"left out: {row.served_model} answered")
+        return SampleAnswer(row.epoch, text, None, f"left out: {row.served_model} answered")
     if row.reason is not None:
-        return Said(row.epoch, text, row.value, row.reason)
+        return SampleAnswer(row.epoch, text, row.value, row.reason)
     ended = (row.outcome or "no answer yet").replace("_", " ")
-    return Said(row.epoch, text, None, why_unscored(sample) if row.scorable else ended)
+    return SampleAnswer(row.epoch, text, None, why_unscored(sample) if row.scorable else ended)
 
 
 def _text(value: Any) -> str:

@@ -39,7 +39,7 @@ def least_answered(runs: Iterable[Provenance]) -> float:
     return max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
 
 
-class Side(msgspec.Struct, frozen=True):
+class ModelResult(msgspec.Struct, frozen=True):
     """One model of one run, with what it took."""
 
     run_id: str
@@ -103,8 +103,8 @@ class Lost(msgspec.Struct, frozen=True):
 class Difference(msgspec.Struct, frozen=True):
     """A side beside its baseline."""
 
-    side: Side
-    baseline: Side
+    side: ModelResult
+    baseline: ModelResult
     asked: int
     """Samples that both were asked, or one was and the other was to be."""
     shared: int
@@ -152,7 +152,7 @@ Samples = dict[tuple[str, str], list[SideSample]]
 class Sides(msgspec.Struct, frozen=True):
     """The models of some runs by one scorer."""
 
-    sides: list[Side]
+    sides: list[ModelResult]
     samples: Samples
     are_shares: bool
     """Whether all scores are from 0 to 1, so that differences are points."""
@@ -243,10 +243,12 @@ def _clusters(asked: Sequence[SideSample]) -> list[ClusterSum]:
     return [ClusterSum(*sums) for sums in found.values()] if len(found) < len(asked) else []
 
 
-def _side(figures: SideFigures, samples: Sequence[SideSample], interval: Interval | None, most_asked: int) -> Side:
+def _side(
+    figures: SideFigures, samples: Sequence[SideSample], interval: Interval | None, most_asked: int
+) -> ModelResult:
     asked = [row for row in samples if (row.asked or row.unknown) and row.excluded is None]
     scored = [row.of_scored for row in asked if row.of_scored is not None]
-    return Side(
+    return ModelResult(
         run_id=figures.run_id,
         model=figures.model,
         asked=figures.asked,
@@ -294,7 +296,7 @@ def _tokens_bounds(figures: SideFigures) -> tuple[float, float] | None:
     return None if found.low is None or found.high is None else (max(found.low, 0.0), found.high)
 
 
-Pairs = Sequence[tuple[Side, Side]]
+Pairs = Sequence[tuple[ModelResult, ModelResult]]
 """Sides, each with its baseline."""
 
 
@@ -398,7 +400,7 @@ class _Tests(NamedTuple):
 class _Beside:
     """Two sides, sample by sample."""
 
-    def __init__(self, side: Side, base: Side, joined: "_Joined") -> None:
+    def __init__(self, side: ModelResult, base: ModelResult, joined: "_Joined") -> None:
         self._side, self._base, self._joined = side, base, joined
         self._known = [one for one in joined.both if one.is_shared]
         self._open = sum(one.is_open for one in joined.both)
@@ -514,7 +516,7 @@ def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:
     return found
 
 
-def lost_samples(side: Side, base: Side, samples: Samples) -> list[Lost]:
+def lost_samples(side: ModelResult, base: ModelResult, samples: Samples) -> list[Lost]:
     """What each of two sides lacks of all samples of both."""
     rows = [{row.sample_key: row for row in samples[one.run_id, one.model]} for one in (side, base)]
     found: dict[tuple[str, str, str], int] = {}

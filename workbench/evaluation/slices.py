@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from workbench.errors import Fault, InputError, nearest
-from workbench.evaluation.sides import Difference, Pairs, Samples, Side, differences_within, of_samples
+from workbench.evaluation.sides import Difference, ModelResult, Pairs, Samples, differences_within, of_samples
 from workbench.ledger.score_rows import SideSample
 from workbench.stats.intervals import Interval, mean_intervals
 
@@ -49,7 +49,7 @@ class Parted(NamedTuple):
 
     metadata: Metadata
     """Of the samples of all sides."""
-    sides: Sequence[Side]
+    sides: Sequence[ModelResult]
     pairs: Pairs
     family: Pairs
     """Further pairs that p-values are adjusted for as well."""
@@ -117,7 +117,7 @@ def _sliced(column: str, parts: Mapping[str, set[str]], of: Parted) -> Iterator[
         yield Slice(column, value, sorted(keys), scores, found)
 
 
-def _score(side: Side, rows: Sequence[SideSample], interval: Interval | None) -> SliceScore:
+def _score(side: ModelResult, rows: Sequence[SideSample], interval: Interval | None) -> SliceScore:
     scored = [row.of_scored for row in rows if row.of_scored is not None]
     mean = math.fsum(scored) / len(scored) if scored else None
     return SliceScore(side.run_id, side.model, len(scored), mean, interval)

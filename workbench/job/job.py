@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from workbench.endings import MADE_IN_PYTHON
-from workbench.errors import Fault, InputError, nearest, why_unreadable
+from workbench.errors import Fault, InputError, nearest, read_error_text
 from workbench.job.faults import contradictions
 from workbench.job.file import (
     UNSET,
@@ -126,7 +126,7 @@ def load_job(path: Path) -> Job:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         near = _near_jobs(path) if isinstance(error, FileNotFoundError) else ""  # what is there was meant
-        raise InputError(Fault(str(path), f"the job cannot be read: {why_unreadable(error)}", near)) from error
+        raise InputError(Fault(str(path), f"the job cannot be read: {read_error_text(error)}", near)) from error
     return parse_job(text, path)
 
 

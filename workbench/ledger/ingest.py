@@ -54,7 +54,7 @@ class Ingested(msgspec.Struct, frozen=True):
     forbidden: bool = False
     """Whether they were left because this user lacks a right, which does not pass by itself."""
 
-    def asides(self) -> list[str]:
+    def set_aside_messages(self) -> list[str]:
         """Messages about the files that were set aside."""
         torn = [f"a torn journal tail was set aside: {path}" for path in self.torn]
         return torn + [

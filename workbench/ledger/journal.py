@@ -103,7 +103,7 @@ class JournalWriter:
         """
         self._pack_lines()
         if self._failed is not None:
-            self._start_anew()
+            self._start_next_file()
         while self._frames:
             frame = self._frames[0]
             if self._fd is None:
@@ -138,7 +138,7 @@ class JournalWriter:
         self._written += frame.entries
         self._to_sync.set()
 
-    def _start_anew(self) -> None:
+    def _start_next_file(self) -> None:
         """Continue in a new file after a failed sync, with all that was not durable in the old one.
 
         The kernel forgets what it could not write: a later sync of the same file says nothing about it. What is written

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from workbench.errors import WorkbenchError
+from workbench.ledger.combined import CombinedTables, is_attached
 from workbench.ledger.database import attached, opened_for_writing
 from workbench.ledger.engine import MOST_READING_MEMORY_MIB, Engine, first_line, literal, with_values
 from workbench.ledger.kinds import store_of
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.schema import made_by_newer, migrations, schema_version, sql
 from workbench.ledger.store import LOCK_PATIENCE_S, Ledger
-from workbench.ledger.united import United, is_attached
 from workbench.scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class LedgerMemoryError(WorkbenchError):
 class Reader:
     """Answers named queries; made by `reading`."""
 
-    def __init__(self, ledger: Ledger, engine: Engine, united: United, most_memory_mib: int) -> None:
+    def __init__(self, ledger: Ledger, engine: Engine, united: CombinedTables, most_memory_mib: int) -> None:
         self._ledger, self._united, self._variables = ledger, united, _variables(ledger)
         self._engine = engine
         self._most_memory_mib = most_memory_mib
@@ -153,7 +153,7 @@ def reading(
                     outdated = version < newest
                     db.execute("USE memory")
             if not outdated:
-                united = United(ledger, db, scratch.path, frugal=frugal)
+                united = CombinedTables(ledger, db, scratch.path, frugal=frugal)
                 yield Reader(ledger, engine, united, memory_mib)
                 return
     with ledger.locked(exclusive=True, patience_s=patience_s), opened_for_writing(ledger, patience_s):

@@ -151,7 +151,7 @@ class RunShape(QueryRow, frozen=True):
     epochs: int
 
 
-class ScoreThatCounts(QueryRow, frozen=True):
+class CurrentScore(QueryRow, frozen=True):
     """The newest score of a request by a scorer."""
 
     query = "scores_of_run"

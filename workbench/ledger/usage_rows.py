@@ -204,10 +204,10 @@ class UnknownDraw(QueryRow, frozen=True):
         return self.calls_without_usage + self.maybe_drawn + self.open_intents
 
 
-class DearestRun(QueryRow, frozen=True):
+class CostliestRun(QueryRow, frozen=True):
     """One of the runs that used most."""
 
-    query = "dearest_runs"
+    query = "costliest_runs"
 
     run_id: str
     job: str | None
@@ -217,16 +217,16 @@ class DearestRun(QueryRow, frozen=True):
     calls_without_usage: int
 
 
-class DearestSample(QueryRow, frozen=True):
+class CostliestSample(QueryRow, frozen=True):
     """One of the samples that used most, over all runs, models and epochs."""
 
-    query = "dearest_samples"
+    query = "costliest_samples"
 
     sample_key: str
     calls: int
     total_tokens: int
     most_tokens: int
-    dearest_model: str
+    costliest_model: str
     run_id: str
     sample_id: str
     job: str | None

@@ -12,9 +12,9 @@ from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
 from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
 from workbench.ledger.usage_rows import (
+    CostliestRun,
+    CostliestSample,
     DailyUsage,
-    DearestRun,
-    DearestSample,
     Spend,
     UnknownDraw,
     UsageBy,
@@ -23,14 +23,14 @@ from workbench.ledger.usage_rows import (
 )  # fmt: skip
 from workbench.report import charts
 from workbench.report.allowance_charts import window_chart
-from workbench.report.build import Asked, result
+from workbench.report.build import PageContext, result
 from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
 from workbench.settings.file import AllowanceSettings
 
-MOST_DEAREST = 20
+MOST_EXPENSIVE = 20
 _HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."
 _COSTS = (
     Column("calls", "calls"), Column("prompt_tokens", "prompt tokens"), Column("completion_tokens", "completion tokens"),
@@ -43,7 +43,7 @@ _COSTS = (
 _UNKNOWN = ("calls_without_usage", "maybe_drawn", "open_intents")
 
 
-def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
+def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader = asked.reader
     spend, unknown = result(reader, Spend), result(reader, UnknownDraw)
@@ -51,8 +51,8 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     by: dict[str, Result[Any]] = {name: result(reader, UsageBy, by=name, **always) for name in ("model", "job", "day")}
     by["tag"] = result(reader, UsageByTag, **always)
     daily = result(reader, DailyUsage, most=MOST_TOGETHER, others=OTHERS)
-    dearest_runs = result(reader, DearestRun, most=MOST_DEAREST)
-    dearest_samples = result(reader, DearestSample, most=MOST_DEAREST)
+    costliest_runs = result(reader, CostliestRun, most=MOST_EXPENSIVE)
+    costliest_samples = result(reader, CostliestSample, most=MOST_EXPENSIVE)
     now = clock.now()
     found = account_state(reader, asked.allowance, asked.zone, now)
     end = found.window.end_at if found.window is not None and not found.window.rolls else None
@@ -79,8 +79,8 @@ def allowance_page(asked: Asked) -> Callable[[], dict[str, Any]]:
             "low": sum(row.low_tokens or 0 for row in unknown.rows),
             "high": sum(row.high_tokens or 0 for row in unknown.rows),
             "unpriced": [row.model for row in unknown.rows if row.high_tokens is None],
-            "dearest_runs": _dearest_runs(dearest_runs, there),
-            "dearest_samples": _dearest_samples(dearest_samples, there),
+            "costliest_runs": _costliest_runs(costliest_runs, there),
+            "costliest_samples": _costliest_samples(costliest_samples, there),
             "simulated": asked.period.simulated,
         }
 
@@ -127,7 +127,7 @@ def _window_chart(found: AccountState) -> list[Chart]:
     return [drawn("window", "What was used in this window, and what lies ahead?", drawing, None, note)]
 
 
-def _charts(daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: Asked) -> list[Chart]:
+def _charts(daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: PageContext) -> list[Chart]:
     found = []
     if len({row.day for row in daily.rows}) > 1:
         shown = Table(
@@ -176,21 +176,21 @@ def _unknown_table(unknown: Result[UnknownDraw]) -> Table:
     )  # fmt: skip
 
 
-def _dearest_runs(found: Result[DearestRun], there: frozenset[str]) -> Table:
+def _costliest_runs(found: Result[CostliestRun], there: frozenset[str]) -> Table:
     return Table(
-        "dearest_runs", found, ("run_id",),
+        "costliest_runs", found, ("run_id",),
         (Column("run_id", "run", "run"), Column("job", "job", "text"), Column("started_at", "started", "moment"),
          Column("calls", "calls"), Column("total_tokens", "tokens"), Column("calls_without_usage", "without usage")),
         there,
     )  # fmt: skip
 
 
-def _dearest_samples(found: Result[DearestSample], there: frozenset[str]) -> Table:
+def _costliest_samples(found: Result[CostliestSample], there: frozenset[str]) -> Table:
     return Table(
-        "dearest_samples", found, ("sample_key",),
+        "costliest_samples", found, ("sample_key",),
         (Column("sample_id", "sample", "sample"), Column("job", "job of the most expensive call", "text"),
          Column("calls", "calls"),
          Column("total_tokens", "tokens"), Column("most_tokens", "most expensive call"),
-         Column("dearest_model", "its model", "text")),
+         Column("costliest_model", "its model", "text")),
         there,
     )  # fmt: skip

@@ -68,7 +68,7 @@ def _ledger_frame(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> P
     return PageHead(page, title, endpoint, key, period.simulated, period.first_at, period.last_at, as_of)
 
 
-class Asked(NamedTuple):
+class PageContext(NamedTuple):
     """What pages are built from: one state of a ledger."""
 
     reader: Reader
@@ -94,7 +94,7 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | None = None) -> Iterator[Asked]:
+def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | None = None) -> Iterator[PageContext]:
     """Read a ledger for pages that go into a folder.
 
     Args:
@@ -110,7 +110,7 @@ def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | Non
         as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
         period, colours = reader.only(LedgerPeriod), colours_of(reader)
         known = {} if watches is None else watches
-        yield Asked(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of, known)
+        yield PageContext(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of, known)
 
 
 class Page(NamedTuple):
@@ -119,7 +119,7 @@ class Page(NamedTuple):
     name: str
     """Of its file and its template."""
     title: str
-    build: Callable[[Asked], Callable[[], dict[str, Any]]]
+    build: Callable[[PageContext], Callable[[], dict[str, Any]]]
     """Asks what the page shows; returns what computes the content of its template, once the ledger is let go."""
 
 
@@ -127,7 +127,7 @@ Draft = Callable[[], Path]
 """Renders a page of which everything was asked, puts it into its folder, and returns its absolute path."""
 
 
-def ledger_page(asked: Asked, page: Page, pages: Sequence[Page]) -> Draft:
+def ledger_page(asked: PageContext, page: Page, pages: Sequence[Page]) -> Draft:
     """Ask what a page over a whole ledger shows.
 
     Args:

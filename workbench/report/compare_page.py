@@ -8,7 +8,14 @@ from typing import Any
 
 import workbench.display as people
 from workbench.errors import InputError
-from workbench.evaluation.comparison import Comparison, Material, Wanted, against, compared, gathered
+from workbench.evaluation.comparison import (
+    Comparison,
+    ComparisonInput,
+    ComparisonRequest,
+    against,
+    compared,
+    load_input,
+)
 from workbench.evaluation.comparison_words import mean_text, side_name, warnings
 from workbench.evaluation.difference_words import outcome
 from workbench.evaluation.sides import why_unscored
@@ -28,7 +35,9 @@ _MOST_ACROSS = 6
 _NAMED = 3  # runs in the name of the page's file
 
 
-def compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[Page]) -> tuple[Comparison, Draft]:
+def compare_page(
+    ledger: Ledger, wanted: ComparisonRequest, folder: Path, pages: Sequence[Page]
+) -> tuple[Comparison, Draft]:
     """Compare, and draft the page that shows it.
 
     Args:
@@ -44,7 +53,7 @@ def compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[P
         InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
     with asked_of(ledger, folder) as asked:
-        material = gathered(asked.reader, wanted)
+        material = load_input(asked.reader, wanted)
         found = compared(material, wanted)
         every = _every_baseline(material, found, wanted.by)
         samples = compared_samples(asked.reader, material, every)
@@ -80,7 +89,7 @@ def compare_page(ledger: Ledger, wanted: Wanted, folder: Path, pages: Sequence[P
     return found, lambda: write_page(folder, name, render(frame, pages, content))
 
 
-def _every_baseline(material: Material, found: Comparison, by: str | None) -> list[Comparison]:
+def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:
     """The comparison with each baseline that there can be, the one that was asked for among them."""
     if len(material.baselines) > MOST_BASELINES:
         return [found]

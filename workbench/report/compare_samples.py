@@ -6,9 +6,9 @@ from typing import Any, get_args
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.comparison import Comparison, Material
+from workbench.evaluation.comparison import Comparison, ComparisonInput
 from workbench.evaluation.comparison_words import side_name
-from workbench.evaluation.side_by_side import Apart, Said, Texts, samples_by_kind, texts_of
+from workbench.evaluation.side_by_side import Apart, SampleAnswer, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference
 from workbench.ledger.queries import Reader
 
@@ -45,11 +45,11 @@ class ComparedSamples(msgspec.Struct, frozen=True):
                 ],
             }
 
-    def _answers(self, side: tuple[str, str], key: str) -> list[Said]:
+    def _answers(self, side: tuple[str, str], key: str) -> list[SampleAnswer]:
         return self.texts.answers.get((*side, key), [])
 
 
-def compared_samples(reader: Reader, material: Material, every: Sequence[Comparison]) -> ComparedSamples:
+def compared_samples(reader: Reader, material: ComparisonInput, every: Sequence[Comparison]) -> ComparedSamples:
     """Read the samples of every difference.
 
     Args:
@@ -100,13 +100,13 @@ def _answers(
     return answers
 
 
-def score_kind(one: Said) -> str:
+def score_kind(one: SampleAnswer) -> str:
     """How the page marks a score."""
     if one.value is None:
         return "unknown"
     return "ok" if one.value >= 1 else "failed" if one.value <= 0 else "wasted"
 
 
-def score_text(one: Said) -> str:
+def score_text(one: SampleAnswer) -> str:
     """A score in words."""
     return "unscored" if one.value is None else people.significant(one.value)

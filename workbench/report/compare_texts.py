@@ -4,7 +4,7 @@ import workbench.display as people
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.comparison_words import headline, side_name
 from workbench.evaluation.difference_words import interval_text, outcome, signed
-from workbench.evaluation.sides import Difference, Side
+from workbench.evaluation.sides import Difference, ModelResult
 
 MOST_LINES = 3
 
@@ -33,7 +33,7 @@ def texts_by_place(found: Comparison) -> dict[str, str]:
     return {place: people.visible(text) for place, text in texts.items()}
 
 
-def _of_side(place: int, side: Side, one: Difference | None, found: Comparison) -> dict[str, str]:
+def _of_side(place: int, side: ModelResult, one: Difference | None, found: Comparison) -> dict[str, str]:
     if one is None:
         shown = "baseline" if is_baseline(side, found) else "not compared"
         return {

@@ -14,7 +14,7 @@ from workbench.evaluation.run_figures import broken_scorers
 from workbench.ledger.job_rows import JobRuns, ModelMean, NewestRun, RunLine, run_means
 from workbench.ledger.rows import Provenance
 from workbench.report import time_charts
-from workbench.report.build import Asked
+from workbench.report.build import PageContext
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Column, Result, Table
@@ -22,7 +22,7 @@ from workbench.report.tables import Column, Result, Table
 MOST_RUNS = 200
 
 
-def index_page(asked: Asked) -> Callable[[], dict[str, Any]]:
+def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period
     runs = as_now(reader.all(RunLine, most=MOST_RUNS, run_ids=None), asked.as_of.ongoing)

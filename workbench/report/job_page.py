@@ -14,7 +14,7 @@ from workbench.evaluation.job_changes import JobChange, changed_since_before, jo
 from workbench.evaluation.ongoing import NOT_ENDED, as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
 from workbench.report import time_charts
-from workbench.report.build import Asked, Draft, Page, PageHead, render, write_page
+from workbench.report.build import Draft, Page, PageContext, PageHead, render, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
@@ -32,7 +32,7 @@ _MEASURES = (
 )
 
 
-def job_page(asked: Asked, job: str, pages: Sequence[Page]) -> Draft:
+def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     """Ask what a job's page shows.
 
     Args:

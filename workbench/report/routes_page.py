@@ -12,7 +12,7 @@ from workbench.evaluation.attention import ANOTHER, KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.records import LOCAL
 from workbench.report import charts, time_charts
-from workbench.report.build import Asked, result
+from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 from workbench.routes.facts import RouteFacts, said
@@ -41,7 +41,7 @@ class Card(msgspec.Struct, frozen=True):
     """The same, drawn."""
 
 
-def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
+def routes_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
     """Ask what the page shows; returns what computes its content."""
     reader, period = asked.reader, asked.period
     found = overview(reader, asked.zone, period)
@@ -49,7 +49,7 @@ def routes_page(asked: Asked) -> Callable[[], dict[str, Any]]:
     return lambda: _content(found, outcomes, asked) | {"simulated": period.simulated}
 
 
-def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: Asked) -> dict[str, Any]:
+def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageContext) -> dict[str, Any]:
     there = frozenset(path.stem for path in asked.folder.glob("*.html"))
     cards = _cards(found, outcomes, asked.colours)
     return {

@@ -7,8 +7,8 @@ import msgspec
 
 import workbench.display as people
 from workbench.evaluation.comparison_words import mean_text
+from workbench.evaluation.failures import failures_by_model, planned_by_model
 from workbench.evaluation.run_figures import RunFigures
-from workbench.evaluation.trouble import planned_by_model, troubles_by_model
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunLatency, RunScore, RunTokens
 from workbench.report import charts, time_charts
@@ -128,7 +128,7 @@ def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
     troubles = [
         {"model": model, "group": group, "requests": requests, "planned": planned[model]}
         for planned in [planned_by_model(figures)]
-        for model, groups in troubles_by_model(figures).items()
+        for model, groups in failures_by_model(figures).items()
         for group, requests in groups.items()
     ]
     if troubles:

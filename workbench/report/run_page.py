@@ -12,17 +12,17 @@ from workbench.evaluation.attention import constancy, fallbacks, suspected, unco
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
+from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures, unknown_end_text
 from workbench.evaluation.run_samples import run_samples
 from workbench.evaluation.run_words import verdict
-from workbench.evaluation.trouble import CUT_OFF, PENDING, REFUSED, planned_by_model, troubles_by_model
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
 from workbench.ledger.score_rows import SideFigures
-from workbench.report.build import Asked, Draft, Page, PageHead, render, result, write_page
+from workbench.report.build import Draft, Page, PageContext, PageHead, render, result, write_page
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
@@ -31,7 +31,7 @@ _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _NAMED = 5  # served names that the page asks to confirm
 
 
-def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Draft]:
+def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[str, Draft]:
     """Ask what a run's page shows; texts that are too large for it are put beside it at once.
 
     Args:
@@ -83,7 +83,7 @@ def run_page(asked: Asked, run_id: str, pages: Sequence[Page]) -> tuple[str, Dra
     return figures.provenance.job, write
 
 
-def _frame(run: Provenance, asked: Asked) -> PageHead:
+def _frame(run: Provenance, asked: PageContext) -> PageHead:
     ended_at = run.ended_at or run.started_at
     title = f"{run.job} · run {run.run_id}"
     return PageHead(
@@ -91,7 +91,7 @@ def _frame(run: Provenance, asked: Asked) -> PageHead:
     )
 
 
-def _content(figures: RunFigures, asked: Asked) -> dict[str, Any]:
+def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
     """What the page shows of the run's figures."""
     run, by_model = figures.provenance, figures.items
     plain = msgspec.structs.asdict(run)
@@ -129,7 +129,7 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], F
 
 def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
     """A row a model for the first table, the best first; those that were never asked last."""
-    troubles, asked = troubles_by_model(figures), {row.model: row for row in figures.items}
+    troubles, asked = failures_by_model(figures), {row.model: row for row in figures.items}
     sides = {side.model: side for side in figures.standing.sides}
     means = {(row.model, row.scorer): interval for row, interval in figures.scores}
     planned = planned_by_model(figures)

@@ -18,7 +18,7 @@ MOST_HOLDS = 3
 """A route that asks to be left alone more often, for too long, without an answer in between is given up."""
 
 
-class End(NamedTuple):
+class CallEnd(NamedTuple):
     """How a call of a route ended."""
 
     outcome: Outcome
@@ -117,7 +117,7 @@ class Breaker:
         """A request was sent; while the route is paused that is a trial, and the only one in flight."""
         self._on_trial = self.state == "open"
 
-    def ended(self, end: End) -> bool:
+    def ended(self, end: CallEnd) -> bool:
         """Record how a call ended; return whether there is news: another state, or a trial that failed."""
         on_trial, self._on_trial = self._on_trial, False
         says = EFFECTS[end.outcome].route
@@ -139,7 +139,7 @@ class Breaker:
             self.state = "given up"
         return True
 
-    def _answered(self, end: End, *, on_trial: bool) -> bool:
+    def _answered(self, end: CallEnd, *, on_trial: bool) -> bool:
         """A route that is paused is well again by a trial, or a call sent after its last failure; not by one that was
         sent before.
         """
@@ -150,7 +150,7 @@ class Breaker:
         self.state, self._in_a_row, self._trials, self.failing_since = "closed", 0, 0, None
         return before != self.state
 
-    def _failed(self, end: End) -> bool:
+    def _failed(self, end: CallEnd) -> bool:
         if end.outcome is not self.outcome or not self._in_a_row:
             self.outcome, self._in_a_row, self.failing_since = end.outcome, 0, end.now
             # refusals come at once, and the answers that were let through later: these are waited for

@@ -21,7 +21,7 @@ from workbench.planning.expand import Plan
 from workbench.records import Model
 from workbench.running.machines import machines_of
 from workbench.running.progress import Progress
-from workbench.running.rules import Rules
+from workbench.running.rules import FanOutSettings
 from workbench.running.signals import Interrupts, caught
 from workbench.running.tally import Tally
 from workbench.running.work import Work
@@ -37,7 +37,7 @@ MOST_NAMED = 3
 """Of more failed routes the run's last line says only how many."""
 
 
-class Conductor:
+class RunExecution:
     """Carries out one run.
 
     Args:
@@ -60,7 +60,7 @@ class Conductor:
         self._calls_to_ingest = 0
         self._ingest_due = anyio.Event()
 
-    async def run(self, rules: Rules, *, show_progress: bool, interrupts: Interrupts | None = None) -> RunEnd:
+    async def run(self, rules: FanOutSettings, *, show_progress: bool, interrupts: Interrupts | None = None) -> RunEnd:
         """Record, send, drain, ingest; the run's numbers are then in the ledger or its journals.
 
         Args:
@@ -215,7 +215,7 @@ class Conductor:
 
     def _ingest(self) -> None:
         done = ingest(self._ledger, whole=self._journal.whole, engine=self._engine)
-        self._notes += done.asides()
+        self._notes += done.set_aside_messages()
         self._deferred, self._is_forbidden = done.deferred, done.forbidden
 
 

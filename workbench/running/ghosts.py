@@ -49,7 +49,7 @@ class Ghosts:
         elif leaves >= self._longest[model]:
             self._longest[model] = max(newest)
 
-    def killed_s(self, model: int) -> float:
+    def cut_off_s(self, model: int) -> float:
         """For how long a call may go on from when it is sent, should this process be killed or the call cancelled: twice
         the longest of the route's newest answers, at least 30 s; with few answers the gateway's worst case.
         """
@@ -58,8 +58,8 @@ class Ghosts:
         return min(max(_LEAST_S, 2 * self._longest[model] / 1000), self._worst_s[model])
 
     def longest_s(self) -> float:
-        """The longest `killed_s` of all routes."""
-        return max(map(self.killed_s, range(len(self._worst_s))), default=0.0)
+        """The longest `cut_off_s` of all routes."""
+        return max(map(self.cut_off_s, range(len(self._worst_s))), default=0.0)
 
     def kept_s(self, model: int, record: CallRecord) -> float:
         """For how much longer a call may go on that ended without the gateway's word: the gateway's worst case, from now
@@ -69,5 +69,5 @@ class Ghosts:
         if EFFECTS[attempt.outcome].waited_out or self._fixed_s is not None:
             return self._worst_s[model]
         if not EFFECTS[attempt.outcome].concluded:
-            return max(0.0, self.killed_s(model) - attempt.latency_ms / 1000)
+            return max(0.0, self.cut_off_s(model) - attempt.latency_ms / 1000)
         return max(0.0, self._worst_s[model] - attempt.latency_ms / 1000)

@@ -28,7 +28,7 @@ class Guard:
 
     def __init__(self, budget: BudgetTable, rules: RunTable, caps: Caps) -> None:
         self._caps = caps
-        self.may_yet = False
+        self.may_retry_later = False
         """Whether the request refused last may yet be sent, as other runs settle what they have reserved."""
         self._requests, self._tokens = budget.requests, budget.total_tokens
         self._most_failed = rules.max_failed_share
@@ -50,7 +50,7 @@ class Guard:
             request: Which.
             max_tokens: The cap on generated tokens.
         """
-        self.may_yet = False
+        self.may_retry_later = False
         if used_up := self.used_up():
             return used_up
         needed = math.ceil(reserve_of(len(request.body), max_tokens) * self._overrun)
@@ -59,7 +59,7 @@ class Guard:
             return f"the budget of {self._tokens} tokens has no room for {needed} more ({self._drawn} used{held})"
         amount = self._caps.amount(request.model, len(request.body), max_tokens, needed, self._overrun)
         if full := self._caps.reserve(amount):
-            self.may_yet = full.passes
+            self.may_retry_later = full.passes
             return full.reason
         self._sent += 1
         self._reserved += needed

@@ -12,7 +12,7 @@ import anyio
 import workbench.clock as time_of_day
 from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
-from workbench.running.breaker import Breaker, End
+from workbench.running.breaker import Breaker, CallEnd
 from workbench.running.pace import Pace
 from workbench.running.tempo import ACCOUNT, Tempo
 
@@ -180,7 +180,7 @@ class Queue:
     def ended(self, turn: Turn, outcome: Outcome, *, asks_for_time: bool) -> Breaker | None:
         """Record how a call ended; return its model's breaker, if that has news."""
         breaker = self._breakers[turn.model]
-        end = End(outcome, self._now(), turn.sent_at, self._flying[turn.model], asks_for_time)
+        end = CallEnd(outcome, self._now(), turn.sent_at, self._flying[turn.model], asks_for_time)
         return breaker if breaker.ended(end) else None
 
     def given_up_waiting(self) -> list[int]:

@@ -30,7 +30,7 @@ class Stop(msgspec.Struct, frozen=True):
         return self.status is not None
 
 
-class Rules(NamedTuple):
+class FanOutSettings(NamedTuple):
     """How the fan-out behaves beside what the job says."""
 
     slots: Slots

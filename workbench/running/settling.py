@@ -17,7 +17,7 @@ from workbench.running.notices import Notices
 from workbench.running.pace import Change, Pace
 from workbench.running.progress import Progress
 from workbench.running.queue import Queue, Turn
-from workbench.running.rules import Rules, Stop
+from workbench.running.rules import FanOutSettings, Stop
 from workbench.running.tally import AttemptEnd
 from workbench.running.waiting import LOG
 
@@ -60,7 +60,7 @@ class Passes:
         return None if deadline_s is not None and tried_s + wait_s > deadline_s else wait_s
 
 
-class Settling:
+class AfterCall:
     """Lets everything that acts on the end of a call know of it, in one order.
 
     Args:
@@ -71,7 +71,9 @@ class Settling:
         progress: Counts and shows calls.
     """
 
-    def __init__(self, plan: Plan, journal: JournalWriter, run_id: str, rules: Rules, progress: Progress) -> None:
+    def __init__(
+        self, plan: Plan, journal: JournalWriter, run_id: str, rules: FanOutSettings, progress: Progress
+    ) -> None:
         self.stop = Stop()
         """Why nothing more is sent; false while more is."""
         self._plan, self._journal, self._run_id, self._progress = plan, journal, run_id, progress
@@ -114,7 +116,7 @@ class Settling:
             return True
         now = time.monotonic()
         self._waits_since = self._waits_since or now
-        if not self.guard.may_yet or now - self._waits_since > self._patience_s:
+        if not self.guard.may_retry_later or now - self._waits_since > self._patience_s:
             self.halt(RunStatus.STOPPED, full)
         return True
 

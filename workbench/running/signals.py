@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed"}
 
 
-class SkippedError(BaseException):
+class AbortedBySignal(BaseException):
     """A signal came while scores or pages were made, which can be made again; no scorer's crash."""
 
 
@@ -51,7 +51,7 @@ def handled_signals() -> list[signal.Signals]:
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
-class _Teller:
+class _SignalRelay:
     """What a run puts in the place of a signal's handler while it is sending.
 
     Args:
@@ -66,7 +66,7 @@ class _Teller:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.is_sending:
             self._tell(signal.Signals(number))
-        if isinstance(self.before, _Teller):
+        if isinstance(self.before, _SignalRelay):
             self.before(number, frame)
 
 
@@ -77,7 +77,7 @@ def handlers() -> list[tuple[signal.Signals, Any]]:
 
 def _without_runs(handler: Any) -> Any:
     """The handler below those of runs: one that outlives its run, and with that its event loop, is never put back."""
-    while isinstance(handler, _Teller):
+    while isinstance(handler, _SignalRelay):
         handler = handler.before
     return handler
 
@@ -93,9 +93,9 @@ def restore(before: list[tuple[signal.Signals, Any]]) -> None:
 def _unless_sending(number: signal.Signals, handler: Any) -> None:
     """Handle a signal in another way, unless a run is sending that is to hear it."""
     now = signal.getsignal(number)
-    while isinstance(now, _Teller) and not now.is_sending:
+    while isinstance(now, _SignalRelay) and not now.is_sending:
         now = now.before
-    if not isinstance(now, _Teller):
+    if not isinstance(now, _SignalRelay):
         signal.signal(number, handler)
 
 
@@ -113,10 +113,10 @@ def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None 
 
     if interrupts is not None:
         interrupts.connect(partial(loop.call_soon_threadsafe, act, signal.SIGINT))
-    tellers: list[_Teller] = []
+    tellers: list[_SignalRelay] = []
     try:
         for number in handled_signals():
-            tellers.append(_Teller(tell, signal.getsignal(number)))
+            tellers.append(_SignalRelay(tell, signal.getsignal(number)))
             signal.signal(number, tellers[-1])
         yield
     finally:
@@ -126,7 +126,7 @@ def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None 
 
 
 @contextmanager
-def passed_on(interrupts: Interrupts | None) -> Iterator[None]:
+def forwarded_interrupts(interrupts: Interrupts | None) -> Iterator[None]:
     """Pass Ctrl-C on to a run on another thread, where this one hears of it."""
     before = handlers()
     if interrupts is not None and _hears_signals():
@@ -146,8 +146,8 @@ def ignore() -> None:
 
 
 @contextmanager
-def skippable(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Let the first of these signals raise `SkippedError` within, and ignore the others."""
+def abort_on_signal(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+    """Let the first of these signals raise `AbortedBySignal` within, and ignore the others."""
     try:
         for number in numbers:
             _unless_sending(number, _skip)
@@ -158,4 +158,4 @@ def skippable(numbers: Iterable[signal.Signals]) -> Iterator[None]:
 
 def _skip(number: int, frame: FrameType | None) -> NoReturn:
     ignore()
-    raise SkippedError(SIGNALS[signal.Signals(number)])
+    raise AbortedBySignal(SIGNALS[signal.Signals(number)])

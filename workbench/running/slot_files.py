@@ -154,7 +154,7 @@ def slots_in(folder: Path) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     now = clock.machine_s()
     for path in sorted(folder.glob("*.slot")):
-        with looked_into(path) as fd:
+        with opened_readonly(path) as fd:
             if fd is None:
                 continue
             holding, free = read(fd).seen_at(now), locked(fd)
@@ -164,7 +164,7 @@ def slots_in(folder: Path) -> list[dict[str, object]]:
 
 
 @contextlib.contextmanager
-def looked_into(path: Path) -> Iterator[int | None]:
+def opened_readonly(path: Path) -> Iterator[int | None]:
     """A file's descriptor for reading; None where it cannot be opened, as when it was just removed."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -38,8 +38,8 @@ from workbench.running.slot_files import (
     boot,
     layout_of,
     locked,
-    looked_into,
     opened,
+    opened_readonly,
     steady,
 )
 
@@ -50,7 +50,7 @@ _STALE_S = 1.0
 _ROW = struct.Struct("<?HHd")
 
 
-class Rival(NamedTuple):
+class WaitingRun(NamedTuple):
     """What another run's process file says."""
 
     waits: bool
@@ -145,7 +145,7 @@ class Slots:
         self._waits, self._waiters = False, 0
         self._looked_at = 0.0
         self._others = 0
-        self._rivals: list[Rival] = []
+        self._rivals: list[WaitingRun] = []
         """Other runs that wait."""
         self._none_until = self._yield_until = 0.0
         for path in (folder.parent, folder):
@@ -177,7 +177,7 @@ class Slots:
         for file in self._files:
             file.close()
 
-    def calls_may_last(self, longest_s: Callable[[], float]) -> None:
+    def set_longest_call(self, longest_s: Callable[[], float]) -> None:
         """Learn how to ask for how long any call may go on at most; each slot of this machine is told with its call."""
 
     @property
@@ -193,7 +193,7 @@ class Slots:
 
     def take(self) -> Slot | None:
         """A slot, if there is one and this run may have it now."""
-        self._look_around()
+        self._scan_other_runs()
         if self._rivals:
             self.rest()
         elif self._kept:
@@ -204,7 +204,7 @@ class Slots:
         now = clock.machine_s()
         for place in range(len(self._free) - 1, -1, -1):
             number = self._free[place]
-            if self._leaves(number):
+            if self._yields_slot(number):
                 continue
             file = self._files[number]
             if not file.lock():
@@ -265,12 +265,12 @@ class Slots:
                 self._files[number].unlock()
         return [busy_until for busy_until in found if busy_until > now]
 
-    def _leaves(self, number: int) -> bool:
+    def _yields_slot(self, number: int) -> bool:
         """Whether a slot is another's to take: it waits, may take it and has fewer, or nothing and did not get a turn."""
         more = self._held + (time.monotonic() < self._yield_until)
         return any(rival.limit > number and rival.held < more for rival in self._rivals)
 
-    def _look_around(self) -> None:
+    def _scan_other_runs(self) -> None:
         """Learn, now and then, how many other runs there are, and what those that wait have."""
         now = time.monotonic()
         if now - self._looked_at < (_POLL_S if self._rivals else _LOOK_EVERY_S):
@@ -283,7 +283,7 @@ class Slots:
         for path in self._folder.glob("*.process"):
             if path == self._own_path:
                 continue
-            with looked_into(path) as fd:
+            with opened_readonly(path) as fd:
                 if fd is None:
                     continue
                 if locked(fd):  # its process is dead
@@ -293,7 +293,7 @@ class Slots:
                 self._others += 1
                 row = os.pread(fd, _ROW.size, 0)
                 if len(row) == _ROW.size:
-                    rival = Rival(*_ROW.unpack(row))
+                    rival = WaitingRun(*_ROW.unpack(row))
                     if rival.waits and now - rival.at < _STALE_S:  # else it was stopped
                         self._rivals.append(rival)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from workbench.errors import LockHeldError
-from workbench.running.slot_files import locked, looked_into, opened
+from workbench.running.slot_files import locked, opened, opened_readonly
 
 SUFFIX, LOCK = ".spent", "lock"
 STRETCH_S = 900
@@ -136,7 +136,7 @@ class SharedSpending:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _read(self, run_id: str) -> Spender | None:
-        with looked_into(self._folder / f"{run_id}{SUFFIX}") as fd:
+        with opened_readonly(self._folder / f"{run_id}{SUFFIX}") as fd:
             if fd is None:
                 return None
             try:
@@ -173,7 +173,7 @@ def live_spenders(folder: Path) -> dict[str, Spender]:
     """What the runs that are going on have used and reserved, by run id."""
     found = {}
     for path in folder.glob(f"*{SUFFIX}"):
-        with looked_into(path) as fd:
+        with opened_readonly(path) as fd:
             if fd is not None and not locked(fd):
                 with contextlib.suppress(msgspec.DecodeError, struct.error):  # it is just being made
                     found[path.stem] = Spender(*_head(fd), *_state(fd))

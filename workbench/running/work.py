@@ -22,8 +22,8 @@ from workbench.records import CallRecord, ChatRequest, without_texts
 from workbench.running.ghosts import Ghosts
 from workbench.running.progress import Progress
 from workbench.running.queue import Turn
-from workbench.running.rules import Rules
-from workbench.running.settling import Settling
+from workbench.running.rules import FanOutSettings
+from workbench.running.settling import AfterCall
 from workbench.running.signals import SIGNALS
 from workbench.running.slots import Slot
 from workbench.running.waiting import LOG, Waiting
@@ -49,18 +49,18 @@ class Work:
         client: ChatClient,
         journal: JournalWriter,
         started: RunStarted,
-        rules: Rules,
+        rules: FanOutSettings,
         progress: Progress,
     ) -> None:
         self._plan, self._client, self._journal = plan, client, journal
         self._run_id, self._generation = started.run_id, started.generation
         self._slots, self._progress = rules.slots, progress
         self._waiting = Waiting(plan.job.run.max_in_flight)
-        self.settling = Settling(plan, journal, started.run_id, rules, progress)
+        self.settling = AfterCall(plan, journal, started.run_id, rules, progress)
         ghost_s = plan.job.run.ghost_s
         latencies = [rules.latencies_ms.get(model.id, ()) for model in plan.models]
         self._ghosts = Ghosts(plan.models, latencies, rules.tempo.ghost_s if ghost_s is None else ghost_s)
-        self._slots.calls_may_last(self._ghosts.longest_s)
+        self._slots.set_longest_call(self._ghosts.longest_s)
         self._packing = anyio.CapacityLimiter(1)  # a long answer takes many times its size while it is packed
         self._flying = anyio.CancelScope()
         self._in_flight = 0
@@ -164,7 +164,7 @@ class Work:
     async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
         request = self._within_deadline(item.request)
         try:
-            slot.begin(request.model, self._ghosts.killed_s(turn.model))
+            slot.begin(request.model, self._ghosts.cut_off_s(turn.model))
         except OSError as error:
             problem = f"the slots of this machine cannot be written: {error.strerror or error}"
             self.settling.halt(RunStatus.INCOMPLETE, problem)

@@ -11,7 +11,7 @@ from workbench.job.job import Job
 from workbench.job.occasions import calendar_events
 from workbench.schedule.command import RETRY_MINUTES, Command, header, timer_name
 
-_NOT_AGAIN = (ExitCode.FAULT_OF_OURS, ExitCode.USAGE, ExitCode.KEY_REJECTED, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
+_NOT_AGAIN = (ExitCode.INTERNAL_ERROR, ExitCode.USAGE, ExitCode.KEY_REJECTED, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
 """After these the same command would end the same way, or was stopped on purpose."""
 _EVERY_FIVE_MINUTES = "*:0/5"
 """For a schedule in a crontab's syntax, which systemd cannot read: the command asks whether something is due."""

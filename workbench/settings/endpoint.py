@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from workbench.errors import Fault, InputError, KeyRejectedError, nearest, why_unreadable
+from workbench.errors import Fault, InputError, KeyRejectedError, nearest, read_error_text
 from workbench.records import LOCAL
 from workbench.settings.environment import Environment
 from workbench.settings.file import FILE_NAME, Settings
@@ -120,7 +120,7 @@ def _of_profile(name: str, settings: Settings, environment: Environment, *, aske
         try:
             key, source = Path(chosen.key_file).expanduser().read_text("utf-8"), chosen.key_file
         except (OSError, ValueError) as error:
-            reason = why_unreadable(error)
+            reason = read_error_text(error)
             raise KeyRejectedError(
                 f"the key file of profile {name!r}, {chosen.key_file}, cannot be read: {reason}"
             ) from error

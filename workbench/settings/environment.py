@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from workbench.errors import Fault, InputError, why_unreadable
+from workbench.errors import Fault, InputError, read_error_text
 
 DOTENV = ".env"
 
@@ -67,7 +67,7 @@ def read_environment(folder: Path, *, of_shell: bool = True) -> Environment:
         with path.open(encoding="utf-8-sig") as stream:
             values = dotenv_values(stream=stream)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Fault(str(path), f"cannot be read: {why_unreadable(error)}")) from error
+        raise InputError(Fault(str(path), f"cannot be read: {read_error_text(error)}")) from error
     return Environment(own, {name: value for name, value in values.items() if value is not None}, path)
 
 

@@ -56,7 +56,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import msgspec
 
-from workbench.errors import Fault, InputError, nearest, why_unreadable
+from workbench.errors import Fault, InputError, nearest, read_error_text
 from workbench.settings.environment import found_upward
 from workbench.strict import convert, faults, located, read_toml
 
@@ -192,7 +192,7 @@ def load_settings(folder: Path) -> Settings:
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Fault(str(path), f"cannot be read: {why_unreadable(error)}")) from error
+        raise InputError(Fault(str(path), f"cannot be read: {read_error_text(error)}")) from error
     settings, problems = convert(read_toml(text, str(path)), Settings)
     if settings is None:
         raise InputError(*faults(problems, text, str(path)))

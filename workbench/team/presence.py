@@ -181,7 +181,7 @@ class TeamSlots(Slots):
         super().__init__(folder, limit, job, shared=shared, older=older)
         self._leases = leases
 
-    def calls_may_last(self, longest_s: Callable[[], float]) -> None:
+    def set_longest_call(self, longest_s: Callable[[], float]) -> None:
         """Learn how to ask for how long any call may go on at most."""
         self._leases.hold_s = longest_s
 

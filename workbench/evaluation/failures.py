@@ -47,7 +47,7 @@ def planned_by_model(figures: RunFigures) -> dict[str, int]:
     return planned_by_side(figures.provenance, items)
 
 
-def troubles_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:
+def failures_by_model(figures: RunFigures) -> dict[str, dict[str, int]]:
     """Model -> group -> requests without an answer that scorers can judge, out of all that were planned for it."""
     found: dict[str, dict[str, int]] = {model: {} for model in planned_by_model(figures)}
     seen = dict.fromkeys(found, 0)

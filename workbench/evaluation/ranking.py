@@ -4,19 +4,19 @@ import itertools
 
 import msgspec
 
-from workbench.evaluation.sides import Difference, Side, differences, least_answered, sides_of
+from workbench.evaluation.sides import Difference, ModelResult, differences, least_answered, sides_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import RunScorer
 from workbench.stats.intervals import Interval
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Ranking(msgspec.Struct, frozen=True):
     """The models of a run by one scorer, the best first; those that are not ranked after those that are."""
 
     scorer: str | None
     """The first one of the job that scored anything; None where nothing is scored."""
-    sides: list[Side]
+    sides: list[ModelResult]
     are_shares: bool
     min_answered: float
     """The share of its answers that must be known of a model that is ranked."""
@@ -29,12 +29,12 @@ class Standing(msgspec.Struct, frozen=True):
     the run."""
 
     @property
-    def unranked(self) -> list[Side]:
+    def unranked(self) -> list[ModelResult]:
         """The models of which too little is known to rank them."""
         return [side for side in self.sides if side.model not in self.means]
 
 
-def standing(reader: Reader, run: Provenance) -> Standing:
+def standing(reader: Reader, run: Provenance) -> Ranking:
     """Rank the models of a run by its first scorer.
 
     Every difference is tested on all that the two models were asked.
@@ -49,7 +49,7 @@ def standing(reader: Reader, run: Provenance) -> Standing:
     least = least_answered([run])
     known = [side for side in there.sides if side.interval is not None]
     if scorer is None or not known:
-        return Standing(scorer, there.sides, there.are_shares, least)
+        return Ranking(scorer, there.sides, there.are_shares, least)
     ranked = [side for side in known if side.coverage.is_enough(least)]
     means = {side.model: side.interval for side in ranked if side.interval is not None}
     ranked.sort(key=lambda side: [-end for end in _ends(means[side.model])])
@@ -66,7 +66,7 @@ def standing(reader: Reader, run: Provenance) -> Standing:
         if best is not None and (side is first or (best.is_whole and _ends(means[side.model]) == _ends(best)))
     )
     unknown = [side for side in there.sides if side.interval is None]
-    return Standing(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside)
+    return Ranking(scorer, [*ordered, *unknown], there.are_shares, least, leading, means, beside)
 
 
 def _ends(found: Interval) -> tuple[float, float]:

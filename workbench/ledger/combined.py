@@ -35,7 +35,7 @@ _MORE_MEMORY = 4
 _NAME = re.compile(r"[a-z]\w*")
 
 
-class United:
+class CombinedTables:
     """The tables and views of one reading.
 
     Args:
