@@ -32,7 +32,6 @@ class Template:
 
     Args:
         where: File and field, for messages.
-        source: Its text.
 
     Raises:
         InputError: It is not valid Jinja.

@@ -37,10 +37,8 @@ def caps_kept(
 
     Args:
         ledger: With what its settings say of the allowance.
-        job: Of the run.
         given: The caps of `workbench.toml`.
         models: That it asks.
-        run_id: Of the run.
 
     Raises:
         InputError: A cap cannot be kept: it is in what is not known, or nothing bounds a request.
@@ -74,7 +72,6 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
 
     Args:
         ledger: With what its settings say of the allowance.
-        job: Of the run.
         given: The caps of `workbench.toml`.
 
     Raises:
@@ -111,7 +108,6 @@ def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Seque
     """Refuse a run whose caps cannot be kept.
 
     Args:
-        job: Of the run.
         caps: That hold.
         price: Of its models; None: one has no weight.
         models: That it asks.

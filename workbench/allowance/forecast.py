@@ -93,7 +93,6 @@ def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None, now: d
 
     Args:
         days: Whole ones, with those on which nothing was drawn, oldest first.
-        weekdays: Of them.
         unseen: What others draw.
         now: After those days.
 
@@ -169,7 +168,6 @@ def drawn_over(pace: DrawPace, days: float, more: float = 0.0) -> _Range:
 
     Args:
         pace: Of the account.
-        days: How many.
         more: Variance of what it is counted from.
     """
     low, high = unchanged_over(pace, days, more)

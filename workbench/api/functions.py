@@ -50,7 +50,6 @@ class Run:
     """A run that ended, and its records.
 
     Args:
-        end: Its result.
         folder: The working folder, whose settings say how its ledger is read.
     """
 
@@ -141,7 +140,6 @@ def make_job(
     """Make a job from Python, with the tables of a job file; `jobs/job.schema.json` lists their keys.
 
     Args:
-        name: Of the job.
         models: Ids or `[[models]]` tables, or `"visible"` for every model that the account sees.
         dataset: A file, the `[dataset]` table, or the samples themselves: dictionaries or a pandas table.
         prompt: The template, or the `[prompt]` table.
@@ -340,8 +338,6 @@ def ask(
     """Send one prompt, never reusing an answer, record it as a run of the job `ask`, and return the answer's text.
 
     Args:
-        model: Its id.
-        text: The prompt.
         system: The system prompt.
         request: Body fields, such as `max_tokens`; the other arguments are those of `run`.
 

@@ -73,8 +73,6 @@ async def judging(
     Args:
         where: The platform that has the judge, and the ledger.
         ledger: The same ledger.
-        run_id: Whose answers.
-        scorer: The judge.
         again: Which of its earlier answers are asked once more.
 
     Returns:

@@ -325,10 +325,8 @@ def slots_of(
 
     Args:
         where: Whose settings say where they are kept.
-        endpoint: Which.
         limit: How many may be taken.
         job: Named to others.
-        presence: Of the run.
         hold_s: For how long a call of it may go on at most.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The command line: one module a noun; parsing and printing only."""
+"""The command line: one module per noun; parsing and printing only."""

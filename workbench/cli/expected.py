@@ -24,7 +24,6 @@ def is_confirmed(
         where: Endpoint and ledger.
         job: That is to run.
         tell: Prints a line.
-        options: Of the run.
         asks: Whatever the thresholds.
         yes: Said on the command line.
 

@@ -1,1 +1,1 @@
-"""Files become samples: streaming, validated, with a content hash; one module a format."""
+"""Files become samples: streaming, validated, with a content hash; one module per format."""

@@ -48,7 +48,6 @@ def overview(path: Path, layout: Layout | None, most: int) -> Overview:
     """Read a file through, and say what it is taken for.
 
     Args:
-        path: The file.
         layout: By default the one that its first row has.
         most: How many samples are shown.
 
@@ -83,7 +82,6 @@ def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
     """A file's samples as lines of JSON in our own form, which read back as the same samples.
 
     Args:
-        path: The file.
         layout: By default the one that its first row has.
 
     Raises:

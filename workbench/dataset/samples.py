@@ -165,7 +165,6 @@ def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRo
     """All samples of one file, without a job.
 
     Args:
-        path: The file.
         layout: By default the one that its first row has.
         rows: Those of the file, by default as they are there.
 
@@ -183,7 +182,6 @@ def rows_of(
     """The rows of a file as they are there.
 
     Args:
-        path: The file.
         kind: Its format; by default told from its content.
         delimiter: What separates the cells of a table; by default told from its content.
         as_they_are: Whether somebody says what the rows are: then an only one is not looked into.

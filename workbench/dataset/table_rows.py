@@ -24,7 +24,6 @@ def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
     """The rows of a table with a header line; every cell is text.
 
     Args:
-        path: The file.
         delimiter: What separates the cells.
 
     Raises:

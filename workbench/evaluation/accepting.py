@@ -20,8 +20,6 @@ def accept(
 
     Args:
         ledger: Where its runs are.
-        job: Its name.
-        reason: Why.
         model: Only of this one; None takes all of which something is open.
         accepted: False takes back what was accepted last.
 

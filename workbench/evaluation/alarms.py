@@ -141,7 +141,6 @@ def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
     """Every alarm of the jobs that watch for them, the newest last of each.
 
     Args:
-        reader: The ledger.
         job: Only of this one; None takes all.
     """
     return _in_order(watched(reader, job))
@@ -151,7 +150,6 @@ def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
     """Those that are neither over nor accepted.
 
     Args:
-        reader: The ledger.
         job: Only of this one; None takes all.
     """
     return open_of(watched(reader, job))
@@ -171,7 +169,6 @@ def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]
     """What the jobs that watch for changes show, by the job files of their newest occasions.
 
     Args:
-        reader: The ledger.
         job: Only this one; None takes all.
         known: Of the jobs that were asked for before; what is found is put there.
     """
@@ -185,12 +182,7 @@ def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]
 
 
 def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
-    """What was accepted of a job and not taken back, in the order in which it was said.
-
-    Args:
-        reader: The ledger.
-        job: Its name.
-    """
+    """What was accepted of a job and not taken back, in the order in which it was said."""
     found: list[Acceptance] = []
     for one in reader.all(Acceptance, job=job):
         if one.accepted:
@@ -209,9 +201,6 @@ def watches(
     """What each scorer that a job watches, and how long answers take, shows of each model.
 
     Args:
-        reader: The ledger.
-        job: Its name.
-        gates: Of it.
         min_answered: The share of a model's answers that must be known for an occasion to count.
         until_at: As it was when a run began; None is now.
     """
@@ -424,7 +413,7 @@ def as_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:
 
 
 def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> list[str]:
-    """What is open, a line an alarm, and the command that accepts it.
+    """What is open, a line per alarm, and the command that accepts it.
 
     Args:
         found: Of which some are open.

@@ -35,7 +35,6 @@ def differing(
     """Everything that differs, a sentence each.
 
     Args:
-        reader: The ledger.
         runs: What is compared.
         settings: Of their scorers.
         scorer: By which of them.

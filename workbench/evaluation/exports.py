@@ -20,12 +20,7 @@ _MOST_SAID_CHARS = 2_000
 
 
 def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
-    """One flat row a request: the columns of `answers`, and columns `score.NAME` and `state.NAME` for each scorer.
-
-    Args:
-        reader: The ledger.
-        run_id: Which run.
-    """
+    """One flat row per request: the columns of `answers`, and columns `score.NAME` and `state.NAME` for each scorer."""
     scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     for answer, own in _scored(reader, run_id):
         calls = answer.tool_calls
@@ -57,7 +52,7 @@ def safe_for_a_spreadsheet(value: Any) -> Any:
 
 
 def batch_lines(reader: Reader, run_id: str) -> Iterator[bytes]:
-    """OpenAI Batch output: a line a request, with its response verbatim or its error.
+    """OpenAI Batch output: a line per request, with its response verbatim or its error.
 
     `custom_id` is the sample's id, with its epoch and model where the run has several.
     """
@@ -88,7 +83,7 @@ def json_line(value: Any) -> bytes:
 
 
 def junit(reader: Reader, run_id: str) -> Element:
-    """JUnit XML: a suite a model, a case a sample and epoch; a failure where a scorer says wrong or there is no score by the
+    """JUnit XML: a suite per model, a case per sample and epoch; a failure where a scorer says wrong or there is no score by the
     model's own doing, an error where there is no answer, or a scorer failed on it.
 
     A case is skipped where no scorer could judge it, or where it is left out of the scores.

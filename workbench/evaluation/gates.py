@@ -28,8 +28,6 @@ def gate_results(reader: Reader, found: RunFindings, items: Sequence[RunItems], 
     """Ask every gate of a job about a run that has ended.
 
     Args:
-        reader: The ledger.
-        found: The run.
         items: Its requests, by model.
         gates: Of its job.
 
@@ -213,7 +211,6 @@ def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[list[GateResu
 
     Args:
         ledger: With the run, scored.
-        run_id: Which.
         job: With its gates, if it has any.
 
     Returns:

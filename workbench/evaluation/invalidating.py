@@ -22,7 +22,6 @@ def invalidate(
         ledger: Where the run is.
         run: As a user names it.
         samples: Ids; one that several samples have means all of them.
-        reason: Why.
         invalid: False puts them back.
 
     Returns:

@@ -54,7 +54,6 @@ def job_changes(reader: Reader, job: str | None = None) -> dict[str, list[JobCha
     """By job what its two newest runs show of each model, where they asked anything again.
 
     Args:
-        reader: The ledger.
         job: Only this one; None takes all.
     """
     found: dict[str, list[JobChange]] = {}

@@ -32,8 +32,6 @@ def ongoing(reader: Reader, ledger: Ledger, claims: Sequence[OtherRun]) -> list[
     """The runs that go on, the oldest first.
 
     Args:
-        reader: The ledger.
-        ledger: The same.
         claims: Of its other machines, asked before it was read: a run that ends in between is then recorded as ended.
     """
     jobs = reader.all(JobRuns)

@@ -38,10 +38,6 @@ def standing(reader: Reader, run: Provenance) -> Ranking:
     """Rank the models of a run by its first scorer.
 
     Every difference is tested on all that the two models were asked.
-
-    Args:
-        reader: The ledger.
-        run: Which.
     """
     scorers = [row.scorer for row in reader.all(RunScorer, run_ids=[run.run_id]) if row.scored]
     scorer = scorers[0] if scorers else None

@@ -27,7 +27,6 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
 
     Args:
         ledger: Holds the answers.
-        run_id: Whose.
         scorers: By which scorers.
 
     Returns:

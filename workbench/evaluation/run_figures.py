@@ -60,7 +60,6 @@ def find_run(reader: Reader, named: str | None) -> str:
     """The id of the run that a user names.
 
     Args:
-        reader: The ledger.
         named: An id, the beginning of a single one, or `last`; None is the last as well.
 
     Raises:
@@ -141,12 +140,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
-    """The numbers that the run's own process counted, from the ledger.
-
-    Args:
-        figures: The run's.
-        ledger: Its path.
-    """
+    """The numbers that the run's own process counted, from the ledger."""
     numbers, provenance = figures.numbers, figures.provenance
     outcomes: dict[str, int] = {}
     for one in figures.outcomes:

@@ -16,8 +16,6 @@ def run_samples(reader: Reader, run_id: str, most: int) -> Iterator[WholeSample]
 
     Args:
         reader: Of the ledger.
-        run_id: Whose.
-        most: How many.
     """
     lines = reader.each(RunSample, run_id=run_id, most=most)
     while window := list(islice(lines, _WINDOW)):

@@ -48,7 +48,6 @@ def samples_by_kind(difference: Difference, samples: Samples) -> dict[Apart, lis
 
     Args:
         difference: Of the sides.
-        samples: Of both.
     """
     sides = [samples[side.run_id, side.model] for side in (difference.side, difference.baseline)]
     scored = [{row.sample_key for row in rows if row.value is not None} for rows in sides]
@@ -66,7 +65,6 @@ def texts_of(reader: Reader, material: ComparisonInput, keys: Iterable[str]) -> 
     """The answers of all sides to some samples.
 
     Args:
-        reader: The ledger.
         material: What is compared.
         keys: Of the samples.
     """

@@ -164,8 +164,6 @@ def sides_of(
     """Every model of some runs, in the order in which each was first asked.
 
     Args:
-        reader: The ledger.
-        run_ids: Whose.
         scorer: By whose scores.
         cluster: The metadata column that says which samples belong together.
         on_fallback: `exclude` or `accept`; None as each run's job says.
@@ -304,7 +302,6 @@ def differences(pairs: Pairs, samples: Samples, *, are_shares: bool, family: Pai
     """Each side beside its baseline, tested on the samples that both were asked.
 
     Args:
-        pairs: Which.
         samples: Of the sides.
         are_shares: Whether all scores are from 0 to 1: then no difference is beyond 1.
         family: Further pairs that could be looked at as well: p-values are adjusted for them too.
@@ -318,7 +315,6 @@ def differences_within(
     """Each side beside its baseline within each part of the samples; p-values are adjusted for all pairs and parts.
 
     Args:
-        pairs: Which.
         parts: Of the sides' samples.
         are_shares: Whether all scores are from 0 to 1.
         family: Further pairs that could be looked at as well.

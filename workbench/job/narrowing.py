@@ -71,7 +71,6 @@ def pilot_of(job: Job, samples: int) -> Job:
 
     Args:
         job: All of it.
-        samples: How many.
     """
     run = msgspec.structs.replace(job.run, on_fallback="exclude") if job.run.on_fallback == "fail" else job.run
     job = msgspec.structs.replace(job, gates=None, run=run)  # a few samples decide nothing

@@ -39,7 +39,6 @@ class CombinedTables:
     """The tables and views of one reading.
 
     Args:
-        ledger: Which.
         db: Where it is attached, if there is one.
         scratch: For files.
         frugal: Copy nothing into memory. Otherwise tables of a team's ledger that are small are copied: every time a query

@@ -33,7 +33,6 @@ def opened_for_writing(
     """Open a ledger read-write at the newest schema, and make its file if missing; the exclusive lock must be held.
 
     Args:
-        ledger: Which.
         patience_s: How long to wait for a program that has the file open.
         engine: What opens it, if not one of its own.
         goes_on: Leave the engine running, without the ledger, for its next use; else it is stopped with all its memory.
@@ -64,7 +63,6 @@ def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: boo
     is whatever others write.
 
     Args:
-        ledger: Which.
         patience_s: How long to wait for a writer.
         frugal: Stay small rather than be fast.
 

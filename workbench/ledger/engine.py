@@ -91,7 +91,6 @@ class Engine:
         removed after it. A log of DuckDB's own would only have to be read back, whole and in memory, after a kill.
 
         Args:
-            path: The file.
             name: What it is called in SQL.
             read_only: Whether it must stay as it is.
 
@@ -188,7 +187,6 @@ def connected(
     Args:
         engine: What opens it.
         patience_s: How long to wait for a program that has the file open.
-        path: The file.
         attach: Attaches it.
         goes_on: Leave the engine running, without the file; else it is stopped.
 

@@ -1,4 +1,4 @@
-"""The lines of a journal: one struct a kind, flat, with the ledger's column names.
+"""The lines of a journal: one struct per kind, flat, with the ledger's column names.
 
 A column that two kinds share has one type; the ingest reads all kinds with one set of columns made from these structs.
 """
@@ -349,10 +349,7 @@ def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: date
 
     Args:
         run_id: The run whose answer was scored.
-        request_key: Which answer.
         scorer: The scorer's label, and its configuration as JSON.
-        at: When.
-        score: The verdict.
     """
     label, config = scorer
     return Scored(run_id, request_key, label, config, at, score.reason, score.value, score.extracted)

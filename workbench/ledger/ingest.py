@@ -90,7 +90,6 @@ def ingest(
     Never raises for a ledger that others use: the journals stay, are read from there, and the next ingest takes them.
 
     Args:
-        ledger: Which.
         patience_s: How long to wait for readers.
         whole: What journals hold that their writer closed, by name; others are walked through to find a torn tail.
         engine: One that `make_file` left running, perhaps; it is stopped when the file is closed.
@@ -129,7 +128,6 @@ def make_file(ledger: Ledger, engine: Engine) -> None:
     """Make the DuckDB file where there is none, so that the first ingest need not; the ingest reports any problem.
 
     Args:
-        ledger: Which.
         engine: Left running, for that ingest.
     """
     if ledger.address.is_shared or ledger.path.exists():
@@ -286,7 +284,6 @@ def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, most_mi
     """Load the lines of a journal into the temporary table `staged`.
 
     Args:
-        db: Where.
         lines: The file, packed or not.
         content: What it holds: DuckDB's reader wants to know the longest line.
         most_mib: What DuckDB may take, in MiB.

@@ -137,7 +137,6 @@ class FileWriter:
     """A DuckDB file while it is written.
 
     Args:
-        ledger: Which.
         undoing: Keeps what is overwritten in place.
     """
 

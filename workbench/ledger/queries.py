@@ -127,7 +127,6 @@ def reading(
     """Read a ledger, whatever others do with it meanwhile; hold it for as short as possible.
 
     Args:
-        ledger: Which.
         patience_s: How long to wait for an ingest.
         frugal: Begin with little memory, as a run must that others run beside, and take more only where a query
             does not work with it.

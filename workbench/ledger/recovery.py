@@ -116,7 +116,6 @@ def frames(stream: IO[bytes], size: int) -> Iterator[tuple[bytes, int, int]]:
     """The whole frames of a journal as (content, offset of the frame's beginning, of its end).
 
     Args:
-        stream: The file.
         size: How much of it to read, in bytes: what comes while it is read would make what is torn look damaged.
     """
     start: int | None = 0

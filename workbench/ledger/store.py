@@ -2,7 +2,7 @@
 
 DuckDB lets one process write and then no other even read, so no process keeps the file open. Next to it are
 
-    <ledger>.journal/   what is not ingested yet, one file a process
+    <ledger>.journal/   what is not ingested yet, one file per process
     <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
     <ledger>.undo       while it is written: what may have to be put back (see `undoing`)
 

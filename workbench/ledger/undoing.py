@@ -74,11 +74,7 @@ def undo_torn_write(path: Path) -> None:
 
 
 class Undoing:
-    """Keeps what of a file may be overwritten, from `keep` to the end of the context; the exclusive lock must be held.
-
-    Args:
-        path: The file.
-    """
+    """Keeps what of a file may be overwritten, from `keep` to the end of the context; the exclusive lock must be held."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

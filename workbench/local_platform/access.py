@@ -36,11 +36,7 @@ class Access:
 
 
 class AccessLog:
-    """Writes a line for every request that is HTTP.
-
-    Args:
-        stream: Where to.
-    """
+    """Writes a line for every request that is HTTP."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

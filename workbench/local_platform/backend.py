@@ -74,7 +74,6 @@ class Backend(Protocol):
 
         Args:
             route: Which one is asked.
-            call: What for.
             attempt: How many attempts of this call on this route came before.
 
         Raises:

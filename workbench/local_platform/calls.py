@@ -113,9 +113,7 @@ class Catalogue:
         """Understand the body of a POST.
 
         Args:
-            account: Who asks.
             content_type: Of the body.
-            raw: The body.
             repeat: How many equal requests came before.
 
         Raises:

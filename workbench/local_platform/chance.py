@@ -68,7 +68,6 @@ class Chance:
 
         Args:
             route: With its faults.
-            call: Which.
             now_s: On the platform's clock.
             front: Of those in front of the model server; else of its own.
         """

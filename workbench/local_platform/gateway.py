@@ -71,7 +71,6 @@ class Gateway:
         config: Limits, and what is chosen where the document is silent.
         catalogue: Knows the fallbacks.
         accounts: Whose draws are written down.
-        clock: The platform's.
         backends: The model servers of a route.
     """
 

@@ -70,7 +70,6 @@ def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Res
         failure: What happened.
         status: What it comes to.
         call: What was asked.
-        silent: The choice.
     """
     place = f" (route {call.route.id!r})"
     if silent.errors == "error":
@@ -87,7 +86,6 @@ def full(own_limit: int | None, silent: Silent) -> web.Response:
 
     Args:
         own_limit: The account's, where that is used up, and not the platform's.
-        silent: The choice.
     """
     wait_s = silent.past_limit_retry_after_s
     if own_limit is not None:

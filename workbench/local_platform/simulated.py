@@ -36,7 +36,6 @@ class Simulated:
     """Every simulated route of a platform.
 
     Args:
-        clock: The platform's.
         seed: Of latencies and faults.
         silent_streams: Whether a page in place of a stream counts as a stream that says nothing.
         key: What is right and wrong, where somebody knows.

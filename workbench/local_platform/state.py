@@ -285,7 +285,6 @@ class State:
         """Settle a draw whose usage was not reported; it keeps its estimate, and the reason.
 
         Args:
-            draw: Its number.
             tokens: What it used, all in all; 0 releases it.
             reason: Why so many.
 

@@ -31,7 +31,6 @@ class Statistics:
         """Count a request for as long as it holds a slot.
 
         Args:
-            account: Whose.
             route: The one that is asked first.
         """
         places = (("account", account), ("route", route))

@@ -47,7 +47,6 @@ class AnswerKeyWriter:
 
     Args:
         path: Of the file, which may have other jobs' answers already.
-        scorers: The job's.
 
     Raises:
         OSError: It cannot be written.

@@ -300,7 +300,6 @@ class Plan:
         """Find which items have an answer already that stands, and which samples the ledger knows.
 
         Args:
-            reader: The ledger.
             generation: Only answers of this generation count; None takes the newest of any.
             again: Which of them do not count all the same.
         """

@@ -16,7 +16,6 @@ class Expected:
     """How long each sample is expected to take, as the logarithm of ms, by what the ledger knows of it.
 
     Args:
-        models: Ids.
         samples: How many there are.
     """
 

@@ -90,9 +90,7 @@ def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger
 
     Args:
         plan: Expanded, with the answers that it reuses.
-        findings: Of lint.
         expected: What it will use.
-        ledger: Its path.
         simulated: Whether it asks simulated models.
     """
     to_send = len(plan) - plan.reused

@@ -98,7 +98,6 @@ def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | Non
     """Read a ledger for pages that go into a folder.
 
     Args:
-        ledger: Which.
         folder: Where the pages go.
         watches: Of the pages that were made just before, to be worked out no second time.
 
@@ -131,8 +130,6 @@ def ledger_page(asked: PageContext, page: Page, pages: Sequence[Page]) -> Draft:
     """Ask what a page over a whole ledger shows.
 
     Args:
-        asked: The ledger.
-        page: Which.
         pages: Those that its head links.
     """
     content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period, asked.as_of)

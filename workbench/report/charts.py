@@ -19,7 +19,7 @@ _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 
 def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colours) -> AnyChart:
-    """Means with their intervals, a line a model.
+    """Means with their intervals, a line per model.
 
     Args:
         rows: `run_scores` rows with their intervals.

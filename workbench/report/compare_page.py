@@ -31,7 +31,7 @@ from workbench.report.drawing import Chart, Colours, drawn
 MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""
 _MOST_ACROSS = 6
-"""With more sides than this, parts of the dataset have a row a side, as no paper is wide enough for a column each."""
+"""With more sides than this, parts of the dataset have a row per side, as no paper is wide enough for a column each."""
 _NAMED = 3  # runs in the name of the page's file
 
 

@@ -53,7 +53,6 @@ def compared_samples(reader: Reader, material: ComparisonInput, every: Sequence[
     """Read the samples of every difference.
 
     Args:
-        reader: The ledger.
         material: What is compared.
         every: The comparison with each baseline.
     """

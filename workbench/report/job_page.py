@@ -36,8 +36,6 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
     """Ask what a job's page shows.
 
     Args:
-        asked: The ledger.
-        job: Which.
         pages: Those that its head links.
     """
     reader, as_of = asked.reader, asked.as_of
@@ -114,7 +112,7 @@ def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str
 
 
 def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str]], colours: Colours) -> list[Chart]:
-    """A line a model for each measure, where there are runs enough to show a course."""
+    """A line per model for each measure, where there are runs enough to show a course."""
     if len({row.run_id for row in course}) < _LEAST_RUNS:
         return []
     models, intervals = list(dict.fromkeys(row.model for row in course)), _intervals(course)

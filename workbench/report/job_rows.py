@@ -39,7 +39,7 @@ class JobRow(msgspec.Struct, frozen=True):
     dots: list[tuple[str, str, str]]
     """Its newest runs, the oldest first: run id, kind of mark, words."""
     line: Markup
-    """Its scores over those runs, a line a model."""
+    """Its scores over those runs, a line per model."""
     status: str | None
     reason: str | None
     newest_at: datetime

@@ -35,8 +35,6 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
     """Ask what a run's page shows; texts that are too large for it are put beside it at once.
 
     Args:
-        asked: The ledger.
-        run_id: Which.
         pages: Those that its head links.
 
     Returns:
@@ -128,7 +126,7 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], F
 
 
 def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
-    """A row a model for the first table, the best first; those that were never asked last."""
+    """A row per model for the first table, the best first; those that were never asked last."""
     troubles, asked = failures_by_model(figures), {row.model: row for row in figures.items}
     sides = {side.model: side for side in figures.standing.sides}
     means = {(row.model, row.scorer): interval for row, interval in figures.scores}

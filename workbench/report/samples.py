@@ -113,7 +113,6 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
     refused, failed.
 
     Args:
-        row: Of the run.
         judged: Its score by the first scorer of the run.
     """
     if row.outcome is None:

@@ -121,7 +121,7 @@ def lines_over_time(
     *,
     marks: Sequence[dict[str, Any]] = (),
 ) -> AnyChart:
-    """One line a series over time; many series have a small chart each.
+    """One line per series over time; many series have a small chart each.
 
     Args:
         rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`; with `low` and `high` an interval.

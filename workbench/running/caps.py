@@ -100,7 +100,6 @@ class Caps:
 
     Args:
         caps: With what was used before.
-        price: Of calls.
         own: What this run has used.
         shared: With whom they are shared; None: only this run counts.
     """
@@ -154,7 +153,6 @@ class Caps:
 
         Args:
             model: That answered.
-            reserved: For it.
             usage: As reported.
             tries: How often what was reserved may have been used, where it reported nothing; 0: never.
         """

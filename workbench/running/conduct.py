@@ -42,7 +42,6 @@ class RunExecution:
 
     Args:
         plan: What to send and what is reused.
-        client: The platform.
         ledger: Where everything is recorded.
         started: The run's first line.
         visible: The platform's model list, recorded with the run.

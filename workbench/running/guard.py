@@ -47,7 +47,6 @@ class Guard:
         uses more all the same, later reserves are larger by the largest such overrun.
 
         Args:
-            request: Which.
             max_tokens: The cap on generated tokens.
         """
         self.may_retry_later = False

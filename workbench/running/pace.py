@@ -43,7 +43,6 @@ class Pace:
 
     Args:
         limits: Of each route.
-        limit: Of the run.
         fixed: Keeps to these from the start.
     """
 
@@ -75,7 +74,6 @@ class Pace:
 
         Args:
             route: Which one was asked.
-            record: The call.
             flying: How many of the route's calls were in flight when it ended, itself among them.
             in_flight: The same over all routes.
             now: On any steady clock, in s.

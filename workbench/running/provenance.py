@@ -32,7 +32,6 @@ def run_started(
     Args:
         plan: What it will send.
         endpoint: To whom; the key goes in as a fingerprint.
-        run_id: Its name.
         generation: Of its answers.
         now: When, UTC.
         simulated: Whether the platform says its models are.

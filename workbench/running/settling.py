@@ -66,7 +66,6 @@ class AfterCall:
     Args:
         plan: What is sent.
         journal: Where changes of limits go.
-        run_id: The run.
         rules: How the fan-out behaves beside what the job says.
         progress: Counts and shows calls.
     """
@@ -129,7 +128,6 @@ class AfterCall:
         """Take in how a call ended.
 
         Args:
-            turn: The request's.
             record: How it ended; its texts may be left out.
             number: Of its journal entry.
             in_flight: Requests in flight when it ended, itself included.

@@ -1,4 +1,4 @@
-"""Who on this machine may have a request in flight on a platform: one file a slot, held by flock while a call goes on.
+"""Who on this machine may have a request in flight on a platform: one file per slot, held by flock while a call goes on.
 
     <state folder>/slots/<endpoint>/00.slot … 62.slot   `busy_until` and who holds it
     <state folder>/slots/<endpoint>/<pid>-….process     held by a run for as long as it lives; says what it has and wants

@@ -54,7 +54,6 @@ class Spender(msgspec.Struct):
         """Count what a call used.
 
         Args:
-            spent: By it.
             at: Unix time.
         """
         stretch = int(at // STRETCH_S * STRETCH_S)

@@ -23,7 +23,6 @@ class Waiting:
 
         Args:
             why: The same words for as long as the reason is the same.
-            in_flight: Requests.
         """
         if in_flight >= self._limit or why == self._why:
             return

@@ -36,7 +36,6 @@ class Work:
 
     Args:
         plan: What to send.
-        client: To whom.
         journal: Where every intent and answer goes first.
         started: The run that pays, and the generation of its answers.
         rules: Who may be in flight, and how many at first.

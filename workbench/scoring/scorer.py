@@ -21,7 +21,6 @@ class OptionError(ValueError):
     """An option of a scorer names a file that cannot be used; the text says why.
 
     Args:
-        option: Its name.
         problem: In words.
     """
 

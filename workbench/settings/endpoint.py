@@ -75,7 +75,6 @@ def find_endpoint(
     """Find the platform to speak to: the flag, then the profile, then the environment.
 
     Args:
-        settings: The file's.
         environment: With what `.env` adds to it.
         base_url: The `--base-url` flag.
         profile: The `--profile` flag.

@@ -211,7 +211,6 @@ def student(n: int, mean: float, deviation: float | None) -> Interval:
 
     Args:
         n: How many values, at least one.
-        mean: Of them.
         deviation: Their standard deviation; None of a single one.
     """
     if not deviation:

@@ -134,9 +134,6 @@ def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | N
     """The same from what `paired` needs of the samples.
 
     Args:
-        n: How many.
-        better: Of them.
-        worse: Of them.
         mean: Of the differences.
         deviation: Their standard deviation; None of a single one.
         is_binary: Whether all scores are right or wrong.

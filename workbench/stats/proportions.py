@@ -105,9 +105,6 @@ def detectable(better: int, worse: int, n: int, level: float, power: float) -> f
     """The smallest difference that the test shows with a probability, at the share of samples that differ here.
 
     Args:
-        better: Of n.
-        worse: Of n.
-        n: Samples.
         level: Of the test.
         power: The probability.
 

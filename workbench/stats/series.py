@@ -34,7 +34,7 @@ _CLOSING_LEVEL = 0.05
 
 
 class Nights(msgspec.Struct, frozen=True):
-    """What one model scored on the nights that count, the oldest first: a row a night, a column a sample."""
+    """What one model scored on the nights that count, the oldest first: a row per night, a column per sample."""
 
     at: list[datetime]
     known: "numpy.ndarray[Any, Any]"

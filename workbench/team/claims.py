@@ -96,8 +96,6 @@ def claim(
     Args:
         server: Of the team.
         job: That no other process of this machine runs.
-        run_id: Of the run.
-        machine: This one.
         is_fresh: Whether it asks everything again.
         resumes: Whether it resumes an earlier run, which may have been a fresh one.
 

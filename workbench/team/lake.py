@@ -259,7 +259,6 @@ def keep_short_rows_in_catalog(db: duckdb.DuckDBPyConnection, longest_bytes: int
     """Let the rows that are written next go into the catalog where they are few and short, and else into files.
 
     Args:
-        db: Where.
         longest_bytes: Of them, as text.
     """
     rows = _INLINED_ROWS if longest_bytes <= _LONG_BYTES else 0

@@ -56,7 +56,6 @@ def release_leases(server: Server, machine: str) -> int:
 
     Args:
         server: Of the team.
-        machine: This one.
 
     Returns:
         How many slots that freed.

@@ -99,7 +99,6 @@ class Leases:
         most: How many slots the run may have.
         job: Named to others.
         hold_s: For how long any call may go on at most from when it is sent; asked at each renewal.
-        machine: Of the run.
     """
 
     def __init__(

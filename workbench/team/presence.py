@@ -27,9 +27,6 @@ _AGAIN_S = 0.25
 class Presence:
     """A run of a team's ledger; used as a context, in which the server must answer at the start.
 
-    Args:
-        ledger: The team's.
-
     Raises:
         UnreachableError: The server does not answer.
     """
@@ -57,11 +54,6 @@ class Presence:
 
     def claim(self, job: str, run_id: str, options: RunOptions) -> None:
         """Claim a job for a run.
-
-        Args:
-            job: Which.
-            run_id: Of the run.
-            options: Of the run.
 
         Raises:
             LockHeldError: It is another's.
@@ -167,7 +159,6 @@ class TeamSlots(Slots):
         folder: Of the endpoint, on this machine.
         limit: How many this run may take.
         job: Named to others.
-        leases: Of the run.
         shared: Whether other users of this machine may use the folder too.
         older: The folders that older versions have for the endpoint.
 

@@ -57,7 +57,6 @@ class Server:
     """A connection that is made when it is needed, and again after it was lost; one thread at a time uses it.
 
     Args:
-        team: Whose.
         patience_s: How long a connection, each statement and a transaction may take; None is `connect_timeout` of the address.
     """
 

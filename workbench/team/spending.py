@@ -33,7 +33,6 @@ class TeamSpending:
     """This run among the others of its team, as `SharedSpending` among those of a machine.
 
     Args:
-        ledger: The team's.
         run_id: Of this run, which has claimed its job.
         own: What it has used, which starts with nothing.
 

@@ -1,5 +1,5 @@
 "use strict";
-// The samples as a matrix: a row a sample, a column a model, a mark and what was read in each cell; texts when one is opened.
+// The samples as a matrix: a row per sample, a column per model, a mark and what was read in each cell; texts when one is opened.
 (() => {
   const browser = document.getElementById("browser");
   if (!browser) return;
