@@ -74,16 +74,7 @@ class Presence:
     def slots(
         self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
     ) -> Iterator[Slots]:
-        """The slots of this run.
-
-        Args:
-            folder: Of the endpoint's slots on this machine.
-            limit: How many it may take.
-            job: Named to others.
-            shared: Whether other users of this machine may use the folder too.
-            older: The folders that older versions have for the endpoint.
-            hold_s: For how long a call may go on at most from when it is sent, until the slots are told otherwise.
-        """
+        """The slots of this run, see `RunPresence`."""
         leases = Leases(self._server, folder.name, limit, job, lambda: hold_s, self._machine)
         leases.renew()
         over = threading.Event()
