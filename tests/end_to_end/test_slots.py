@@ -24,7 +24,7 @@ from tests.contract.asking import platform_of
 from tests.waiting import interrupt_twice, until
 from workbench.errors import InputError
 from workbench.local_platform.server import ThreadedServer
-from workbench.running.slot_files import slots_in
+from workbench.running.slot_files import slots_of_endpoint
 from workbench.running.slots import Slots
 
 ANSWER = msgspec.json.encode(
@@ -232,7 +232,7 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
         assert second is not None
         assert slots.take() is None
         first.begin("m", 60)
-        assert [row["state"] for row in slots_in(tmp_path / "slots")] == ["in flight", "in flight"]
+        assert [row["state"] for row in slots_of_endpoint(tmp_path / "slots")] == ["in flight", "in flight"]
         slots.give_back(first)
         third = slots.take()
         assert third is not None
@@ -244,7 +244,7 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
             assert others.take() is None, "it is kept for the call that follows at once"
             slots.rest()
             assert until(others.take)
-        assert sorted(str(row["state"]) for row in slots_in(tmp_path / "slots")) == ["free", "ghost"]
+        assert sorted(str(row["state"]) for row in slots_of_endpoint(tmp_path / "slots")) == ["free", "ghost"]
         again = slots.take()
         assert again is not None
         assert again.number == second.number

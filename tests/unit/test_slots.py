@@ -12,7 +12,7 @@ import pytest
 
 from tests.waiting import until
 from workbench.errors import InputError
-from workbench.running.slot_files import Holding, release_ghosts, slots_in
+from workbench.running.slot_files import Holding, release_ghosts, slots_in, slots_of_endpoint
 from workbench.running.slots import Slots
 from workbench.settings.endpoint import older_slots_names, slots_name
 
@@ -22,7 +22,7 @@ def test_a_ghost_of_a_clock_that_was_put_back_stays_as_long_as_any(tmp_path: Pat
     for number in range(2):
         holding = Holding(next_year + 0.5, next_year, 1, "j", "m")
         (tmp_path / f"{number:02}.slot").write_bytes(msgspec.json.encode(holding).ljust(1024))
-    (row, _) = slots_in(tmp_path)
+    (row, _) = slots_of_endpoint(tmp_path)
     assert row["state"] == "ghost"
     assert row["busy_until"] == pytest.approx(time.time() + 0.5, abs=0.2)
     with Slots(tmp_path, 2, "job") as slots:
@@ -59,7 +59,7 @@ def test_a_jump_of_the_clock_neither_frees_a_ghost_nor_keeps_it(
         now = time.time()
         for jump_s in (-86_400, 0, 86_400):
             monkeypatch.setattr(time, "time", lambda jump_s=jump_s: now + jump_s)
-            (row,) = slots_in(tmp_path)
+            (row,) = slots_of_endpoint(tmp_path)
             assert row["state"] == "ghost"
             assert row["busy_until"] == pytest.approx(now + jump_s + 100, abs=5)
         assert slots.take() is None
@@ -72,7 +72,7 @@ def test_names_that_take_much_room_are_cut_and_the_slot_stays_taken(tmp_path: Pa
         slot.begin("\U0001f600" * 900, 100)
         slot.keep(100)
         slots.give_back(slot)
-        (row,) = slots_in(tmp_path)
+        (row,) = slots_of_endpoint(tmp_path)
         assert row["state"] == "ghost"
 
 
@@ -95,7 +95,7 @@ def test_ghosts_are_freed_and_calls_in_flight_are_not(tmp_path: Path) -> None:
         ghost.keep(100)
         slots.give_back(ghost)
         assert release_ghosts(tmp_path) == 1
-        assert [row["state"] for row in slots_in(tmp_path)] in (["free", "in flight"], ["in flight", "free"])
+        assert [row["state"] for row in slots_of_endpoint(tmp_path)] in (["free", "in flight"], ["in flight", "free"])
         assert release_ghosts(tmp_path) == 0
 
 
@@ -144,9 +144,11 @@ def test_two_versions_with_folders_of_their_own_keep_to_one_limit(tmp_path: Path
     with Slots(new, 5, "new", older=[old]) as slots:
         assert take(slots)
         with Slots(old, 5, "old") as others:
-            assert until(lambda: not take(slots) and any(row["state"] == "in flight" for row in slots_in(old)))
+            assert until(lambda: not take(slots) and any(row["state"] == "in flight" for row in slots_of_endpoint(old)))
             assert until(
-                lambda: (take(others), take(slots)) and all(row["state"] == "in flight" for row in slots_in(old))
+                lambda: (
+                    (take(others), take(slots)) and all(row["state"] == "in flight" for row in slots_of_endpoint(old))
+                )
             )
             assert len(taken) == 5
 
@@ -179,3 +181,15 @@ def test_a_folder_of_another_layout_is_refused_and_ours_says_its_own(tmp_path: P
     (tmp_path / "layout").write_text("3\n")
     with pytest.raises(InputError, match="of layout '3', and this version of Workbench knows 2"):
         Slots(tmp_path, 1, "job")
+
+
+def test_a_slot_that_is_taken_in_two_folders_is_told_once(tmp_path: Path) -> None:
+    new, old, other = (tmp_path / name for name in ("new", "old", "other"))
+    with Slots(old, 2, "old"), Slots(other, 2, "other") as others, Slots(new, 2, "new", older=[old]) as slots:
+        for _ in range(2):
+            assert until(others.take), "not begun yet: it says nothing of itself"
+            taken = until(slots.take)
+            assert taken is not None
+            taken.begin("m", 100)
+        found = [(row["endpoint"], row["slot"]) for row in slots_in([new, old, other])]
+    assert found == [("new", 0), ("new", 1), ("other", 0), ("other", 1)]

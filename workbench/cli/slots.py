@@ -28,7 +28,7 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
     if (leased := machines_of(ledger).leased_slots()) is not None:
         _print_leased(leased, as_json=as_json)
         return
-    rows = _rows(every=every)
+    rows = [row for row in slots_in(_endpoints()) if every or row["state"] != "free"]
     for row in rows:
         for name in ("busy_until", "since"):
             row[name] = datetime.fromtimestamp(float(str(row[name])), UTC) if row[name] else None
@@ -58,21 +58,6 @@ def release(as_json: bool) -> None:
         print_json(released)
     else:
         echo(f"{sum(released.values())} slots freed")
-
-
-def _rows(*, every: bool) -> list[dict[str, object]]:
-    """The slots of all endpoints; one that is taken in an older version's folder too is told once."""
-    found, told = [], set()
-    for entry in _endpoints():
-        for row in slots_in(entry):
-            taken = row["slot"], row["pid"], row["since"]
-            if row["state"] == "free":
-                if every:
-                    found.append({"endpoint": entry.name} | row)
-            elif taken not in told:
-                told.add(taken)
-                found.append({"endpoint": entry.name} | row)
-    return found
 
 
 def _print_leased(leased: Sequence[Leased], *, as_json: bool) -> None:

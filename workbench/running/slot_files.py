@@ -5,7 +5,7 @@ import fcntl
 import functools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -149,7 +149,7 @@ def release_ghosts(folder: Path) -> int:
     return released
 
 
-def slots_in(folder: Path) -> list[dict[str, object]]:
+def slots_of_endpoint(folder: Path) -> list[dict[str, object]]:
     """The state of every slot in an endpoint's folder: `in flight`, a `ghost`, or `free`."""
     found: list[dict[str, object]] = []
     now = clock.machine_s()
@@ -160,6 +160,21 @@ def slots_in(folder: Path) -> list[dict[str, object]]:
             holding, free = read(fd).seen_at(now), locked(fd)
         state = "in flight" if not free else "ghost" if holding.busy_until > now else "free"
         found.append({"slot": int(path.stem), "state": state, **msgspec.structs.asdict(holding)})
+    return found
+
+
+def slots_in(folders: Iterable[Path]) -> list[dict[str, object]]:
+    """The slots of several endpoints, each with its folder's name as `endpoint`; a call that has its slot in an older version's
+    folder too is told once.
+    """
+    found, told = [], set()
+    for folder in folders:
+        for row in slots_of_endpoint(folder):
+            call = row["slot"], row["pid"], row["since"]
+            if row["pid"] and call in told:
+                continue
+            told.add(call)
+            found.append({"endpoint": folder.name} | row)
     return found
 
 
