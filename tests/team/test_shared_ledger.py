@@ -351,7 +351,7 @@ def test_a_role_that_may_only_read_reads_and_cannot_run(machine: Machine, url: s
             )
         assert not list(journals_of(reader).glob("*.zst"))
         checked = {check["check"]: check for check in reader.json("doctor", code=2)}
-        assert "may not write" in checked["team"]["text"]
+        assert "it may only read" in checked["team"]["text"]
         assert server.platform.statistics.requests.total() == 0
     with psycopg.connect(conninfo, autocommit=True) as db:
         db.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(role)))
