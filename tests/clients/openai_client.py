@@ -40,7 +40,7 @@ async def _gathered() -> set[str | None]:
         return {done.choices[0].message.content for done in await asyncio.gather(*asked)}
 
 
-def load_input() -> str | None:
+def gathered() -> str | None:
     (said,) = asyncio.run(_gathered())
     return said
 
@@ -70,6 +70,6 @@ def ask(model: str, key: str) -> Any:
 
 if __name__ == "__main__":
     tell(
-        {"whole": whole, "streamed": streamed, "load_input": load_input, "agent": agent, "structured": structured},
+        {"whole": whole, "streamed": streamed, "gathered": gathered, "agent": agent, "structured": structured},
         ask,
     )

@@ -32,7 +32,7 @@ PROSE = "You wrote 7 words, beginning with “I go to Lisbon for 4”."
 AGENT = "get_weather returned 12 degrees and rain in Oslo."
 TRIP, NESTED = {"city": "Lisbon", "days": 4}, {"place": {"city": "Lisbon"}, "days": 4}
 CASES: dict[str, dict[str, Any]] = {
-    "openai": {"whole": PROSE, "streamed": PROSE, "load_input": PROSE, "agent": AGENT, "structured": TRIP},
+    "openai": {"whole": PROSE, "streamed": PROSE, "gathered": PROSE, "agent": AGENT, "structured": TRIP},
     "node": {"whole": PROSE, "streamed": PROSE, "agent": AGENT},
     "pydantic_ai": {
         "agent": AGENT, "streamed agent": AGENT, "structured by tool": NESTED, "structured by schema": NESTED,

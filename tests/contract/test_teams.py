@@ -75,14 +75,14 @@ def test_a_model_servers_retry_after_is_waited_for() -> None:
     assert 20 / 50 <= second - first
 
 
-@pytest.mark.parametrize(("said", "forwarded_interrupts"), [("3600", "3600"), ("2592000", "2592000"), ("61.5", "62")])
-def test_a_longer_retry_after_is_passed_on_in_whole_seconds(said: str, forwarded_interrupts: str) -> None:
+@pytest.mark.parametrize(("said", "passed_on"), [("3600", "3600"), ("2592000", "2592000"), ("61.5", "62")])
+def test_a_longer_retry_after_is_passed_on_in_whole_seconds(said: str, passed_on: str) -> None:
     model_server = Limited(said)
     with Served(model_server) as served:
         config = platform_of({"id": "m", "base_url": served.url})
         with ThreadedServer(config) as server, Caller(server) as caller:
             reply = caller.ask("m")
-    assert (reply.status_code, reply.headers["retry-after"]) == (429, forwarded_interrupts)
+    assert (reply.status_code, reply.headers["retry-after"]) == (429, passed_on)
     assert reply.json()["error"]["code"] == "route_rate_limited"
     assert len(model_server.asked_at) == 1
 

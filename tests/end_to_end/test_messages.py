@@ -481,7 +481,7 @@ NOT_HERE = {
     "cli/schedule.py: _files": "systemd refuses a timer that was checked before",
     "schedule/systemd.py: install": "a timer that was installed for another file",
     "schedule/due.py: due": "another file's job of the same name",
-    "running/slots.py: __init__": "slots of a newer version",
+    "running/slots.py: _require_layout": "slots of a newer version",
     "api/session.py: _announced": "the embedded platform does not start",
     "dataset/json_rows.py: _elements": "the format is given, and the file has another",
     "dataset/overview.py: converted": "a row of many megabytes that has more in our own form",

@@ -181,6 +181,7 @@ def test_a_folder_of_another_layout_is_refused_and_ours_says_its_own(tmp_path: P
     (tmp_path / "layout").write_text("3\n")
     with pytest.raises(InputError, match="of layout '3', and this version of Workbench knows 2"):
         Slots(tmp_path, 1, "job")
+    assert not list(tmp_path.glob("*.process")), "it is not there for others"
 
 
 def test_a_slot_that_is_taken_in_two_folders_is_told_once(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def days(amounts: list[float]) -> list[TimedAmount]:
 def test_days_without_chance_give_back_their_growth_and_what_comes(growth: float) -> None:
     trend = trend_of(days([1000 * math.exp(growth * day) for day in range(30)]))
     assert trend is not None
-    assert trend.growth_a_day == pytest.approx(math.expm1(growth), abs=1e-6)
+    assert trend.growth == pytest.approx(growth, abs=1e-6)
     coming = sum(1000 * math.exp(growth * day) for day in range(30, 44))
     amount, low, high = trend.over(30, 44, 0.9)
     assert amount == pytest.approx(coming, rel=1e-3)

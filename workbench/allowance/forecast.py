@@ -140,15 +140,15 @@ def forecast(pace: DrawPace, left: _Range, now: datetime) -> Forecast:
         return Between(*(None if hour is None else now + hour * _STEP for hour in (earliest, latest)))
 
     unchanged = between(lambda days: unchanged_over(pace, days, of_left))
-    if pace.trend is None:
+    if (trend := pace.trend) is None:
         return Forecast(unchanged.earliest_at, unchanged.latest_at, unchanged, None)
-    changing = between(lambda days: changing_over(pace, days, of_left) or (0.0, math.inf))
+    changing = between(lambda days: changing_over(pace, trend, days, of_left))
     joined = between(lambda days: drawn_over(pace, days, of_left))
     return Forecast(joined.earliest_at, joined.latest_at, unchanged, changing)
 
 
 def _first(hours: Sequence[float], is_reached: Callable[[float], bool]) -> int | None:
-    """The first hour at which something is so that stays so; None: never.
+    """The hour from which something is so, looked for day by day; None: not at the end of any day.
 
     Args:
         hours: Average days until each.
@@ -171,8 +171,10 @@ def drawn_over(pace: DrawPace, days: float, more: float = 0.0) -> _Range:
         more: Variance of what it is counted from.
     """
     low, high = unchanged_over(pace, days, more)
-    changing = changing_over(pace, days, more)
-    return (low, high) if changing is None else (min(low, changing[0]), max(high, changing[1]))
+    if pace.trend is None:
+        return low, high
+    least, most = changing_over(pace, pace.trend, days, more)
+    return min(low, least), max(high, most)
 
 
 def unchanged_over(pace: DrawPace, days: float, more: float) -> _Range:
@@ -187,11 +189,9 @@ def unchanged_over(pace: DrawPace, days: float, more: float) -> _Range:
     return pace.a_day * days - reach, pace.a_day * days + reach
 
 
-def changing_over(pace: DrawPace, days: float, more: float) -> _Range | None:
-    """The same if the pace goes on changing as it did, of others too where enough is known; None where no trend is known."""
-    if pace.trend is None:
-        return None
-    parts = [pace.trend.over(0, days, CONFIDENCE)]
+def changing_over(pace: DrawPace, trend: Trend, days: float, more: float) -> _Range:
+    """The same if our own draws go on changing by their trend, and those of others by theirs where enough is known of them."""
+    parts = [trend.over(0, days, CONFIDENCE)]
     if pace.unseen is not None and pace.unseen.trend is not None:
         parts.append(pace.unseen.trend.over(0, days, CONFIDENCE))
     elif pace.unseen is not None:

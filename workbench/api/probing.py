@@ -42,7 +42,7 @@ def probe_job(models: Sequence[str], repeat: int = 1, deadline_s: float = DEADLI
 
 
 def finished_routes(repeat: int) -> Callable[[CallRecord], str | None]:
-    """What to say of a route once all its questions are answered or failed (see `Rules.told`)."""
+    """What to say of a route once all its questions are answered or failed (see `FanOutSettings.told`)."""
     ended: Counter[str] = Counter()
     answers: dict[str, list[float]] = {}
     failures: dict[str, str] = {}

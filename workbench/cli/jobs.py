@@ -194,11 +194,11 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
         if not given["as_json"]:
             _show(where, job, chosen, given, first)
         failed = first.exit_code != ExitCode.DONE and (given["yes"] or first.exit_code != ExitCode.INCOMPLETE)
-        if failed or not _is_agreed(where, job, chosen, given):
+        if failed or not _is_confirmed(where, job, chosen, given):
             if given["as_json"]:
                 print_json(first.as_object())
             return first.exit_code if failed else ExitCode.INCOMPLETE
-    elif not _is_agreed(where, job, chosen, given):
+    elif not _is_confirmed(where, job, chosen, given):
         if given["as_json"]:
             print_json(
                 {"job": job.name, "status": "not_agreed", "reason": "above a threshold of [confirm]; --yes runs it"}
@@ -207,7 +207,7 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
     return _run(where, job, chosen, given).exit_code
 
 
-def _is_agreed(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> bool:
+def _is_confirmed(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> bool:
     tell = say if given["as_json"] else echo
     return is_confirmed(where, job, chosen, tell, asks=given["pilot"] is not None, yes=given["yes"])
 

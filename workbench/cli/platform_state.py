@@ -100,7 +100,7 @@ def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bo
 @draws.command()
 @click.argument("account")
 @click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
-@click.option("--note", default="", help="Target it was used, such as in the chat UI.")
+@click.option("--note", default="", help="Where it was used, such as in the chat UI.")
 @click.option(
     "--at", metavar="TIME", help="When, in UTC unless it has an offset, such as 2026-11-18T09:30 [default: now]."
 )

@@ -93,7 +93,7 @@ def _weight(code: int) -> tuple[bool, int]:
     return code not in (ExitCode.DONE, ExitCode.INCOMPLETE), code
 
 
-class _Said(NamedTuple):
+class _JudgeResult(NamedTuple):
     """What asking one judge came to."""
 
     written: int = 0
@@ -104,17 +104,19 @@ class _Said(NamedTuple):
     """Whether a signal came, and no other judge is to be asked."""
 
 
-async def _judged(where: Target, ledger: Ledger, run: str, scorer: Judge, *, yes: bool, again: Kind | None) -> _Said:
+async def _judged(
+    where: Target, ledger: Ledger, run: str, scorer: Judge, *, yes: bool, again: Kind | None
+) -> _JudgeResult:
     asked = await judging(where, ledger, run, scorer, again)
     if asked is None:
-        return _Said()
+        return _JudgeResult()
     answers = plural(asked.answers, "answer")
     if asked.judges_itself:
         say(f"note: {scorer.model} judges its own answers among others")
     if asked.to_send and not yes:
         calls = f"{plural(asked.to_send, 'call')}, at most {count(asked.most_tokens)} tokens"
         say(f"{scorer.named}: {scorer.model} is still to judge {answers}: {calls}; --yes asks it")
-        return _Said()
+        return _JudgeResult()
     done = await judge(where, ledger, asked)
     if done.pending:
         left = f"{scorer.named}: {plural(done.pending, 'answer')} could not be judged yet"
@@ -122,9 +124,9 @@ async def _judged(where: Target, ledger: Ledger, run: str, scorer: Judge, *, yes
         say(f"{left}; {how}")
     if done.end is None:
         say(f"{scorer.named}: judged in run {done.run_id}; nothing was sent")
-        return _Said(done.written)
+        return _JudgeResult(done.written)
     if done.end.error is not None:
         say(f"error: {done.end.error}")
     ended = done.end.summary
     say(f"{scorer.named}: judged in run {ended.run_id}{f' ({ended.status}: {ended.reason})' if ended.reason else ''}")
-    return _Said(done.written, done.end.exit_code, done.end.told_to_stop)
+    return _JudgeResult(done.written, done.end.exit_code, done.end.told_to_stop)

@@ -190,8 +190,8 @@ def _of_error(status: int, style: str, text: str, signature: AllowanceSignature)
             return outcome, f"{style}: “{found.group()}”"
     if status in _MAY_BE_ALLOWANCE and (words := signature.found(text)):
         return Outcome.ALLOWANCE_SUSPECTED, f"{style}: “{words}”"
-    if status == 400 and (forwarded_interrupts := _PASSED_ON.match(text)):
-        return _of_passed_on(int(forwarded_interrupts.group(1)), text)
+    if status == 400 and (passed_on := _PASSED_ON.match(text)):
+        return _of_passed_on(int(passed_on.group(1)), text)
     return _by_status(status, style)
 
 

@@ -31,9 +31,8 @@ def compact_ledger(ledger: Ledger) -> Merged:
     copy = path.with_name(path.name + ".compact")
     with ledger.locked(exclusive=True):
         try:
-            with opened_for_writing(
-                ledger
-            ) as db:  # closing a file applies a write-ahead log that a killed process left
+            # closing a file applies a write-ahead log that a killed process left
+            with opened_for_writing(ledger) as db:
                 merged = store_of(ledger).merged(db)
         except duckdb.Error as error:
             raise WorkbenchError(f"{ledger.name} cannot be compacted: {first_line(error)}") from error

@@ -60,7 +60,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     is_brief: bool = False
     """See `Tempo.is_brief`."""
     told: Callable[[CallRecord], str | None] | None = None
-    """See `Rules.told`."""
+    """See `FanOutSettings.told`."""
     check: Callable[[], None] | None = None
     """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
     interrupts: Interrupts | None = None

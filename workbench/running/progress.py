@@ -27,7 +27,7 @@ class Progress:
         tally: Told of every call once its record is durable.
         limit: How many may be in flight.
         shown: False counts and draws nothing.
-        told: See `Rules.told`.
+        told: See `FanOutSettings.told`.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Progress:
         self._tally = tally
         self._limit, self._told = limit, told
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
-        is_watched = LOG.isEnabledFor(logging.DEBUG)  # a bar between its lines would be drawn again for each
+        is_watched = LOG.isEnabledFor(logging.INFO)  # its lines would be written into the bar
         self._bar = _bar(tally.planned - tally.reused) if shown and not is_watched else None
         self._draw()
 

@@ -121,6 +121,16 @@ def _unusable(folder: Path, error: OSError, *, shared: bool) -> InputError:
     return InputError(Fault("slots", f"{error.filename or folder}: {error.strerror}", named_by(shared=shared)))
 
 
+def _require_layout(folder: Path, *, shared: bool) -> None:
+    try:
+        layout = layout_of(folder, shared=shared)
+    except OSError as error:
+        raise _unusable(folder, error, shared=shared) from error
+    if layout != str(LAYOUT):
+        problem = f"these slots are of layout {layout[:20]!r}, and this version of Workbench knows {LAYOUT}"
+        raise InputError(Fault(str(folder / LAYOUT_FILE), problem, "use the newest version that runs here"))
+
+
 class Slots:
     """The slots of one endpoint, as one run uses them.
 
@@ -150,6 +160,7 @@ class Slots:
         self._none_until = self._yield_until = 0.0
         for path in (folder.parent, folder):
             make_folder(path, shared=shared)
+        _require_layout(folder, shared=shared)
         try:
             self._own_path = folder / f"{os.getpid()}-{secrets.token_hex(3)}.process"
             fresh = self._own_path.with_suffix(".new")
@@ -159,12 +170,8 @@ class Slots:
             fresh.rename(self._own_path)  # seen by others once it is locked, not before
             self._files = [SlotFile(folder / f"{number:02}.slot", shared=shared) for number in range(limit)]
             self._join_older()
-            layout = layout_of(folder, shared=shared)
         except OSError as error:
             raise _unusable(folder, error, shared=shared) from error
-        if layout != str(LAYOUT):
-            problem = f"these slots are of layout {layout[:20]!r}, and this version of Workbench knows {LAYOUT}"
-            raise InputError(Fault(str(folder / LAYOUT_FILE), problem, "use the newest version that runs here"))
 
     def __enter__(self) -> Self:
         return self

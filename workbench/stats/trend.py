@@ -43,11 +43,6 @@ class Trend(msgspec.Struct, frozen=True):
     """Sum of the squared distances of those days from the centre."""
     stretches: int
 
-    @property
-    def growth_a_day(self) -> float:
-        """By what share a day's amount exceeds that of the day before."""
-        return math.expm1(self.growth)
-
     def over(self, start: float, end: float, confidence: float) -> tuple[float, float, float]:
         """The amount between two moments, its least and its most."""
         days, away = end - start, (start + end) / 2 - self.centre

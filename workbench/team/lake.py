@@ -14,6 +14,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -289,8 +290,9 @@ class TeamTransactions(Transactions):
     def commit(self) -> None:
         """End it, with its files on the disk for good."""
         fresh = self._files() - self._on_disk
-        for path in sorted(fresh | {path.parent for path in fresh}):
-            with contextlib.suppress(FileNotFoundError):  # of another machine, which gave it up
+        folders = {folder for path in fresh for folder in path.parents if folder.is_relative_to(self._folder)}
+        for path in sorted(fresh | folders):
+            with contextlib.suppress(FileNotFoundError, PermissionError):  # another's, who writes it or gave it up
                 _sync(path)
         self._on_disk |= fresh
         self.db.execute("COMMIT")
@@ -344,9 +346,13 @@ def merged(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Merged:
     old = f"older_than => (now() - INTERVAL {KEPT_DAYS} DAY)::TIMESTAMPTZ"
     folder = data_folder(db, team)
     before, transactions = _bytes_in(folder), TeamTransactions(db, team)
-    for call in ("ducklake_flush_inlined_data", "ducklake_merge_adjacent_files"):
-        db.execute(f"BEGIN; CALL {call}('ledger')")  # takes no turn: DuckLake settles it with other writers
+
+    def rewrite(call: str) -> None:
+        db.execute(f"BEGIN; CALL {call}('ledger')")  # takes no turn: no row changes that another writer goes by
         transactions.commit()
+
+    for call in ("ducklake_flush_inlined_data", "ducklake_merge_adjacent_files"):
+        transactions.alone(partial(rewrite, call))
     for call in ("ducklake_expire_snapshots", "ducklake_cleanup_old_files", "ducklake_delete_orphaned_files"):
         db.execute(f"CALL {call}('ledger', {old})")
     after = _bytes_in(folder)
