@@ -5,7 +5,6 @@ where nothing is known.
 """
 
 import math
-import shlex
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -74,21 +73,6 @@ def exact_percent(value: float | None) -> str:
 def plural(number: int, noun: str) -> str:
     """A count with its noun: `1 run`, `2 runs`."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def unconfirmed(model: str, served: str, constancy: str, ledger: str) -> str:
-    """What to do about a served name in a ledger that may be the model itself."""
-    return (
-        f"Whether {served}, {constancy} of {model}, is that model: the model list does not have "
-        f"it. Where it is, confirm it: {confirming(model, served, ledger)}"
-    )
-
-
-def confirming(model: str, served: str, ledger: str | None = None) -> str:
-    """The command that confirms a name of a model; without a ledger, for whoever named it in the command before."""
-    dashes = "-- " if model.startswith("-") or served.startswith("-") else ""
-    option = f"--ledger {shlex.quote(ledger)} " if ledger else ""
-    return f"workbench routes confirm {option}{dashes}{shlex.quote(model)} {shlex.quote(served)}"
 
 
 def words(items: Sequence[str]) -> str:

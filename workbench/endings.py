@@ -1,7 +1,5 @@
-"""How a run ends: its status, its numbers, and the command that resumes it."""
+"""How a run ends: its status and its numbers."""
 
-import shlex
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -144,20 +142,3 @@ MADE_IN_PYTHON = "(made in Python)"
 def occasion_generation(job: str, occasion: str) -> str:
     """The generation of the answers of one occasion of a job."""
     return f"{job}@{occasion}"
-
-
-def continuation(job_path: str, options: Sequence[str], occasion: str | None = None, resume: str | None = None) -> str:
-    """The whole command that sends what a run left, ready for a shell.
-
-    Args:
-        job_path: Its job file.
-        options: Those that say which platform and which ledger.
-        occasion: The occasion that it was for.
-        resume: The run whose generation is resumed, where it has one of its own.
-    """
-    words = ["workbench", "run", job_path, *options]
-    if occasion:
-        words += ["--occasion", occasion]
-    elif resume:
-        words += ["--resume", resume]
-    return shlex.join(words)

@@ -55,10 +55,3 @@ def test_percentages_say_when_they_are_nearly_nothing_or_all(value: float | None
 
 def test_a_share_that_was_chosen_has_all_its_figures() -> None:
     assert [display.exact_percent(value) for value in (0.005, 0.07, 0.995)] == ["0.5 %", "7 %", "99.5 %"]
-
-
-def test_a_name_is_confirmed_on_the_ledger_that_has_it() -> None:
-    assert display.confirming("-m", "a b", "l.duckdb") == "workbench routes confirm --ledger l.duckdb -- -m 'a b'"
-    assert "confirm it: workbench routes confirm --ledger l.duckdb m s" in display.unconfirmed(
-        "m", "s", "the name on 2 of 3 answers", "l.duckdb"
-    )

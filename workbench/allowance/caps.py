@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.allowance.account import account_state
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.allowance.windows import WindowRule, window_rule
@@ -178,7 +179,7 @@ def _own(ledger: Ledger, job: Job, now: datetime) -> list[Cap]:
             # without a reading nothing bounds what others used, and so at least nothing is left
             left = state.left if state.used is not None and math.isfinite(state.used[1]) else None
         if left is None:
-            hint = "a reading tells: `workbench allowance reading --used 37%`; `workbench allowance` says what else is missing"
+            hint = f"a reading tells: `{commands.TAKE_READING}`; `{commands.ALLOWANCE}` says what else is missing"
             raise InputError(
                 Fault(job.where("budget", "share_of_left"), "what is left of the allowance is not known", hint)
             )

@@ -4,6 +4,7 @@ import math
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import workbench.commands as commands
 from workbench.allowance.account import AccountState
 from workbench.allowance.forecast import Between, Forecast
 from workbench.allowance.scheduled import Demand
@@ -11,7 +12,7 @@ from workbench.allowance.unseen import CONFIDENCE
 from workbench.display import amount, percent, plural
 
 UNKNOWN_TOTAL = "the total is unknown: `total_units` in workbench.toml, or `allowance reading --of N`, says it"
-NO_READING = "what others drew is unknown: `workbench allowance reading --used 37%` records what the chat UI shows"
+NO_READING = f"what others drew is unknown: `{commands.TAKE_READING}` records what the chat UI shows"
 ROLLING = "of rolling hours a reading says nothing later on, as what was used then rolls off"
 NO_WINDOW = 'the window is unknown: `window = "month"` in [allowance] of workbench.toml says it'
 

@@ -9,6 +9,7 @@ from signal import Signals
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
 from workbench.api.session import (
@@ -37,7 +38,6 @@ from workbench.errors import (
     internal_error,
 )
 from workbench.evaluation.alarms import findable_drops
-from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.gates import evaluate_gates
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
@@ -235,7 +235,7 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
     except (Exception, AbortedBySignal) as failed:
         told_to_stop = told_to_stop or isinstance(failed, AbortedBySignal)
         error = None if _passes(failed) else _told(failed)
-        score, page = (ledger_command(ledger.name, command, run_id) for command in ("score", "report"))
+        score, page = (commands.on_ledger(ledger.name, name, run_id) for name in ("score", "report"))
         remedy = f"`{score}` and `{page}` create them"
         why = f" ({failed})" if error is None else ""
         notes.append(f"scores or page are missing{why}; {remedy}")
@@ -303,7 +303,7 @@ def _again(ledger: Ledger, job: Job, options: RunOptions) -> Again:
         with reading(ledger, frugal=True) as reader:
             keys = frozenset(sample.sample_key for sample in reader.all(InvalidSample, job=job.name))
     if not keys:
-        hint = "`workbench invalidate RUN --sample ID` takes samples out"
+        hint = f"`{commands.INVALIDATE_SAMPLE}` takes samples out"
         raise InputError(
             Fault("--again", f"no sample of a run of {job.name!r} is taken out and not yet asked again", hint)
         )

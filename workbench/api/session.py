@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.display import visible
 from workbench.errors import Fault, InputError, UnreachableError, nearest, read_error_text
 from workbench.ledger.address import SCHEME, is_path
@@ -269,7 +270,7 @@ def ledger_to_read(where: Target) -> Ledger:
     found = [ledger for ledger in ([local] if where.local else [account_ledger(where), local]) if ledger.exists]
     if not found:
         raise InputError(
-            Fault("", f"there is no ledger in {where.folder}", "`workbench demo` or `workbench run` creates one")
+            Fault("", f"there is no ledger in {where.folder}", f"`{commands.DEMO}` or `{commands.RUN_JOB}` creates one")
         )
     if len(found) > 1:
         _note(f"reading {found[0].label}; --local reads {LOCAL_LEDGER}")

@@ -1,11 +1,11 @@
 """`workbench accept`: a change of a job's models, taken for their level."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
+import workbench.commands as commands
 from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
@@ -42,13 +42,5 @@ def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_jso
         state = "open again" if alarm.state == "open" else "still accepted" if reopen else "accepted"
         echo(f"{state}: {alarm.what}")
     if not reopen:
-        named = ["--", job] if job.startswith("-") else [job]
-        words = [
-            "workbench",
-            "accept",
-            *(["--model", model] if model else []),
-            *options.words(where),
-            "--reopen",
-            *named,
-        ]
-        say(f"what its models show since then is their level now; `{shlex.join(words)}` takes that back")
+        back = commands.take_back_acceptance(job, model, options.words(where))
+        say(f"what its models show since then is their level now; `{back}` takes that back")

@@ -1,7 +1,6 @@
 """`workbench allowance`: how the account stands, what was read of it elsewhere, and how long it lasts."""
 
 import math
-import shlex
 import sys
 from datetime import datetime
 from typing import Any, Literal
@@ -10,6 +9,7 @@ import click
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
@@ -91,7 +91,7 @@ def reading(
     number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
-    back = shlex.join(["workbench", "allowance", "reading", "--withdraw", number, *options.words(where)])
+    back = commands.command("allowance", "reading", "--withdraw", number, *options.words(where))
     say(f"recorded as reading {number}; `{back}` takes it back")
     found, _ = _state(ledger)
     echo(headline(found, ledger.zone))
@@ -228,7 +228,7 @@ def _withdraw(ledger: Ledger, name: str) -> None:
     with reading_ledger(ledger) as reader:
         known = {one.reading_id: one for one in readings_of(reader)}
     if name not in known:
-        hint = nearest(name, known) or "`workbench allowance readings` lists them"
+        hint = nearest(name, known) or f"`{commands.LIST_READINGS}` lists them"
         raise InputError(Fault("--withdraw", f"there is no reading {name!r}", hint))
     done = withdraw(ledger, known[name])
     if done.deferred:

@@ -3,10 +3,12 @@
 import click
 from click.shell_completion import get_completion_class
 
+import workbench.commands as commands
+
 _INSTALL = {
-    "bash": 'add this to ~/.bashrc: eval "$(workbench completion bash)"',
-    "zsh": 'add this to ~/.zshrc: eval "$(workbench completion zsh)"',
-    "fish": "workbench completion fish > ~/.config/fish/completions/workbench.fish",
+    "bash": f"add this to ~/.bashrc: {commands.COMPLETION_OF_BASH}",
+    "zsh": f"add this to ~/.zshrc: {commands.COMPLETION_OF_ZSH}",
+    "fish": commands.COMPLETION_OF_FISH,
 }
 
 

@@ -11,6 +11,7 @@ import anyio
 import click
 import msgspec
 
+import workbench.commands as commands
 from workbench.api.session import Target, connected, ledger_to_write, settings_files, slots_root
 from workbench.cli import options
 from workbench.cli.ledger import waiting_journals
@@ -93,9 +94,9 @@ async def _endpoint(where: Target) -> list[CheckResult]:
         fix = "check the URL, the network and any proxy; meanwhile --local works without a platform"
         return [CheckResult("endpoint", False, str(error), fix, error.exit_code)]
     except WorkbenchError as error:
-        fix = "copy .env.example to .env and fill it in; `workbench init` creates one"
+        fix = f"copy .env.example to .env and fill it in; `{commands.INIT}` creates one"
         if isinstance(error, InputError) and FILE_NAME in error.faults[0].where:
-            fix = "fix what the message names; `workbench init` in an empty folder creates a working example"
+            fix = f"fix what the message names; `{commands.INIT}` in an empty folder creates a working example"
         return [CheckResult("endpoint", False, str(error), fix, error.exit_code)]
 
 
@@ -140,16 +141,16 @@ def _ledger(where: Target) -> CheckResult:
         if isinstance(error, InputError):
             hints = [fault.hint for fault in error.faults if fault.hint]
             backup = "restore the file from a backup, or use another with --ledger; journals next to it are still read"
-            backup = backup if is_file else "`workbench help ledger` says which rights and which folder it needs"
+            backup = backup if is_file else f"`{commands.HELP_LEDGER}` says which rights and which folder it needs"
             fix = "; ".join(hints) or backup
         return CheckResult("ledger", False, str(error), fix, error.exit_code)
     held = ", ".join(plural(state[name], name.removesuffix("s")) for name in ("runs", "attempts"))
     text = f"{ledger.name}: {held}; {waiting_journals(state)}"
     if not state["sound"]:
         return CheckResult(
-            "ledger", False, text, "`workbench ledger check` lists the problems", ExitCode.INTERNAL_ERROR
+            "ledger", False, text, f"`{commands.CHECK_LEDGER}` lists the problems", ExitCode.INTERNAL_ERROR
         )
-    fix = "`workbench ledger recover` ingests them; they are read either way" if state["journals"] else ""
+    fix = f"`{commands.RECOVER}` ingests them; they are read either way" if state["journals"] else ""
     return CheckResult("ledger", True, text, fix)
 
 
@@ -172,7 +173,7 @@ def _team(where: Target) -> list[CheckResult]:
         ]
     live = [f"job {one.job!r} runs {one.where}" for one in known if one.is_live]
     over = [f"job {one.job!r}: {one.unfinished}" for one in known if not one.is_live]
-    fix = "`workbench ledger recover` on that machine hands its answers in" if over else ""
+    fix = f"`{commands.RECOVER}` on that machine hands its answers in" if over else ""
     return [CheckResult("team", True, "; ".join(live + over) or "no job runs on any machine", fix)]
 
 

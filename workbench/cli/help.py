@@ -5,6 +5,7 @@ from importlib import resources
 
 import click
 
+import workbench.commands as commands
 from workbench.errors import nearest
 
 TOPICS = {
@@ -37,7 +38,7 @@ def help_(topic: str | None) -> None:
     """Explain TOPIC; without one, list the topics."""
     if topic is None:
         for name, text in TOPICS.items():
-            click.echo(f"workbench help {name:<12} {text}")
+            click.echo(f"{commands.HELP} {name:<12} {text}")
         return
     if topic not in TOPICS:
         root = click.get_current_context().find_root()

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import click
 
+import workbench.commands as commands
 from workbench.api.session import Target, connected
 from workbench.cli.output import echo, say
 from workbench.errors import Fault, InputError, WorkbenchError
@@ -37,7 +38,7 @@ def init(folder: Path) -> None:
     if there:
         raise InputError(
             *(Fault(str(folder / name), "already exists; nothing was changed") for name in there),
-            Fault(str(folder), "use an empty folder, such as `workbench init my-evaluations`"),
+            Fault(str(folder), f"use an empty folder, such as `{commands.INIT_FOLDER}`"),
         )
     for name, text in texts.items():
         path = folder / name
@@ -47,8 +48,9 @@ def init(folder: Path) -> None:
             path.chmod(0o600)  # a copy of it holds the key, and `cp` keeps the mode
         echo(str(path))
     go = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    local = " --local" if account is None else ""
-    say(f"next: {go}workbench lint jobs/first.toml{local} && workbench run jobs/first.toml{local}")
+    local = ["--local"] if account is None else []
+    steps = (commands.command(step, "jobs/first.toml", *local) for step in ("lint", "run"))
+    say(f"next: {go}{' && '.join(steps)}")
 
 
 async def _account() -> tuple[str, list[str]] | None:

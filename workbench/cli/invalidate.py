@@ -1,10 +1,10 @@
 """`workbench invalidate`: samples taken out of a run's scores."""
 
-import shlex
 from typing import Any
 
 import click
 
+import workbench.commands as commands
 from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import say
@@ -33,6 +33,6 @@ def invalidate(run: str, samples: tuple[str, ...], reason: str | None, restore: 
             f"{plural(same, 'sample')} {'already counted in' if restore else 'already taken out of'} the scores of run {run_id}"
         )
     if changed:
-        command = shlex.join(["workbench", "report", run_id, *options.words(where)])
+        command = commands.command("report", run_id, *options.words(where))
         rendered = f"`{command}` renders its page"
         say(f"{plural(len(changed), 'sample')} {what} the scores of run {run_id}; {rendered}")

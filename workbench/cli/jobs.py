@@ -1,7 +1,6 @@
 """`workbench demo | lint | plan | run`: check, plan and run a job."""
 
 import os
-import shlex
 import sys
 from functools import partial
 from importlib import resources
@@ -13,6 +12,7 @@ import click
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.api.pipeline import plan_job, recorded_job_path, run_job
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
@@ -20,9 +20,8 @@ from workbench.cli.expected import is_confirmed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
 from workbench.display import count, plural
-from workbench.endings import RunEnd, RunStatus, RunSummary, continuation
+from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
-from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.run_figures import run_findings
 from workbench.job.job import Job, load_job
 from workbench.job.narrowing import pilot_of
@@ -95,7 +94,7 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     if planned.settings:
         echo(f"settings: {', '.join(planned.settings)}")
     if planned.findings:
-        lint_it = shlex.join(["workbench", "lint", str(job), *options.words(where)])
+        lint_it = commands.command("lint", str(job), *options.words(where))
         echo(f"{plural(len(planned.findings), 'finding')}: {lint_it}")
     for request in planned.requests:
         echo(msgspec.json.format(msgspec.json.encode(request), indent=2).decode())
@@ -237,7 +236,7 @@ def _show(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], en
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]
-    _print_end(end, continuation(path, words, chosen.occasion, resume), ledger_to_write(where))
+    _print_end(end, commands.resume(path, words, chosen.occasion, resume), ledger_to_write(where))
 
 
 def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
@@ -268,7 +267,7 @@ def _print_found(run: RunSummary, ledger: Ledger) -> None:
         with reading(ledger, frugal=True) as reader:
             found = run_findings(reader, run.run_id)
     except (WorkbenchError, OSError) as error:
-        shows = ledger_command(ledger.name, "show", run.run_id)
+        shows = commands.on_ledger(ledger.name, "show", run.run_id)
         say(f"note: the scores cannot be shown now ({error}); `{shows}` shows them")
     else:
         print_findings(found)

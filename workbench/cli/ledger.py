@@ -8,6 +8,7 @@ from typing import Any
 import click
 import tomli_w
 
+import workbench.commands as commands
 from workbench.api.session import ledger_to_change, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
@@ -82,7 +83,7 @@ def _print_checked(found: dict[str, Any]) -> None:
     "--journals",
     metavar="FOLDER",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Those in FOLDER instead: a copy of another machine's, which `workbench ledger path` names there.",
+    help=f"Those in FOLDER instead: a copy of another machine's, which `{commands.LEDGER_PATH}` names there.",
 )
 @options.as_json
 def recover(journals: Path | None, as_json: bool, **given: Any) -> None:

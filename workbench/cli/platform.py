@@ -13,6 +13,7 @@ import anyio
 import click
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.api.session import Target, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
@@ -79,9 +80,9 @@ def init(folder: Path, from_history: bool, ledger_path: str | None) -> None:
         raise InputError(Fault(str(path), "already exists; nothing was changed")) from error
     click.echo(path)
     if from_history:
-        say("next: `workbench run JOB --local --fresh` rehearses on these routes")
+        say(f"next: `{commands.REHEARSE}` rehearses on these routes")
     else:
-        say("next: `workbench platform keys create ada`, then `workbench platform serve`")
+        say(f"next: `{commands.create_key('ada')}`, then `{commands.SERVE_PLATFORM}`")
 
 
 def _rehearsal(ledger_path: str | None) -> str:
@@ -235,7 +236,7 @@ def _plain(units: float | None) -> float | int | None:
 def _require_keys(config: PlatformConfig, kept: State) -> None:
     living = list(kept.living_keys().values())
     if not {account.name for account in config.accounts} & set(living):
-        hint = f"`workbench platform keys create {config.accounts[0].name}`, or give --ephemeral"
+        hint = f"`{commands.create_key(config.accounts[0].name)}`, or give --ephemeral"
         raise InputError(Fault("", "no configured account has a key", hint))
     _note_strangers(config, living)
 

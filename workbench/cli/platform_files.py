@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+import workbench.commands as commands
 from workbench.api.session import checked_config
 from workbench.cli.output import say
 from workbench.errors import Fault, InputError, LockHeldError, nearest
@@ -74,7 +75,7 @@ def load(files: Files) -> PlatformConfig:
     loaded, is_earlier = checked_config(path)
     if is_earlier:
         say(
-            f"note: {path}: `skill` is called `simulated` now; see `workbench help platform`. The next version refuses it"
+            f"note: {path}: `skill` is called `simulated` now; see `{commands.HELP_PLATFORM}`. The next version refuses it"
         )
     return loaded
 
@@ -90,7 +91,7 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
         InputError: There is none, or it cannot be used.
     """
     if not make and not files.state_path.exists():
-        hint = "`workbench platform keys create ACCOUNT` creates one; `serve --ephemeral` needs none"
+        hint = f"`{commands.create_key()}` creates one; `serve --ephemeral` needs none"
         raise InputError(Fault(str(files.state_path), "there is no platform state yet", hint))
     with explained():
         return State(files.state_path, busy_s=busy_s)

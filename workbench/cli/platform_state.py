@@ -7,6 +7,7 @@ import click
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
@@ -118,7 +119,7 @@ def add(ctx: click.Context, /, account: str, tokens: int, note: str, at: str | N
     if _as_json(ctx):
         print_json({"id": number})
     else:
-        say(f"recorded as draw {number}; `workbench platform draws remove {number}` undoes it")
+        say(f"recorded as draw {number}; `{commands.command('platform', 'draws', 'remove', str(number))}` undoes it")
 
 
 @draws.command()

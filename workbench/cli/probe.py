@@ -8,12 +8,13 @@ import anyio
 import click
 import msgspec
 
+import workbench.commands as commands
 from workbench.api.pipeline import plan_job, run_job
 from workbench.api.probing import DEADLINE_S, finished_routes, probe_job
 from workbench.api.session import ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.output import agreed, echo, print_json, print_table, say
-from workbench.display import confirming, count, milliseconds, plural
+from workbench.display import count, milliseconds, plural
 from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
 from workbench.planning.run_plan import RunPlan
@@ -106,8 +107,8 @@ def _confirm(found: Probe, folder: Path) -> None:
         if facts.answers == "itself" and confirm_name(folder, model, model, found.run_id) is not None:
             say(f"{model} answers as itself: confirmed in {FILE_NAME}")
         for name in facts.unconfirmed:
-            command = confirming(model, name)
-            say(f"not confirmed: {model} answers as {name}, which may be another model: once you know, `{command}`")
+            confirms = commands.confirm_name(model, name)
+            say(f"not confirmed: {model} answers as {name}, which may be another model: once you know, `{confirms}`")
 
 
 def _stated(plan: RunPlan) -> str:
@@ -125,7 +126,7 @@ def _print(found: Probe, *, suggests: bool) -> None:
         echo(f"changed since {change.before_at:%Y-%m-%d %H:%M} UTC: {change.model}: {change}")
     for model, facts in found.routes.items():
         for name in facts.unconfirmed if suggests else ():
-            say(f"note: {model} answers as {name}, which is not confirmed: `{confirming(model, name)}`")
+            say(f"note: {model} answers as {name}, which is not confirmed: `{commands.confirm_name(model, name)}`")
 
 
 def _row(model: str, facts: RouteFacts) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from typing import Any
 import click
 import msgspec
 
+import workbench.commands as commands
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.display import confirming, milliseconds, percent, plural
+from workbench.display import milliseconds, percent, plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.attention import constancy, suspected
 from workbench.ledger.queries import reading
@@ -59,7 +60,7 @@ def confirm(model: str, name: str, **given: Any) -> None:
         names = [row for row in reader.all(RouteName) if row.model == model]
         models = [route.model for route in reader.all(RouteTotals)]
     if model not in models:
-        hint = nearest(model, models) or "`workbench routes` lists them"
+        hint = nearest(model, models) or f"`{commands.LIST_ROUTES}` lists them"
         raise InputError(Fault("MODEL", f"{model!r} was never asked", hint))
     seen = [row.served_model for row in names]
     if name not in [*seen, model]:
@@ -77,7 +78,7 @@ def _print_more(found: AccountRoutes) -> None:
     for item in found.attention[:_MOST_SHOWN]:
         say(f"{item.kind}: {item.model}: {told(item)}")
     if len(found.attention) > _MOST_SHOWN:
-        say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; `workbench routes status --json` has all")
+        say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; `{commands.ROUTES_IN_FULL}` has all")
     for one in found.episodes[:_MOST_SHOWN]:
         say(
             f"asked {one.model}, answered by {one.served_model}: {plural(one.answers, 'answer')}, "
@@ -88,8 +89,8 @@ def _print_more(found: AccountRoutes) -> None:
     for late in found.late[:_MOST_SHOWN]:
         say(f"perhaps retried unseen: {late.model}: {late.says}")
     for row in [*suspected(found.matrix), *found.unconfirmed][:_MOST_SHOWN]:
-        own = confirming(row.requested_model, row.requested_model)
-        other = confirming(row.requested_model, str(row.served_model))
+        own = commands.confirm_name(row.requested_model, row.requested_model)
+        other = commands.confirm_name(row.requested_model, str(row.served_model))
         say(
             f"not confirmed: {row.requested_model} answers as {row.served_model} ({constancy(row, found.matrix)}): `{own}` "
             f"where that is another model, `{other}` where it is itself"

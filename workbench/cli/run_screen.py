@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+import workbench.commands as commands
 from workbench.cli.output import echo, print_table
-from workbench.display import confirming, plural
+from workbench.display import plural
 from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
@@ -85,7 +86,7 @@ def _print_substitutes(found: RunFindings) -> None:
     for row in suspected(found.served)[:_MOST_SHOWN]:
         echo(
             f"{plural(row.answers, 'answer')} of {row.requested_model} came as {row.served_model}, {row.evidence}: "
-            f"probably another model's; where it is not, `{confirming(row.requested_model, str(row.served_model))}`"
+            f"probably another model's; where it is not, `{commands.confirm_name(row.requested_model, str(row.served_model))}`"
         )
 
 

@@ -1,6 +1,5 @@
 """`workbench runs | show | score | report`: what was recorded of runs."""
 
-import shlex
 import sys
 import webbrowser
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ import msgspec
 from tqdm import tqdm
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
@@ -20,7 +20,6 @@ from workbench.display import duration, visible
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import as_objects, open_alarms, open_lines
 from workbench.evaluation.comparison_words import range_text
-from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
@@ -72,8 +71,8 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
     print_table([_in_short(row, means.get(row.run_id)) for row in rows], columns, whole="run_id", spare=_SPARE)
     open_ones = [row for row in rows if row.status not in _NOTHING_LEFT]
     if open_ones:
-        command = shlex.join(["workbench", "show", open_ones[0].run_id, *options.words(where)])
-        say(f"`{command}` shows what is missing; rerun its job to send only that")
+        shows = commands.command("show", open_ones[0].run_id, *options.words(where))
+        say(f"`{shows}` shows what is missing; rerun its job to send only that")
     for line in open_lines(standing, ledger.name):
         say(line)
 
@@ -150,10 +149,10 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     }  # fmt: skip
     print_table(figures.tokens, tokens)
     if status not in _NOTHING_LEFT:
-        say(f"continue with: {recorded_continuation(figures.provenance, summary.ledger)}")
+        say(f"continue with: {commands.resume_recorded(figures.provenance, summary.ledger)}")
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
-    say(f"its page: {shlex.join(['workbench', 'report', run, *options.words(where)])}")
+    say(f"its page: {commands.command('report', run, *options.words(where))}")
 
 
 def _print_calls(rows: Iterable[WholeSample], as_json: bool) -> None:
@@ -179,7 +178,7 @@ def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
     columns = {"sample_id": "sample", "target": "target", "answer": "most answer", "agree": "models", "models": "of"}
     if rows:
         print_table(rows, columns, whole="sample_id")
-        say(f"where a target is wrong: workbench invalidate {run} --sample ID --reason TEXT")
+        say(f"where a target is wrong: {commands.command('invalidate', run, '--sample', 'ID', '--reason', 'TEXT')}")
     else:
         say("no sample has most of three or more models agree on an answer that is not its target")
 

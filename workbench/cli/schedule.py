@@ -1,7 +1,6 @@
 """`workbench schedule`: a job's timer, and its past and upcoming runs."""
 
 import os
-import shlex
 import shutil
 import sys
 import sysconfig
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
@@ -236,5 +236,6 @@ def _print_occasions(where: Target, job: Job, *, as_json: bool) -> None:
     for line in open_lines(standing, ledger_to_write(where).name, named=False):
         say(line)
     if state["timer"] == "not installed":
-        words = ["workbench", "schedule", os.path.relpath(job.path, where.folder), *options.words(where)]
-        say(f"no timer is installed: `{shlex.join(words)} --systemd --install`, or --cron")
+        path = os.path.relpath(job.path, where.folder)
+        install = commands.command("schedule", path, *options.words(where), "--systemd", "--install")
+        say(f"no timer is installed: `{install}`, or --cron")

@@ -2,11 +2,11 @@
 
 import json
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import workbench.commands as commands
 from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
 from workbench.dataset.json_rows import PlacedRow
 from workbench.dataset.layouts.chat import are_messages
@@ -76,8 +76,8 @@ def refuse_one_object(path: Path, value: dict[str, Any]) -> None:
     """
     if found := rows_inside(value):
         target = re.sub(r"(\.(jsonl?|ndjson))?(\.(gz|zst))?$", "", path.name) + ".rows.jsonl"
-        command = shlex.join(["workbench", "datasets", "convert", path.name, target])
-        raise InputError(Fault(str(path), f"one object, not rows: {found.what}", command))
+        converts = commands.command("datasets", "convert", path.name, target)
+        raise InputError(Fault(str(path), f"one object, not rows: {found.what}", converts))
 
 
 def object_in(path: Path) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ Nothing of it is stored: an alarm follows from the scores of the job's occasions
 """
 
 import math
-import shlex
 import tomllib
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.display import plural
 from workbench.evaluation.attention import SLOWER
-from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.difference_words import size
 from workbench.evaluation.sides import Coverage
 from workbench.job.file import CompareTable, GatesTable
@@ -423,13 +422,7 @@ def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> li
     standing = [alarm for alarm in found if alarm.state == "open"]
     lines = [f"{alarm.job}: {alarm.says}" if named else alarm.says for alarm in standing]
     jobs = dict.fromkeys(alarm.job for alarm in standing)
-    return lines + [f"accept it with: {accepting(job, ledger)}" for job in jobs]
-
-
-def accepting(job: str, ledger: str) -> str:
-    """The command that accepts what is open of a job."""
-    words = ["accept", *([] if job.startswith("-") else [job]), "--reason", "TEXT"]
-    return ledger_command(ledger, *words) + (f" -- {shlex.quote(job)}" if job.startswith("-") else "")
+    return lines + [f"accept it with: {commands.accept_changes(job, ledger)}" for job in jobs]
 
 
 def findable_drops(reader: Reader, job: Job) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+import workbench.commands as commands
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import differing
@@ -235,7 +236,7 @@ def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str
     known = list(dict.fromkeys(row.scorer for row in settings if row.scored))
     everywhere = [name for name in known if sum(row.scorer == name and row.scored > 0 for row in settings) == runs]
     if not known:
-        hint = "`workbench score RUN --job JOB` scores its answers by a job's scorers"
+        hint = f"`{commands.SCORE_BY_JOB}` scores its answers by a job's scorers"
         raise InputError(Fault("", "nothing is scored in what is to be compared", hint))
     if wanted is not None and wanted not in known:
         hint = nearest(wanted, known) or f"there are: {', '.join(known)}"

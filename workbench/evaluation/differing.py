@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+import workbench.commands as commands
 from workbench.display import count, plural
 from workbench.endings import RunStatus
 from workbench.evaluation.sides import ModelResult, Samples, Sides
@@ -165,7 +166,7 @@ def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[Mode
 
 def _of_scorers(settings: Sequence[RunScorer], scorer: str) -> Iterator[str]:
     if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1:
-        yield f"The settings of “{scorer}” are not the same: `workbench score RUN --job JOB` scores both alike."
+        yield f"The settings of “{scorer}” are not the same: `{commands.SCORE_BY_JOB}` scores both alike."
 
 
 def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[str]:
@@ -193,7 +194,8 @@ def _taken_out(
             reasons = "; ".join(list(why)[:_NAMED]) + ("; …" if len(why) > _NAMED else "")
             own = [side for side in sides if side.run_id == run.run_id]
             whole = max((len(samples[side.run_id, side.model]) for side in own), default=0)
-            yield f"{len(taken)} of {plural(whole, 'sample')}{_in(run, runs)} are taken out by `workbench invalidate`: {reasons}."
+            part = f"{len(taken)} of {plural(whole, 'sample')}{_in(run, runs)}"
+            yield f"{part} are taken out by `{commands.INVALIDATE}`: {reasons}."
     unjudged = {
         row.sample_key
         for side in sides

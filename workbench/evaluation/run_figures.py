@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+import workbench.commands as commands
 from workbench.completion import UNKNOWN_REASON
 from workbench.display import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
@@ -68,17 +69,17 @@ def find_run(reader: Reader, named: str | None) -> str:
     known = [run.run_id for run in reader.all(RunId)]
     if not known:
         which = f" {named!r}" if named not in (None, LAST) else ""
-        raise InputError(Fault("", f"there is no run{which}: the ledger is empty", "`workbench run JOB` starts one"))
+        raise InputError(Fault("", f"there is no run{which}: the ledger is empty", f"`{commands.RUN_JOB}` starts one"))
     if named is None or named == LAST:
         return known[0]
     if not named:
-        raise InputError(Fault("RUN", "it is empty", "`workbench runs` lists them"))
+        raise InputError(Fault("RUN", "it is empty", f"`{commands.LIST_RUNS}` lists them"))
     begins = [run_id for run_id in known if run_id.startswith(named)]
     if named in known or len(begins) == 1:
         return named if named in known else begins[0]
     if begins:
         raise InputError(Fault("", f"{len(begins)} runs begin with {named!r}", ", ".join(begins[:5])))
-    hint = nearest(named, known) or "`workbench runs` lists them"
+    hint = nearest(named, known) or f"`{commands.LIST_RUNS}` lists them"
     raise InputError(Fault("", f"there is no run {named!r} in this ledger", hint))
 
 

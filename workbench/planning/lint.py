@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+import workbench.commands as commands
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
 from workbench.records import Model
@@ -97,7 +98,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     found += [
         Finding(
             f"scorers {scorer.named!r}",
-            "asked after the run, by `workbench score RUN --yes`: its calls are not in the plan",
+            f"asked after the run, by `{commands.ASK_JUDGES}`: its calls are not in the plan",
         )
         for scorer in job.scorers
         if scorer.asks_a_model

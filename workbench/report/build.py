@@ -14,9 +14,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import workbench.clock as clock
+import workbench.commands as commands
 import workbench.display as people
 from workbench.evaluation.alarms import Watch, watched
-from workbench.evaluation.continuation import ledger_command
 from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.ledger.job_rows import ModelOrder
 from workbench.ledger.queries import Reader, reading
@@ -90,7 +90,7 @@ class PageContext(NamedTuple):
 
     def command(self, *words: str) -> str:
         """A command about this ledger, as a page prints it."""
-        return ledger_command(self.ledger, *words)
+        return commands.on_ledger(self.ledger, *words)
 
 
 @contextmanager

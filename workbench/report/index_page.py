@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from workbench.evaluation.alarms import accepting, open_of
+import workbench.commands as commands
+from workbench.evaluation.alarms import open_of
 from workbench.evaluation.comparison_words import range_text
-from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers
@@ -46,10 +46,10 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "verdict": summary(rows),
             "rows": rows,
             "broken": [row for row in rows if row.broken],
-            "alarms": [(alarm, accepting(alarm.job, asked.ledger)) for alarm in alarms],
+            "alarms": [(alarm, commands.accept_changes(alarm.job, asked.ledger)) for alarm in alarms],
             "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
             "there": {f"{stem}.html" for stem in there},
-            "needs": [(run, recorded_continuation(began[run.run_id], asked.ledger)) for run in needs],
+            "needs": [(run, commands.resume_recorded(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends),
             "charts": _charts(run_means(means)),

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+import workbench.commands as commands
 import workbench.display as people
 from workbench.endings import RunStatus
-from workbench.evaluation.alarms import Alarm, accepting, findable_words
+from workbench.evaluation.alarms import Alarm, findable_words
 from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
 from workbench.evaluation.ongoing import NOT_ENDED, as_now
@@ -59,7 +60,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "changes": changes,
             "alarms": [alarm for alarm in alarms if alarm.state == "open"],
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
-            "accepting": accepting(job, asked.ledger),
+            "accepting": commands.accept_changes(job, asked.ledger),
             "findable": [findable_words(watch) for watch in watches if watch.scorer is not None],
             "charts": _charts(job, course, _marks(runs, course), asked.colours),
             "runs": _runs_table(job, runs, course, ends, there),

@@ -17,7 +17,7 @@ from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 from workbench.routes.facts import RouteFacts, said
 from workbench.routes.overview import AccountRoutes, overview
-from workbench.routes.words import told, verdict, worst_text
+from workbench.routes.words import told, unconfirmed_text, verdict, worst_text
 
 _MOST_CARD_CHARTS = 12
 """The others have the same numbers without a drawing, which takes most of a page of many routes."""
@@ -72,7 +72,7 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
         "span": found.span,
         "late": found.late,
         "unconfirmed": [
-            people.unconfirmed(row.requested_model, str(row.served_model), constancy(row, found.matrix), asked.ledger)
+            unconfirmed_text(row.requested_model, str(row.served_model), constancy(row, found.matrix), asked.ledger)
             for row in found.unconfirmed
         ],
         "ledger": asked.ledger,

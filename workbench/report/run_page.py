@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
+import workbench.commands as commands
 import workbench.display as people
-from workbench.evaluation.alarms import accepting, open_of
+from workbench.evaluation.alarms import open_of
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.comparison_words import mean_text, not_ranked_words
-from workbench.evaluation.continuation import recorded_continuation
 from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
@@ -26,6 +26,7 @@ from workbench.report.build import Draft, Page, PageContext, PageHead, render, r
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
+from workbench.routes.words import unconfirmed_text
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _NAMED = 5  # served names that the page asks to confirm
@@ -60,7 +61,7 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
         "invalid": reader.all(TakenOut, run_id=run_id),
         "gates": reader.all(RunGate, run_id=run_id),
         "alarms": open_of(asked.watched(figures.provenance.job)),
-        "accepting": accepting(figures.provenance.job, asked.ledger),
+        "accepting": commands.accept_changes(figures.provenance.job, asked.ledger),
     }
     sides = result(reader, SideFigures, run_ids=[run_id], on_fallback=None)
 
@@ -109,7 +110,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": verdict(figures),
         "command": asked.command,
-        "continuation": recorded_continuation(run, asked.ledger),
+        "continuation": commands.resume_recorded(run, asked.ledger),
         "unknown": not_known(figures, asked.ledger),
         "ledger": asked.ledger,
     }
@@ -190,13 +191,13 @@ def not_known(figures: RunFigures, ledger: str) -> list[str]:
         found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
     names = unconfirmed(figures.served)
     found += [
-        people.unconfirmed(row.requested_model, str(row.served_model), constancy(row, figures.served), ledger) + "."
+        unconfirmed_text(row.requested_model, str(row.served_model), constancy(row, figures.served), ledger) + "."
         for row in names[:_NAMED]
     ]
     found += [f"Whether {unknown_end_text(one)}." for one in figures.unknown_ends]
     for row in suspected(figures.served)[:_NAMED]:
         answers = people.plural(row.answers, "answer")
-        confirm = people.confirming(row.requested_model, str(row.served_model), ledger)
+        confirm = commands.confirm_name(row.requested_model, str(row.served_model), ledger)
         found.append(
             f"Which model gave {answers} of {row.requested_model}: they came as {row.served_model}, {row.evidence}. Probably "
             f"it is another one; where it is not, confirm the name: {confirm}."

@@ -1,5 +1,6 @@
 """Routes in words."""
 
+import workbench.commands as commands
 import workbench.display as people
 from workbench.evaluation.attention import Attention
 from workbench.routes.health import Worst
@@ -42,6 +43,14 @@ def told(item: Attention) -> str:
             return f"answered without a tool call {part} of the {whole} times that one was forced"
         case _:
             return f"{part} of its {whole} answers came without usage"
+
+
+def unconfirmed_text(model: str, served: str, constancy: str, ledger: str) -> str:
+    """What to do about a served name in a ledger that may be the model itself."""
+    return (
+        f"Whether {served}, {constancy} of {model}, is that model: the model list does not have "
+        f"it. Where it is, confirm it: {commands.confirm_name(model, served, ledger)}"
+    )
 
 
 def worst_text(one: Worst) -> str:

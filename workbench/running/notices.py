@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import workbench.clock as clock
+import workbench.commands as commands
 from workbench.display import plural
 from workbench.endings import FailedRoute
 from workbench.planning.expand import Plan
@@ -97,7 +98,7 @@ class Notices:
         until = " to ".join(dict.fromkeys(times))
         self._note(
             f"{len(busy_until)} of {self._plan.job.run.max_in_flight} slots are kept until {until} UTC by calls that were "
-            "killed or given up, and that the platform may still be working on; free them: workbench slots release"
+            f"killed or given up, and that the platform may still be working on; free them: {commands.RELEASE_SLOTS}"
         )
 
     def slot_taken(self) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import workbench.commands as commands
 from workbench.display import plural
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.ledger.store import Ledger
@@ -121,8 +122,8 @@ def _taken(other: Claim) -> str:
         return f"job {other.job!r} is running already on this ledger, {other.where} (run {other.run_id})"
     lost = "answers" if other.to_send is None else f"up to {plural(other.to_send, 'answer')}"
     return (
-        f"job {other.job!r}: {other.unfinished}, and {lost} may be on that machine alone. `workbench ledger recover` there "
-        "brings them here, and here `workbench ledger recover --journals FOLDER` those of a copy of its journals. "
+        f"job {other.job!r}: {other.unfinished}, and {lost} may be on that machine alone. `{commands.RECOVER}` there "
+        f"brings them here, and here `{commands.RECOVER_COPY}` those of a copy of its journals. "
         f"`--leave-behind {other.run_id}` sends what they may hold once more"
     )
 

@@ -21,6 +21,7 @@ from typing import Literal, TypeVar
 
 import duckdb
 
+import workbench.commands as commands
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import INSTALL, SCHEME
 from workbench.ledger.engine import Engine, Transactions, first_line, literal, require_open_files
@@ -126,7 +127,7 @@ def _load_extensions(db: duckdb.DuckDBPyConnection, packaged: dict[str, Path]) -
 def _explained(team: TeamAddress, error: duckdb.Error) -> WorkbenchError:
     text = str(error)
     if "explicitly disabled" in text:
-        hint = f"workbench ledger create '{team}' --data FOLDER"
+        hint = commands.create_ledger(str(team))
         return InputError(Fault("--ledger", f"there is no ledger at {team}", hint))
     if (lost := _lost_connection(error)) is not None and "Unable to connect" not in text:
         return lost
@@ -216,7 +217,7 @@ def require_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        hint = f"whoever made it: `chmod -R u+rwX,g+rwXs {folder}`; `workbench help ledger` says which rights it needs"
+        hint = f"whoever made it: `chmod -R u+rwX,g+rwXs {folder}`; `{commands.HELP_LEDGER}` says which rights it needs"
         raise InputError(Fault("--ledger", f"{folder} cannot be written: {error.strerror}", hint)) from error
 
 

@@ -16,6 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
+import workbench.commands as commands
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.team.address import TeamAddress
 
@@ -92,7 +93,7 @@ class Server:
                 raise UnreachableError(f"the ledger's server: {_first_line(error)}") from error
             except psycopg.errors.InsufficientPrivilege as error:
                 problem = f"its server's role lacks a right that runs need: {_first_line(error)}"
-                raise InputError(Fault("--ledger", problem, "`workbench help ledger` lists them")) from error
+                raise InputError(Fault("--ledger", problem, f"`{commands.HELP_LEDGER}` lists them")) from error
             except psycopg.Error as error:
                 raise WorkbenchError(f"the ledger's server refuses: {_first_line(error)}") from error
 

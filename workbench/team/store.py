@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+import workbench.commands as commands
 from workbench.errors import Fault, InputError
 from workbench.ledger.database import attached
 from workbench.ledger.engine import Engine
@@ -72,7 +73,7 @@ class TeamStore:
         with Server(self._team) as server:
             if not server.may_write():
                 problem = "its server's role lacks a right that writing needs: it may only read"
-                raise InputError(Fault("--ledger", problem, "`workbench help ledger` lists them"))
+                raise InputError(Fault("--ledger", problem, f"`{commands.HELP_LEDGER}` lists them"))
         require_folder_rights(self._ledger)
 
 

@@ -1,0 +1,133 @@
+"""The commands that messages ask for exist, with the options that they name, and stand in one module."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import workbench.commands as commands
+from workbench.cli.main import workbench
+from workbench.endings import MADE_IN_PYTHON
+from workbench.ledger.rows import Provenance
+from workbench.routes.words import unconfirmed_text
+
+PACKAGE = Path(commands.__file__).parent
+NAMED = {name: value for name, value in vars(commands).items() if name.isupper() and str(value).count("workbench ")}
+MADE = {
+    "resume": commands.resume("jobs/a.toml", ["--local"], "2026-11-22"),
+    "resume a run": commands.resume("jobs/a.toml", ["--ledger", "l.duckdb"], run_id="r1"),
+    "confirm a name": commands.confirm_name("-m", "a b", "l.duckdb"),
+    "accept": commands.accept_changes("-nightly", "l.duckdb"),
+    "reopen": commands.take_back_acceptance("nightly", "Quill 32B", ["--ledger", "l.duckdb"]),
+    "create a key": commands.create_key("ada"),
+    "create a ledger": commands.create_ledger("postgresql://host/team"),
+}
+
+
+def began(**other: Any) -> Provenance:
+    known = {
+        "run_id": "r1", "job": "sums", "job_path": "/my jobs/sums.toml", "generation": "base", "identity": "local",
+        "endpoint": "local", "tags": {}, **other,
+    }  # fmt: skip
+    return Provenance(**(dict.fromkeys(Provenance.__struct_fields__) | known))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("asked", [*NAMED.values(), *MADE.values()])
+def test_the_command_line_has_it(asked: str) -> None:
+    _, _, words = asked.removeprefix('eval "$(').removesuffix(')"').partition("workbench ")
+    context, rest = click.Context(workbench), shlex.split(words.partition(" >")[0])
+    while rest and isinstance(context.command, click.Group) and rest[0] in context.command.list_commands(context):
+        found = context.command.get_command(context, rest.pop(0))
+        assert found is not None
+        context = click.Context(found, parent=context)
+    assert context.command is not workbench, f"there is no command {words!r}"
+    known = {name for option in context.command.params for name in option.opts}
+    options = rest[: rest.index("--")] if "--" in rest else rest
+    assert {word for word in options if word.startswith("--")} <= known
+
+
+def test_no_other_module_spells_a_command() -> None:
+    names = "|".join(workbench.list_commands(click.Context(workbench)))
+    command = re.compile(rf"\bworkbench ({names})\b")
+    elsewhere = [
+        f"{path.relative_to(PACKAGE)}: {text}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.name != "commands.py"
+        and path.relative_to(PACKAGE).parts[0] != "local_platform"  # it imports nothing of ours
+        for text in texts(ast.parse(path.read_text("utf-8")))
+        if command.search(text) and not text.startswith("# ")  # what marks the lines of a timer
+    ]
+    assert elsewhere == []
+
+
+def texts(tree: ast.AST) -> Iterator[str]:
+    """The strings of a module that are not docstrings."""
+    described = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in described:
+            yield node.value
+
+
+@pytest.mark.parametrize(
+    ("run", "options"),
+    [
+        (began(), ["--local", "--ledger", "/l.duckdb"]),
+        (began(endpoint="http://127.0.0.1:8080"), ["--base-url", "http://127.0.0.1:8080", "--ledger", "/l.duckdb"]),
+        (began(generation="r0"), ["--local", "--ledger", "/l.duckdb", "--resume", "r1"]),
+        (
+            began(generation="sums@2026-11-22", occasion="2026-11-22"),
+            ["--local", "--ledger", "/l.duckdb", "--occasion", "2026-11-22"],
+        ),
+    ],
+)
+def test_what_the_ledger_knows_is_enough_to_resume_a_run(run: Provenance, options: list[str]) -> None:
+    assert shlex.split(commands.resume_recorded(run, "/l.duckdb")) == [
+        "workbench",
+        "run",
+        "/my jobs/sums.toml",
+        *options,
+    ]
+
+
+def test_a_job_without_a_file_is_resumed_from_python() -> None:
+    found = commands.resume_recorded(began(job_path=f"/work/sums {MADE_IN_PYTHON}"), "/l.duckdb")
+    assert found == "the same call in Python: its job 'sums' has no file"
+
+
+def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:
+    judged = began(job_path=f"/work/sums judged by judge {MADE_IN_PYTHON}", tags={"judge": "judge", "judged_run": "r0"})
+    found = commands.resume_recorded(judged, "/l.duckdb")
+    assert shlex.split(found) == ["workbench", "score", "r0", "--yes", "--local", "--ledger", "/l.duckdb"]
+
+
+def test_a_run_of_a_part_says_that_the_command_is_of_the_whole() -> None:
+    found = commands.resume_recorded(began(narrowed="the first 2 samples"), "/l.duckdb")
+    assert found.endswith("  # the whole job; this run was narrowed to the first 2 samples")
+    assert shlex.split(found, comments=True) == shlex.split(commands.resume_recorded(began(), "/l.duckdb"))
+
+
+def test_a_command_about_a_ledger_names_it() -> None:
+    found = commands.on_ledger("/my data/l.duckdb", "compare", "r1", "r2")
+    assert shlex.split(found) == ["workbench", "compare", "r1", "r2", "--ledger", "/my data/l.duckdb"]
+
+
+def test_an_occasion_needs_no_run_to_resume() -> None:
+    resumed = commands.resume("a.toml", [], occasion="2026-11-22", run_id="r1")
+    assert resumed == "workbench run a.toml --occasion 2026-11-22"
+
+
+def test_a_name_is_confirmed_on_the_ledger_that_has_it() -> None:
+    found = unconfirmed_text("m", "s", "the name on 2 of 3 answers", "l.duckdb")
+    assert "confirm it: workbench routes confirm --ledger l.duckdb m s" in found
+
+
+def test_names_with_a_dash_are_no_options() -> None:
+    assert MADE["confirm a name"] == "workbench routes confirm --ledger l.duckdb -- -m 'a b'"
+    assert MADE["accept"] == "workbench accept --reason TEXT --ledger l.duckdb -- -nightly"

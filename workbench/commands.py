@@ -1,0 +1,146 @@
+"""The commands that messages ask for, each whole and ready to paste.
+
+Words in capitals stand for what the reader fills in. A test gives every one of them to the command line.
+"""
+
+import shlex
+from collections.abc import Sequence
+from typing import Protocol
+
+from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON
+from workbench.records import LOCAL
+
+DEMO = "workbench demo"
+INIT = "workbench init"
+INIT_FOLDER = "workbench init my-evaluations"
+RUN_JOB = "workbench run JOB"
+REHEARSE = "workbench run JOB --local --fresh"
+LIST_RUNS = "workbench runs"
+ASK_JUDGES = "workbench score RUN --yes"
+SCORE_BY_JOB = "workbench score RUN --job JOB"
+INVALIDATE = "workbench invalidate"
+INVALIDATE_SAMPLE = "workbench invalidate RUN --sample ID"
+ALLOWANCE = "workbench allowance"
+TAKE_READING = "workbench allowance reading --used 37%"
+LIST_READINGS = "workbench allowance readings"
+LIST_ROUTES = "workbench routes"
+ROUTES_IN_FULL = "workbench routes status --json"
+RELEASE_SLOTS = "workbench slots release"
+HELP = "workbench help"
+HELP_LEDGER = "workbench help ledger"
+LEDGER_PATH = "workbench ledger path"
+CHECK_LEDGER = "workbench ledger check"
+RECOVER = "workbench ledger recover"
+RECOVER_COPY = "workbench ledger recover --journals FOLDER"
+HELP_PLATFORM = "workbench help platform"
+SERVE_PLATFORM = "workbench platform serve"
+COMPLETION_OF_BASH = 'eval "$(workbench completion bash)"'
+COMPLETION_OF_ZSH = 'eval "$(workbench completion zsh)"'
+COMPLETION_OF_FISH = "workbench completion fish > ~/.config/fish/completions/workbench.fish"
+
+
+def command(*words: str) -> str:
+    """Return a command for a shell: `workbench` and these words, quoted where they must be."""
+    return shlex.join(["workbench", *words])
+
+
+def on_ledger(ledger: str, *words: str) -> str:
+    """Return a command about what a ledger holds, to be typed wherever one is.
+
+    Args:
+        ledger: Its path or address.
+        *words: The command and its arguments, without those that name the ledger.
+    """
+    return command(*words, "--ledger", ledger)
+
+
+def named(name: str) -> list[str]:
+    """Return a last argument that is not taken for an option, whatever it begins with."""
+    return ["--", name] if name.startswith("-") else [name]
+
+
+def resume(job_path: str, options: Sequence[str], occasion: str | None = None, run_id: str | None = None) -> str:
+    """Return the command that sends what a run left.
+
+    Args:
+        options: Those that say which platform and which ledger.
+        occasion: The occasion that it was for.
+        run_id: The run whose generation is resumed, where it has one of its own.
+    """
+    words = ["run", job_path, *options]
+    if occasion:
+        words += ["--occasion", occasion]
+    elif run_id:
+        words += ["--resume", run_id]
+    return command(*words)
+
+
+class _RecordedRun(Protocol):
+    """What resuming a run needs of how it began."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def job(self) -> str: ...
+    @property
+    def job_path(self) -> str: ...
+    @property
+    def endpoint(self) -> str: ...
+    @property
+    def tags(self) -> dict[str, str]: ...
+    @property
+    def generation(self) -> str: ...
+    @property
+    def occasion(self) -> str | None: ...
+    @property
+    def narrowed(self) -> str | None: ...
+
+
+def resume_recorded(run: _RecordedRun, ledger: str) -> str:
+    """Return the command that sends what a run of a ledger left.
+
+    Args:
+        ledger: Its path or address.
+    """
+    platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
+    if JUDGED_RUN in run.tags:
+        return on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
+    if run.job_path.endswith(MADE_IN_PYTHON):
+        return f"the same call in Python: its job {run.job!r} has no file"
+    own = None if run.generation == BASE_GENERATION else run.run_id
+    whole = resume(run.job_path, [*platform, "--ledger", ledger], run.occasion, own)
+    if run.narrowed:  # run as it is, it would send more than that run
+        return f"{whole}  # the whole job; this run was narrowed to {run.narrowed}"
+    return whole
+
+
+def confirm_name(model: str, served: str, ledger: str | None = None) -> str:
+    """Return the command that confirms a name of a model; without a ledger, for whoever named it in the command before."""
+    option = ["--ledger", ledger] if ledger else []
+    dashes = ["--"] if model.startswith("-") or served.startswith("-") else []
+    return command("routes", "confirm", *option, *dashes, model, served)
+
+
+def accept_changes(job: str, ledger: str) -> str:
+    """Return the command that accepts what is open of a job."""
+    return command("accept", "--reason", "TEXT", "--ledger", ledger, *named(job))
+
+
+def take_back_acceptance(job: str, model: str | None, options: Sequence[str]) -> str:
+    """Return the command that takes an acceptance back.
+
+    Args:
+        model: Only of this one; None is all.
+        options: Those that name the ledger.
+    """
+    return command("accept", *(["--model", model] if model else []), *options, "--reopen", *named(job))
+
+
+def create_key(account: str = "ACCOUNT") -> str:
+    """Return the command that creates a key of the embedded platform."""
+    return command("platform", "keys", "create", account)
+
+
+def create_ledger(address: str) -> str:
+    """Return the command that makes a team's ledger."""
+    return command("ledger", "create", address, "--data", "FOLDER")
