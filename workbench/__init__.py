@@ -12,8 +12,8 @@ The modules, in the order in which a prompt passes through them:
 - `running`: the fan-out with its slots, limits, passes, breakers and guards; `team`: the same limit and jobs over machines;
 - `ledger`: the journal, the DuckDB file or a team's DuckLake, and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;
-- `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `report`: figures
-  become pages;
+- `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `wording`: figures
+  in sentences; `report`: figures become pages;
 - `api`: all of it wired together, with the functions for Python and the ledger as tables; `schedule`: timers; `cli`: for the
   terminal; `commands`: what messages ask for;
 - beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them

@@ -16,8 +16,8 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.unit.ledger_rows import STARTED_AT, started
+from workbench.api.pipeline import evaluate_gates
 from workbench.evaluation.alarms import Alarm, alarms
-from workbench.evaluation.gates import evaluate_gates
 from workbench.job.job import parse_job
 from workbench.ledger.entries import ChangeAccepted
 from workbench.ledger.journal import JournalWriter

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.compared_runs import PageContext, record, record_epochs
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
-from workbench.evaluation.gates import gate_results
+from workbench.evaluation.gates import gate_findings
 from workbench.evaluation.run_figures import run_figures, run_findings
 from workbench.job.file import GatesTable
 from workbench.ledger.ingest import ingest
@@ -21,6 +21,7 @@ from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import Outcome
 from workbench.scoring.judge import Judge
 from workbench.scoring.scorer import NO_TEXT
+from workbench.wording.gates import gate_text
 
 N = 120
 _CHANCE = random.Random(7)
@@ -54,7 +55,7 @@ def verdict(bench: Workbench, *runs: str) -> dict[str, Any]:
 def gate(bench: Workbench, least: float) -> dict[str, str]:
     with reading(bench.ledger) as reader:
         found = run_findings(reader, "r1")
-        results = gate_results(
+        results = gate_findings(
             reader,
             found,
             reader.all(RunItems, run_id="r1"),
@@ -334,11 +335,11 @@ def test_a_night_whose_wrong_answers_are_lost_cannot_be_told_to_be_steady(
         fields = {"occasion": f"2026-11-{night:02}", "generation": f"j@{night}"}
         record(bench, f"r{night}", {"m": values}, scorers=["exact"], outcomes=lost, **fields)
     with reading(bench.ledger) as reader:
-        (result,) = gate_results(
+        (result,) = gate_findings(
             reader, run_findings(reader, "r14"), reader.all(RunItems, run_id="r14"), GatesTable(steady=["exact"])
         )
     assert (result.gate, result.result) == ("steady", "cannot tell")
-    assert said in result.says
+    assert said in gate_text(result)
 
 
 def test_the_strictest_of_several_jobs_says_what_is_ranked(bench: Workbench) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.asked_rows import rows_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
-from workbench.evaluation.gates import evaluate_gates
+from workbench.api.pipeline import evaluate_gates
 from workbench.job.job import parse_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.config import PlatformConfig, RouteFault
@@ -48,6 +48,8 @@ def test_a_gate_that_is_not_met_ends_the_run_with_100_and_its_reason(bench: Work
     shown = bench.json("show", "last")
     assert (shown["status"], shown["reason"]) == ("gate_failed", result["reason"])
     assert shown["gates"][0]["result"] == "not met"
+    assert shown["gates"][0]["reason"] == result["gates"][0]["says"]
+    assert (shown["gates"][0]["evidence"]["wanted"], shown["gates"][0]["evidence"]["mean"]) == (0.9, 0.5)
     assert bench.json("runs")[0]["status"] == "gate_failed"
     assert "gate min_mean not met" in bench("show", "last").stdout
     assert "not met" in Path(result["report"]).read_text("utf-8")
@@ -160,7 +162,7 @@ name = "exact"
 
 def decided(bench: Workbench, run_id: str, gates: str) -> list[tuple[str, str | None, str]]:
     parsed = parse_job(GATED + gates, bench.folder / "j.toml")
-    results, _, _ = evaluate_gates(bench.ledger, run_id, parsed)
+    results, _ = evaluate_gates(bench.ledger, run_id, parsed)
     return [(one.gate, one.model, one.result) for one in results]
 
 

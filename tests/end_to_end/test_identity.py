@@ -9,7 +9,7 @@ import workbench as wb
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.pages import Page, as_shown
-from workbench.evaluation.gates import gate_results
+from workbench.evaluation.gates import gate_findings
 from workbench.evaluation.run_figures import run_findings
 from workbench.job.file import GatesTable
 from workbench.ledger.queries import reading
@@ -119,7 +119,7 @@ def verdicts(bench: Workbench, run_id: str, **gates: Any) -> dict[str, str]:
         found, items = run_findings(reader, run_id), reader.all(RunItems, run_id=run_id)
         return {
             f"{one.gate} {one.model or ''}".strip(): one.result
-            for one in gate_results(reader, found, items, GatesTable(**gates))
+            for one in gate_findings(reader, found, items, GatesTable(**gates))
         }
 
 

@@ -10,6 +10,7 @@ from tests.pages import Page, as_shown
 from workbench.evaluation.job_changes import job_changes
 from workbench.ledger.queries import reading
 from workbench.report.job_rows import page_name
+from workbench.wording.changes import change_text
 
 RIGHT, HALF = [1.0] * 40, [1.0, 0.0] * 20
 SCHEDULE = 'models = ["m"]\n[schedule]\non_calendar = "Mon..Sun 02:00"\n'
@@ -124,7 +125,7 @@ def test_samples_of_one_cluster_are_not_taken_for_independent_ones(bench: Workbe
     (compared,) = bench.json("compare", "r1", "r2")["differences"]
     assert (change.verdict, compared["verdict"]) == ("none shown", "none shown")
     assert change.adjusted_p == pytest.approx(compared["adjusted_p"])
-    assert "25.0 points less" in change.says
+    assert "25.0 points less" in change_text(change)
 
 
 def test_a_sample_of_which_some_epochs_are_new_is_compared(bench: Workbench) -> None:

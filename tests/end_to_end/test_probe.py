@@ -18,7 +18,7 @@ from tests.unit.ledger_rows import STARTED_AT
 from workbench.local_platform.config import Limits, PlatformConfig, Preset, Route
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.silent import Silent
-from workbench.routes.facts import RouteFacts, differences, together
+from workbench.routes.facts import RouteFacts, differences, merge_facts
 
 PLANTED: list[dict[str, Any]] = [
     {"id": "able", "simulated": "answers", "upstream": "able", "calls_tools": True},
@@ -280,7 +280,7 @@ def test_servers_that_share_the_work_are_no_change() -> None:
     both = RouteFacts(answers="itself", names=("a", "b"))
     one, other = RouteFacts(answers="itself", names=("a",)), RouteFacts(answers="itself", names=("c",))
     assert not list(differences(both, one))
-    assert together(both, one).names == ("a", "b")
+    assert merge_facts(both, one).names == ("a", "b")
     assert [what for what, _, _ in differences(both, other)] == ["answers as"]
 
 

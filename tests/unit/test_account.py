@@ -16,11 +16,11 @@ from workbench.allowance.draws import Drawn
 from workbench.allowance.readings import amount, readings_of, take_reading, withdraw
 from workbench.allowance.unseen import Weekdays, stretches
 from workbench.allowance.weights import Weights
-from workbench.allowance.words import headline, missing, runs_out
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
 from workbench.settings.file import AllowanceSettings, WeightSettings
+from workbench.wording.allowance import headline, missing, runs_out
 
 
 class Known(NamedTuple):

@@ -14,7 +14,7 @@ import workbench.commands as commands
 from workbench.cli.main import workbench
 from workbench.endings import MADE_IN_PYTHON
 from workbench.ledger.rows import Provenance
-from workbench.routes.words import unconfirmed_text
+from workbench.wording.routes import unconfirmed_text
 
 PACKAGE = Path(commands.__file__).parent
 NAMED = {name: value for name, value in vars(commands).items() if name.isupper() and str(value).count("workbench ")}

@@ -11,7 +11,6 @@ from tests.asked_rows import rows_of
 from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
-from workbench.evaluation.run_words import verdict
 from workbench.ledger.entries import RunEnded, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Row, reading
@@ -20,6 +19,7 @@ from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.records import Score
 from workbench.report.allowance_page import verdict as spent
 from workbench.scoring.exact import Exact
+from workbench.wording.runs import verdict
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ import workbench.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.api.session import Target, ledger_to_read
-from workbench.evaluation.comparison import CLUSTER, ComparisonRequest, compared, load_input
-from workbench.evaluation.comparison_words import difference_rows, slice_rows
+from workbench.evaluation.comparison import CLUSTER, ComparisonRequest, compared, difference_row, load_input, slice_rows
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
@@ -23,7 +22,8 @@ from workbench.routes.facts import RouteFacts
 from workbench.routes.names import Episode
 from workbench.routes.overview import AccountRoute, overview
 from workbench.routes.probes import probed
-from workbench.routes.words import told
+from workbench.wording.comparisons import headline
+from workbench.wording.routes import attention_text
 
 if TYPE_CHECKING:
     import pandas
@@ -145,7 +145,11 @@ class Frames:
         wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
         with reading(self._ledger) as reader:
             found = compared(load_input(reader, wanted), wanted)
-        return pandas.DataFrame(difference_rows(found) if wanted.by is None else slice_rows(found))
+        return pandas.DataFrame(
+            [difference_row(one, found) | {"says": headline(one, found)} for one in found.differences]
+            if wanted.by is None
+            else slice_rows(found)
+        )
 
     def readings(self) -> "pandas.DataFrame":
         """One row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""
@@ -176,7 +180,9 @@ class Frames:
 
         with reading(self._ledger) as reader:
             found = overview(reader, self._ledger.zone, reader.only(LedgerPeriod))
-        rows = [one.as_row() | {"attention": "; ".join(map(told, one.attention)) or None} for one in found.routes]
+        rows = [
+            one.as_row() | {"attention": "; ".join(map(attention_text, one.attention)) or None} for one in found.routes
+        ]
         frame = pandas.DataFrame(rows, columns=AccountRoute.columns()).rename(
             columns={"model": "requested_model", "cap": "max_tokens"}
         )

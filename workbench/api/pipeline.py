@@ -26,7 +26,7 @@ from workbench.api.session import (
     warn,
 )
 from workbench.dataset.spool import Spool
-from workbench.endings import BASE_GENERATION, EXIT_CODES, RunEnd, RunStatus, occasion_generation
+from workbench.endings import BASE_GENERATION, EXIT_CODES, GateResult, RunEnd, RunStatus, occasion_generation
 from workbench.errors import (
     ExitCode,
     Fault,
@@ -37,11 +37,11 @@ from workbench.errors import (
     WorkbenchError,
     internal_error,
 )
-from workbench.evaluation.alarms import findable_drops
-from workbench.evaluation.gates import evaluate_gates
+from workbench.evaluation.alarms import watches_of
+from workbench.evaluation.gates import ask_gates, is_met, record_gates
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run
-from workbench.job.file import PREVIOUS
+from workbench.job.file import PREVIOUS, GatesTable
 from workbench.job.job import Job
 from workbench.ledger.engine import lacks_room
 from workbench.ledger.journal import JournalFullError
@@ -68,6 +68,8 @@ from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, FanOutSetti
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals
 from workbench.running.tempo import ACCOUNT, EMBEDDED
 from workbench.settings.file import CapSettings, load_settings
+from workbench.wording.changes import findable_text
+from workbench.wording.gates import failed_text, gate_results
 
 
 def recorded_job_path(where: Target, run_id: str) -> Path:
@@ -119,7 +121,7 @@ async def plan_job(
             if ledger.exists:
                 with reading(ledger) as reader:
                     expected = estimate(reader, plan)
-                    experience, findable = experience_of(reader), findable_drops(reader, job)
+                    experience, findable = experience_of(reader), tuple(map(findable_text, watches_of(reader, job)))
             expected = expected or estimate(None, plan)
             window = window_plan(ledger, job, caps, expected)
             findings = lint_plan(plan, session.models, experience) + list(window_findings(window, job, expected))
@@ -270,12 +272,34 @@ def _told(failed: BaseException) -> WorkbenchError:
 
 def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
     """How a complete run ends by the gates of its job."""
-    results, reason, _ = evaluate_gates(ledger, end.summary.run_id, job)
+    results, reason = evaluate_gates(ledger, end.summary.run_id, job)
     if reason is None:
-        return msgspec.structs.replace(end, gates=tuple(results))
+        return msgspec.structs.replace(end, gates=results)
     summary = msgspec.structs.replace(end.summary, status=RunStatus.GATE_FAILED, reason=reason)
     code = EXIT_CODES[RunStatus.GATE_FAILED]
-    return msgspec.structs.replace(end, summary=summary, exit_code=code, gates=tuple(results))
+    return msgspec.structs.replace(end, summary=summary, exit_code=code, gates=results)
+
+
+def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[tuple[GateResult, ...], str | None]:
+    """Ask the gates of a job about a complete run of it, and record what they find.
+
+    Args:
+        ledger: With the run, scored.
+        job: With its gates, if it has any.
+
+    Returns:
+        What each says, and why the run does not pass; None where it does.
+
+    Raises:
+        InputError: The baseline is not a run of the ledger.
+        JournalFullError: The disk takes no more.
+    """
+    findings = ask_gates(ledger, run_id, job)
+    if not findings:
+        return (), None
+    reason = None if is_met(findings, job.gates or GatesTable()) else failed_text(findings)
+    record_gates(ledger, run_id, findings, reason)
+    return gate_results(findings), reason
 
 
 @contextmanager

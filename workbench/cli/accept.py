@@ -10,10 +10,10 @@ from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
 from workbench.evaluation.accepting import accept as accept_change
-from workbench.evaluation.alarms import as_objects
 from workbench.job.job import load_job
 from workbench.ledger.job_rows import JobRuns
 from workbench.ledger.queries import reading
+from workbench.wording.changes import alarm_objects, alarm_what
 
 
 @click.command()
@@ -36,11 +36,11 @@ def accept(job: str, model: str | None, reason: str | None, reopen: bool, as_jso
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
     if as_json:
-        print_json(as_objects(found))
+        print_json(alarm_objects(found))
         return
     for alarm in found:
         state = "open again" if alarm.state == "open" else "still accepted" if reopen else "accepted"
-        echo(f"{state}: {alarm.what}")
+        echo(f"{state}: {alarm_what(alarm)}")
     if not reopen:
         back = commands.take_back_acceptance(job, model, options.words(where))
         say(f"what its models show since then is their level now; `{back}` takes that back")

@@ -14,7 +14,6 @@ from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
-from workbench.allowance.words import demand_text, headline, missing, runs_out, units
 from workbench.api.session import ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
@@ -23,6 +22,7 @@ from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
+from workbench.wording.allowance import demand_text, headline, missing, runs_out, units
 
 _MOST_PARTS = 8
 

@@ -5,7 +5,6 @@ from typing import Any
 import click
 import msgspec
 
-import workbench.evaluation.alarms as alarms
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
@@ -18,9 +17,8 @@ from workbench.evaluation.comparison import (
     compared,
     is_baseline,
     load_input,
+    slice_rows,
 )
-from workbench.evaluation.comparison_words import headline, mean_text, side_name, slice_rows, warnings
-from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.evaluation.slices import Slice, SliceScore
 from workbench.ledger.job_rows import JobRuns, RunOfJob
@@ -28,6 +26,9 @@ from workbench.ledger.queries import Reader, reading
 from workbench.report.build import Draft
 from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
+from workbench.wording.changes import alarm_objects
+from workbench.wording.comparisons import headline, outcome, side_name, warnings
+from workbench.wording.scores import interval_text, mean_text, signed
 
 _MOST_LINES = 2  # more differences are a table's
 
@@ -95,7 +96,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
     return plain | {
         "notes": warnings(found),
         "slices": slice_rows(found),
-        "open_alarms": alarms.as_objects(found.open_alarms),
+        "open_alarms": alarm_objects(found.open_alarms),
     }
 
 

@@ -19,7 +19,7 @@ from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
 from workbench.planning.run_plan import RunPlan
 from workbench.routes.confirming import confirm_name
-from workbench.routes.facts import RouteFacts, said
+from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.probes import Probe, probed
 from workbench.running.options import RunOptions
 from workbench.settings.file import FILE_NAME
@@ -130,6 +130,8 @@ def _print(found: Probe, *, suggests: bool) -> None:
 
 
 def _row(model: str, facts: RouteFacts) -> dict[str, Any]:
-    told = {name: said(name, facts) for name in ("answers", "names", "tools", "thinks", "reports_usage", "keeps_cap")}
+    told = {
+        name: fact_text(name, facts) for name in ("answers", "names", "tools", "thinks", "reports_usage", "keeps_cap")
+    }
     latency = None if facts.latency_ms is None else milliseconds(facts.latency_ms)
     return {"model": model} | told | {"latency": latency}

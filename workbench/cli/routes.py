@@ -18,7 +18,7 @@ from workbench.ledger.route_rows import RouteName, RouteTotals
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.confirming import confirm_name
 from workbench.routes.overview import AccountRoute, AccountRoutes, overview
-from workbench.routes.words import told, verdict
+from workbench.wording.routes import attention_text, late_text, verdict
 
 _COLUMNS = {"model": "route", "answers_as": "answers as", "substituted": "substituted", "success": "success",
             "calls": "calls", "median": "median", "p90": "90 %", "usage": "usage", "tools": "forced tool call",
@@ -76,7 +76,7 @@ def confirm(model: str, name: str, **given: Any) -> None:
 
 def _print_more(found: AccountRoutes) -> None:
     for item in found.attention[:_MOST_SHOWN]:
-        say(f"{item.kind}: {item.model}: {told(item)}")
+        say(f"{item.kind}: {item.model}: {attention_text(item)}")
     if len(found.attention) > _MOST_SHOWN:
         say(f"and {plural(len(found.attention) - _MOST_SHOWN, 'other')}; `{commands.ROUTES_IN_FULL}` has all")
     for one in found.episodes[:_MOST_SHOWN]:
@@ -87,7 +87,7 @@ def _print_more(found: AccountRoutes) -> None:
     for change in found.probed.changes[:_MOST_SHOWN]:
         say(f"changed on {change.since:%Y-%m-%d}: {change.model}: {change}")
     for late in found.late[:_MOST_SHOWN]:
-        say(f"perhaps retried unseen: {late.model}: {late.says}")
+        say(f"perhaps retried unseen: {late.model}: {late_text(late)}")
     for row in [*suspected(found.matrix), *found.unconfirmed][:_MOST_SHOWN]:
         own = commands.confirm_name(row.requested_model, row.requested_model)
         other = commands.confirm_name(row.requested_model, str(row.served_model))
@@ -121,7 +121,7 @@ def _as_object(found: AccountRoutes) -> dict[str, Any]:
         plain[name] = [msgspec.structs.asdict(one) for one in plain[name]]
     plain["routes"] = [one.as_row() for one in found.routes]
     plain |= {
-        "late": [msgspec.structs.asdict(one.row) | {"says": one.says} for one in found.late],
+        "late": [msgspec.structs.asdict(one.row) | {"says": late_text(one)} for one in found.late],
         "verdict": verdict(found),
     }
     plain["probed"] = {model: msgspec.structs.asdict(route) for model, route in found.probed.known.items()}

@@ -9,12 +9,13 @@ import workbench.commands as commands
 from workbench.cli.output import echo, print_table
 from workbench.display import plural
 from workbench.evaluation.attention import fallbacks, suspected
-from workbench.evaluation.comparison_words import mean_text, not_ranked_words
 from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.stats.intervals import CONFIDENCE
+from workbench.wording.comparisons import not_ranked_words
+from workbench.wording.scores import mean_text
 
 _MOST_SHOWN = 5
 _WHERE_MISSING = ("mean", "samples", "not_right", "unknown")

@@ -18,8 +18,7 @@ from workbench.cli.output import echo, print_json, print_json_lines, print_table
 from workbench.cli.run_screen import print_findings
 from workbench.display import duration, visible
 from workbench.endings import RunStatus
-from workbench.evaluation.alarms import as_objects, open_alarms, open_lines
-from workbench.evaluation.comparison_words import range_text
+from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
 from workbench.evaluation.run_figures import find_run, run_figures, run_summary, score_objects
 from workbench.evaluation.run_samples import run_samples
@@ -28,6 +27,9 @@ from workbench.ledger.job_rows import ModelMean, RunLine, run_means
 from workbench.ledger.queries import reading
 from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
+from workbench.wording.changes import alarm_objects, open_lines
+from workbench.wording.gates import recorded_text
+from workbench.wording.scores import range_text
 
 _ALL = 2**62
 _SPARE = ("started_at", "failed", "total_tokens")  # the id begins with the start
@@ -56,7 +58,7 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
         means = {one.run_id: one for one in run_means(reader.all(ModelMean, most=most))}
         standing = open_alarms(reader)
     if as_json:
-        own = {row.job: as_objects([one for one in standing if one.job == row.job]) for row in rows}
+        own = {row.job: alarm_objects([one for one in standing if one.job == row.job]) for row in rows}
         print_json(
             [
                 msgspec.structs.asdict(row) | _means(means.get(row.run_id)) | {"open_alarms": own[row.job]}
@@ -128,8 +130,8 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     if as_json:
         print_json(
             summary.as_object()
-            | {"status": status, "scores": score_objects(figures), "gates": gates}
-            | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": as_objects(standing)}
+            | {"status": status, "scores": score_objects(figures), "gates": [_gate(one) for one in gates]}
+            | {"broken_scorers": msgspec.to_builtins(figures.broken), "open_alarms": alarm_objects(standing)}
         )
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
@@ -141,7 +143,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     print_table(figures.outcomes, {"model": "model", "outcome": "outcome", "calls": "calls"})
     print_findings(figures)
     for gate in gates:
-        echo(f"gate {gate.gate} {gate.result}: {gate.reason}")
+        echo(f"gate {gate.gate} {gate.result}: {recorded_text(gate)}")
     echo()
     tokens = {
         "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
@@ -153,6 +155,12 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
     say(f"its page: {commands.command('report', run, *options.words(where))}")
+
+
+def _gate(row: RunGate) -> dict[str, Any]:
+    """What a gate found, in words and as values."""
+    evidence = None if row.evidence is None else msgspec.json.decode(row.evidence)
+    return msgspec.structs.asdict(row) | {"reason": recorded_text(row), "evidence": evidence}
 
 
 def _print_calls(rows: Iterable[WholeSample], as_json: bool) -> None:

@@ -17,7 +17,7 @@ from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.errors import Fault, InputError, WorkbenchError
-from workbench.evaluation.alarms import Alarm, as_objects, open_alarms, open_lines
+from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.job.job import Job, load_job
 from workbench.job.occasions import calendar_events, following
 from workbench.ledger.queries import reading
@@ -34,6 +34,7 @@ from workbench.settings.environment import (
     unseen_by_timers,
 )
 from workbench.settings.file import load_settings
+from workbench.wording.changes import alarm_objects, open_lines
 
 _LIST = "list"
 _NEXT, _LAST = 3, 10
@@ -200,7 +201,7 @@ def _state(where: Target, job: Job, came: list[Occasion], now: datetime, standin
         "missed": sum(occasion.status == "missed" for occasion in came),
         "timer": _timer(job),
         "ledger": ledger_to_write(where).name,
-        "open_alarms": as_objects(standing),
+        "open_alarms": alarm_objects(standing),
     }
 
 

@@ -15,7 +15,6 @@ from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.display import count, plural
 from workbench.errors import ExitCode
-from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects
 from workbench.job.job import load_job, parse_job
@@ -25,6 +24,7 @@ from workbench.ledger.store import Ledger
 from workbench.planning.again import OF_A_JUDGE, Kind
 from workbench.running.signals import handlers, restore
 from workbench.scoring.judge import PENDING, Judge
+from workbench.wording.scores import mean_text
 
 
 @click.command()

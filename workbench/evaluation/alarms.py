@@ -6,29 +6,23 @@ Nothing of it is stored: an alarm follows from the scores of the job's occasions
 import math
 import tomllib
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-import workbench.clock as clock
-import workbench.commands as commands
-from workbench.display import plural
 from workbench.evaluation.attention import SLOWER
-from workbench.evaluation.difference_words import size
 from workbench.evaluation.sides import Coverage
 from workbench.job.file import CompareTable, GatesTable
 from workbench.job.job import Job
+from workbench.ledger.gates import DropFound
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import Acceptance, OccasionScore, WatchedJob
-from workbench.stats.series import ASSUMED_SPREAD, FEW_NIGHTS, Drop, Nights, Rule, watch
+from workbench.stats.series import ASSUMED_SPREAD, Drop, Nights, Rule, watch
 
 if TYPE_CHECKING:
     import numpy
     import pyarrow
-
-Kind = Literal["worse", "unusable", "slower"]
-State = Literal["open", "recovered", "accepted"]
 
 
 class Alarm(msgspec.Struct, frozen=True):
@@ -36,13 +30,9 @@ class Alarm(msgspec.Struct, frozen=True):
 
     job: str
     model: str
-    kind: Kind
-    """`unusable`: the drop is not shown over the scored answers alone."""
     scorer: str | None
     """None: of `slower`."""
-    state: State
-    began: str
-    """The first occasion that shows it."""
+    found: DropFound
     seen: str
     """The occasion that opened it."""
     fails_run_id: str | None
@@ -54,50 +44,11 @@ class Alarm(msgspec.Struct, frozen=True):
     """Why it was accepted."""
     level: float
     """The mean of the occasions before it; of `slower` in s."""
-    difference: float
-    """Of the mean of those since; of `slower` how many times as long answers take."""
-    occasions: int
-    """How many show it, so far."""
-    samples: int
-    before: int
-    """How many occasions the level is made of."""
-    assumed: float
-    """By how much nights were assumed to differ, in the units of the scores."""
-    are_shares: bool
-    are_nights: bool
-    """Whether no two occasions are of one day."""
 
     @property
-    def says(self) -> str:
-        """The alarm in a sentence: `Quill 32B is 23.9 points below its level before 10 Nov by “numeric”; 15 nights; open`."""
-        return f"{self.what}; {self.lasts}; {self.state}"
-
-    @property
-    def lasts(self) -> str:
-        """How long it shows."""
-        return self._many(self.occasions)
-
-    @property
-    def what(self) -> str:
-        """The same without its state."""
-        since = f"before {_day(self.began, self.are_nights)}"
-        if self.kind == "slower":
-            return f"{self.model} takes {self.difference:.1f} times as long as {since}"
-        below = f"{size(-self.difference, are_shares=self.are_shares)} below its level {since} by “{self.scorer}”"
-        if self.kind == "worse":
-            return f"{self.model} is {below}"
-        return f"unusable answers of {self.model} rose: it is {below}, which its scored answers alone do not show"
-
-    @property
-    def assumes(self) -> str:
-        """What the alarm rests on that its nights did not show; empty where they are enough."""
-        if self.before >= FEW_NIGHTS:
-            return ""
-        assumed = size(self.assumed, are_shares=self.are_shares)
-        return f"assuming that nights differ by {assumed} for reasons of their own: {self._many(self.before)} before it"
-
-    def _many(self, number: int) -> str:
-        return plural(number, "night" if self.are_nights else "run")
+    def state(self) -> Literal["open", "recovered", "accepted"]:
+        """Whether it is over, or somebody accepted it."""
+        return self.found.state
 
 
 class Watch(msgspec.Struct, frozen=True):
@@ -161,7 +112,7 @@ def open_of(found: Sequence[Watch]) -> list[Alarm]:
 
 def _in_order(found: Sequence[Watch]) -> list[Alarm]:
     every = [alarm for one in found for alarm in one.alarms]
-    return sorted(every, key=lambda alarm: (alarm.job, alarm.began))
+    return sorted(every, key=lambda alarm: (alarm.job, alarm.found.began))
 
 
 def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
@@ -366,19 +317,10 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
     is_slower = scores.scorer is None
     reasons = {one.recorded_at: one.reason for one in accepted}
     complete = (run_id for run_id, settled in list(zip(scores.run_ids, scores.settled, strict=True))[seen:] if settled)
-    return Alarm(
-        job=job,
-        model=scores.model,
+    found = DropFound(
         kind="slower" if is_slower else "worse" if drop.is_of_scored else "unusable",
-        scorer=scores.scorer,
         state=drop.ending or "open",
         began=scores.occasions[began],
-        seen=scores.occasions[seen],
-        fails_run_id=next(complete, None),
-        ended=scores.occasions[counted[drop.ended]] if drop.ending == "recovered" and drop.ended is not None else None,
-        accepted_at=drop.accepted_at,
-        reason=None if drop.accepted_at is None else reasons[drop.accepted_at],
-        level=math.exp(-drop.level) / 1000 if is_slower else drop.level,
         difference=math.exp(-drop.difference) if is_slower else drop.difference,
         occasions=drop.nights,
         samples=drop.samples,
@@ -386,6 +328,18 @@ def _alarm(job: str, scores: _ModelNights, drop: Drop, accepted: Sequence[Accept
         assumed=scores.assumed[drop.seen],
         are_shares=_are_shares(scores.nights.known),
         are_nights=len({name[:10] for name in scores.occasions}) == len(scores.occasions),
+    )
+    return Alarm(
+        job,
+        scores.model,
+        scores.scorer,
+        found,
+        seen=scores.occasions[seen],
+        fails_run_id=next(complete, None),
+        ended=scores.occasions[counted[drop.ended]] if drop.ending == "recovered" and drop.ended is not None else None,
+        accepted_at=drop.accepted_at,
+        reason=None if drop.accepted_at is None else reasons[drop.accepted_at],
+        level=math.exp(-drop.level) / 1000 if is_slower else drop.level,
     )
 
 
@@ -396,49 +350,8 @@ def _are_shares(values: "numpy.ndarray[Any, Any]") -> bool:
     return bool(((known >= 0) & (known <= 1)).all())
 
 
-def _day(occasion: str, are_nights: bool) -> str:
-    """An occasion as people say it."""
-    try:
-        day = date.fromisoformat(occasion[:10])
-    except ValueError:
-        return occasion
-    said = f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
-    return said if are_nights else f"{said} {occasion[11:16]}".strip()
-
-
-def as_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:
-    """Alarms as plain values, each with its sentence."""
-    return [msgspec.structs.asdict(alarm) | {"says": alarm.says} for alarm in found]
-
-
-def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> list[str]:
-    """What is open, a line per alarm, and the command that accepts it.
-
-    Args:
-        found: Of which some are open.
-        ledger: The path that commands take.
-        named: Whether each line names its job.
-    """
-    standing = [alarm for alarm in found if alarm.state == "open"]
-    lines = [f"{alarm.job}: {alarm.says}" if named else alarm.says for alarm in standing]
-    jobs = dict.fromkeys(alarm.job for alarm in standing)
-    return lines + [f"accept it with: {commands.accept_changes(job, ledger)}" for job in jobs]
-
-
-def findable_drops(reader: Reader, job: Job) -> tuple[str, ...]:
-    """How large a drop must be to be found soon, by scorer and model; nothing where the job watches for none."""
+def watches_of(reader: Reader, job: Job) -> list[Watch]:
+    """What a job watches of its models' scores; nothing where it watches for no change."""
     if job.gates is None:
-        return ()
-    found = watches(reader, job.name, job.gates, job.compare.min_answered)
-    return tuple(findable_words(watch) for watch in found if watch.scorer is not None)
-
-
-def findable_words(watch: Watch) -> str:
-    """How large a drop must be to be found soon."""
-    series = f"{watch.model}, “{watch.scorer}”"
-    if watch.findable is None:
-        return f"{series}: {'one is open' if watch.alarms else 'how large a drop must be shows with its first run'}"
-    if watch.findable == math.inf or (watch.room is not None and watch.findable > watch.room):
-        return f"{series}: no drop is found within three runs: it has too few samples, or too few runs so far"
-    drop = size(watch.findable, are_shares=watch.are_shares)
-    return f"{series}: a drop of {drop} is found within three runs, nine times in ten"
+        return []
+    return [one for one in watches(reader, job.name, job.gates, job.compare.min_answered) if one.scorer is not None]

@@ -24,7 +24,7 @@ from workbench.evaluation.sides import (
     lost_samples,
     sides_of,
 )
-from workbench.evaluation.slices import Parted, Slice, sliced_by, slices_of
+from workbench.evaluation.slices import Parted, Slice, SliceScore, sliced_by, slices_of
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.score_rows import NewestScoredRun, RunScorer, SampleMetadata
@@ -145,7 +145,6 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
     notes = [
-        *(f"{alarm.job}: {alarm.says}." for alarm in standing),
         *differing(
             reader, runs, settings, chosen, Sides(sides, there.samples, there.are_shares), on_fallback=on_fallback
         ),
@@ -297,3 +296,42 @@ def few_clusters(difference: Difference) -> bool:
     """Whether the test rests on so few clusters that its level is doubtful."""
     found = difference.found
     return found is not None and "cluster" in found.method and found.freedom + 1 < FEW_CLUSTERS
+
+
+def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """The differences within each slice as flat rows, with the mean scores of both sides in it."""
+    rows = []
+    for part in comparison.slices:
+        scores = {(score.run_id, score.model): score for score in part.scores}
+        for one in part.differences:
+            mean, base = (scores[side.run_id, side.model] for side in (one.side, one.baseline))
+            rows.append(
+                {"column": part.column, "value": part.value, "samples": len(part.samples)}
+                | difference_row(one, comparison)
+                | _means("mean", mean)
+                | _means("baseline_mean", base)
+            )
+    return rows
+
+
+def _means(name: str, score: SliceScore) -> dict[str, float | None]:
+    """A mean of what is known, between which it is of all asked, and that of what is scored."""
+    found = score.interval
+    ends = (None, None, None) if found is None else (found.mean, found.at_worst, found.at_best)
+    return dict(zip((name, f"{name}_at_worst", f"{name}_at_best"), ends, strict=True)) | {
+        f"{name}_of_scored": score.mean_of_scored
+    }
+
+
+def difference_row(difference: Difference, comparison: Comparison) -> dict[str, Any]:
+    """A difference as a flat row."""
+    side, base, found = difference.side, difference.baseline, difference.found
+    return {
+        "run_id": side.run_id, "model": side.model, "baseline_run_id": base.run_id, "baseline_model": base.model,
+        "scorer": comparison.scorer, "asked_samples": difference.asked, "shared_samples": difference.shared,
+        "unknown_samples": difference.unknown,
+        "difference": None if found is None else found.difference, "low": difference.low, "high": difference.high,
+        "better": len(difference.better), "worse": len(difference.worse), "same": None if found is None else found.same,
+        "p_value": None if found is None else found.p_value, "adjusted_p_value": difference.adjusted_p,
+        "method": None if found is None else found.method, "detectable": difference.detectable, "verdict": difference.verdict,
+    }  # fmt: skip

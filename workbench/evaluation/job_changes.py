@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from workbench.display import plural
-from workbench.evaluation.difference_words import signed, unit
 from workbench.ledger.job_rows import JobCourse, JobRun
 from workbench.ledger.queries import Reader
 from workbench.ledger.score_rows import BesideBefore, CountedDifferences
@@ -33,15 +31,6 @@ class JobChange(msgspec.Struct, frozen=True):
         if self.adjusted_p >= LEVEL or self.found.at_lowest is None:
             return "none shown"
         return "better" if self.found.is_ahead else "worse"
-
-    @property
-    def says(self) -> str:
-        """The change in words: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
-        pair, shares = self.known, self.are_shares
-        value = f"{signed(abs(pair.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
-        more = "more" if pair.difference > 0 else "less"
-        ahead, behind = sorted((pair.better, pair.worse), reverse=True)
-        return f"{self.model} scores {value} {more} by “{self.scorer}”, {ahead}–{behind} on {plural(pair.n, 'sample')}"
 
     @property
     def known(self) -> Paired:

@@ -232,7 +232,7 @@ class Scored(Entry, frozen=True, tag="score"):
 
 
 class GateDecided(Entry, frozen=True, tag="gate"):
-    """What a gate of the job says of a run."""
+    """What a gate of the job finds of a run."""
 
     table = "gates"
 
@@ -241,8 +241,11 @@ class GateDecided(Entry, frozen=True, tag="gate"):
     gate: str
     result: str
     reason: str
+    """The evidence in words, as earlier versions wrote it; else empty."""
     scorer: str | None = None
     model: str | None = None
+    evidence: str | None = None
+    """JSON; see `gates`."""
 
 
 class SampleInvalidated(Entry, frozen=True, tag="invalid"):

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from workbench.endings import GateVerdict
 from workbench.ledger.rows import QueryRow
 
 
@@ -163,8 +164,11 @@ class RunGate(QueryRow, frozen=True):
     gate: str
     scorer: str | None
     model: str | None
-    result: str
+    result: GateVerdict
     reason: str
+    """In words, of a run of an earlier version; else empty."""
+    evidence: str | None
+    """As values: JSON, see `gates`."""
     recorded_at: datetime
 
 

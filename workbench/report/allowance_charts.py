@@ -5,9 +5,9 @@ from datetime import datetime
 import altair as alt
 
 from workbench.allowance.account import AccountState
-from workbench.allowance.words import span, units
 from workbench.report.chart_parts import WIDTH, amounts, hatching, over, tip
 from workbench.report.drawing import AnyChart
+from workbench.wording.allowance import span, units
 
 
 def window_chart(found: AccountState) -> AnyChart | None:

@@ -10,7 +10,6 @@ import workbench.display as people
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
-from workbench.allowance.words import demand_text, headline, missing, runs_out, span, units
 from workbench.ledger.usage_rows import (
     CostliestRun,
     CostliestSample,
@@ -29,6 +28,7 @@ from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Column, Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
 from workbench.settings.file import AllowanceSettings
+from workbench.wording.allowance import demand_text, headline, missing, runs_out, span, units
 
 MOST_EXPENSIVE = 20
 _HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."

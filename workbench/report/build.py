@@ -28,6 +28,9 @@ from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.running.machines import machines_of
 from workbench.settings.file import AllowanceSettings
+from workbench.wording.changes import alarm_lasts, alarm_text, alarm_what, change_text
+from workbench.wording.gates import recorded_text
+from workbench.wording.routes import late_text
 
 T = TypeVar("T", bound=QueryRow)
 _TEMPLATES = resources.files(__package__).joinpath("templates")
@@ -181,6 +184,13 @@ def _environment() -> Environment:
         outcome=tables.outcome,
         status=tables.status,
         card_id=tables.card_id,
+        alarm_text=alarm_text,
+        alarm_what=alarm_what,
+        alarm_lasts=alarm_lasts,
+        change_text=change_text,
+        late_text=late_text,
+        recorded_text=recorded_text,
+        commands=commands,
     )
     environment.filters.update(visible=people.visible, clip=lambda text: people.clipped(text, _SHOWN_CHARS))
     return environment

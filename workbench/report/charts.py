@@ -7,13 +7,13 @@ from typing import Any
 import altair as alt
 
 import workbench.display as people
-from workbench.evaluation.comparison_words import mean_text
 from workbench.ledger.route_rows import RouteServed
 from workbench.ledger.run_rows import RunLatency, RunScore, RunTokens
 from workbench.ledger.usage_rows import UsageTotals
 from workbench.report.chart_parts import ROW, WIDTH, amounts, model_axis, over, sized, tip
 from workbench.report.drawing import AnyChart, Colours
 from workbench.stats.intervals import Interval
+from workbench.wording.scores import mean_text
 
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 

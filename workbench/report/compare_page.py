@@ -16,8 +16,6 @@ from workbench.evaluation.comparison import (
     compared,
     load_input,
 )
-from workbench.evaluation.comparison_words import mean_text, side_name, warnings
-from workbench.evaluation.difference_words import outcome
 from workbench.evaluation.sides import why_unscored
 from workbench.evaluation.slices import Slice
 from workbench.ledger.score_rows import SideSample
@@ -27,6 +25,8 @@ from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json,
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
+from workbench.wording.comparisons import outcome, side_name, warnings
+from workbench.wording.scores import mean_text
 
 MOST_BASELINES = 6
 """With more sides than this the page has one baseline, the one that was asked for."""

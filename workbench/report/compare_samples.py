@@ -7,10 +7,10 @@ import msgspec
 
 import workbench.display as people
 from workbench.evaluation.comparison import Comparison, ComparisonInput
-from workbench.evaluation.comparison_words import side_name
 from workbench.evaluation.side_by_side import Apart, SampleAnswer, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference
 from workbench.ledger.queries import Reader
+from workbench.wording.comparisons import side_name
 
 MOST_APART = 50
 """Samples of each kind and difference that the page holds."""

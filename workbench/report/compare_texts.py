@@ -2,9 +2,9 @@
 
 import workbench.display as people
 from workbench.evaluation.comparison import Comparison, is_baseline
-from workbench.evaluation.comparison_words import headline, side_name
-from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.sides import Difference, ModelResult
+from workbench.wording.comparisons import headline, outcome, side_name
+from workbench.wording.scores import interval_text, signed
 
 MOST_LINES = 3
 

@@ -7,7 +7,6 @@ import msgspec
 
 import workbench.commands as commands
 from workbench.evaluation.alarms import open_of
-from workbench.evaluation.comparison_words import range_text
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.evaluation.run_figures import broken_scorers
@@ -18,6 +17,7 @@ from workbench.report.build import PageContext
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Column, Result, Table
+from workbench.wording.scores import range_text
 
 MOST_RUNS = 200
 

@@ -7,12 +7,8 @@ from typing import Any
 import msgspec
 
 import workbench.commands as commands
-import workbench.display as people
-from workbench.endings import RunStatus
-from workbench.evaluation.alarms import Alarm, findable_words
-from workbench.evaluation.comparison_words import mean_text
-from workbench.evaluation.job_changes import JobChange, changed_since_before, job_changes
-from workbench.evaluation.ongoing import NOT_ENDED, as_now
+from workbench.evaluation.job_changes import changed_since_before, job_changes
+from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
 from workbench.report import time_charts
 from workbench.report.build import Draft, Page, PageContext, PageHead, render, write_page
@@ -20,6 +16,8 @@ from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import AskedValues, Interval, mean_intervals
+from workbench.wording.changes import findable_text, job_verdict
+from workbench.wording.scores import mean_text
 
 MOST_RUNS = 60
 _LEAST_RUNS = 3  # two points are no course, and every run ends with this page
@@ -56,12 +54,12 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
         there = frozenset(path.stem for path in asked.folder.glob("*.html"))
         content = {
             "job": job,
-            "verdict": verdict(runs, changes, alarms),
+            "verdict": job_verdict(runs, changes, alarms),
             "changes": changes,
             "alarms": [alarm for alarm in alarms if alarm.state == "open"],
             "earlier_alarms": [alarm for alarm in alarms if alarm.state != "open"],
             "accepting": commands.accept_changes(job, asked.ledger),
-            "findable": [findable_words(watch) for watch in watches if watch.scorer is not None],
+            "findable": [findable_text(watch) for watch in watches if watch.scorer is not None],
             "charts": _charts(job, course, _marks(runs, course), asked.colours),
             "runs": _runs_table(job, runs, course, ends, there),
             "most": MOST_RUNS,
@@ -69,34 +67,6 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
         return write_page(asked.folder, f"{page_name(job)}.html", render(frame, pages, content))
 
     return write
-
-
-_ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
-"""With what status a run is compared with the one before."""
-
-
-def verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Sequence[Alarm] = ()) -> str:
-    """What is open, or else the newest run against the one before, in a sentence or two."""
-    newest = runs[0]
-    if standing := [alarm for alarm in alarms if alarm.state == "open"]:
-        said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
-        return said + ". ".join(f"{alarm.what}; {alarm.lasts}; open" for alarm in standing) + "."
-    if len(runs) == 1:
-        return "One run so far: there is nothing to compare it with."
-    said = f"{people.plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
-    shown = [change for change in changes if change.verdict != "none shown"]
-    if not changes:
-        if newest.status not in _ENDED or runs[1].status not in _ENDED:
-            return said + "Runs that are not complete are not compared."
-        return said + "It asked nothing again that the run before has a result for."
-    if not shown:
-        return said + "No difference from the run before is shown."
-    return said + "; ".join(change.says for change in shown) + ", compared with the run before."
-
-
-def _ended(status: str | None) -> str:
-    """How a run ended, as a sentence goes on."""
-    return "failed its gates" if status == "gate_failed" else f"is {(status or NOT_ENDED).replace('_', ' ')}"
 
 
 def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str, str]]:

@@ -15,9 +15,9 @@ from workbench.report import charts, time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
-from workbench.routes.facts import RouteFacts, said
+from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.overview import AccountRoutes, overview
-from workbench.routes.words import told, unconfirmed_text, verdict, worst_text
+from workbench.wording.routes import attention_text, unconfirmed_text, verdict, worst_text
 
 _MOST_CARD_CHARTS = 12
 """The others have the same numbers without a drawing, which takes most of a page of many routes."""
@@ -57,7 +57,7 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
         "attention": {
             kind: items
             for kind in KINDS
-            if (items := [(one, told(one)) for one in found.attention if one.kind == kind])
+            if (items := [(one, attention_text(one)) for one in found.attention if one.kind == kind])
         },
         "table": _routes_table(found, asked.colours),
         "cards": cards,
@@ -142,10 +142,15 @@ def _cards(found: AccountRoutes, outcomes: Result[RouteOutcome], colours: Colour
     return cards
 
 
+_PROBED = {
+    "answers": "answers", "tools": "forced tool call", "thinks": "reasoning", "reports_usage": "usage", "keeps_cap": "max_tokens",
+}  # fmt: skip
+"""What a card says of what probes found."""
+
+
 def _probed(facts: RouteFacts) -> str:
-    told = {"answers": said("answers", facts), "forced tool call": said("tools", facts), "reasoning": said("thinks", facts),
-            "usage": said("reports_usage", facts), "max_tokens": said("keeps_cap", facts)}  # fmt: skip
-    return ", ".join(f"{what}: {how}" for what, how in told.items() if how != "–")
+    found = {what: fact_text(name, facts) for name, what in _PROBED.items()}
+    return ", ".join(f"{what}: {how}" for what, how in found.items() if how != "–")
 
 
 def _course(number: int, model: str, found: AccountRoutes) -> Table | None:

@@ -6,7 +6,6 @@ from typing import TypeVar
 import msgspec
 
 import workbench.display as people
-from workbench.evaluation.comparison_words import mean_text
 from workbench.evaluation.failures import failures_by_model, planned_by_model
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.rows import QueryRow
@@ -15,6 +14,7 @@ from workbench.report import charts, time_charts
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Column, Result, Table
 from workbench.stats.intervals import Interval
+from workbench.wording.scores import mean_text
 
 T = TypeVar("T")
 _UNCHANGED_PACE = 2  # its rows: the start and the end

@@ -10,13 +10,10 @@ import workbench.commands as commands
 import workbench.display as people
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
-from workbench.evaluation.comparison_words import mean_text, not_ranked_words
-from workbench.evaluation.difference_words import interval_text, outcome, signed
 from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures, unknown_end_text
 from workbench.evaluation.run_samples import run_samples
-from workbench.evaluation.run_words import verdict
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
@@ -26,7 +23,10 @@ from workbench.report.build import Draft, Page, PageContext, PageHead, render, r
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
-from workbench.routes.words import unconfirmed_text
+from workbench.wording.comparisons import not_ranked_words, outcome
+from workbench.wording.routes import unconfirmed_text
+from workbench.wording.runs import verdict
+from workbench.wording.scores import interval_text, mean_text, signed
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
 _NAMED = 5  # served names that the page asks to confirm

@@ -3,5 +3,5 @@
 - `questions`: what a probe asks; `facts`: what the answers show; `probes`: the probes of a ledger, and what changed between;
 - `names`: who answered instead of whom, and since when; `confirming`: names that the user confirms;
 - `retries`: answers that the gateway may have retried unseen; `health`: when each route was worst;
-- `overview`: all of it together; `words`: the same in words; `rehearsal`: routes like these for the embedded platform.
+- `overview`: all of it together; `rehearsal`: routes like these for the embedded platform.
 """

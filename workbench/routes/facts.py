@@ -96,12 +96,12 @@ def facts_of(answers: Sequence[ProbeAnswer]) -> RouteFacts:
     Args:
         answers: To every question, those that failed too.
     """
-    came = [one for one in answers if one.accepted]
+    answered = [one for one in answers if one.accepted]
     failed = [one.outcome for one in answers if one.outcome is not None and one.concluded and not one.accepted]
-    if not came:
+    if not answered:
         return RouteFacts(answers="no", failure=statistics.mode(failed)) if failed else RouteFacts()
-    own = [one for one in came if one.identity not in ANOTHER]
-    substitutes = _names([one for one in came if one.identity in ANOTHER])
+    own = [one for one in answered if one.identity not in ANOTHER]
+    substitutes = _names([one for one in answered if one.identity in ANOTHER])
     if not own:
         return RouteFacts(answers="fallback", substitutes=substitutes)
     return RouteFacts(
@@ -109,7 +109,7 @@ def facts_of(answers: Sequence[ProbeAnswer]) -> RouteFacts:
         names=_names(own),
         substitutes=substitutes,
         unconfirmed=_names([one for one in own if one.identity == "unknown"]),
-        tools=_tools(came),
+        tools=_tools(answered),
         thinks=any(one.reasoned or one.reasoning_tokens for one in own),
         reports_usage=all(one.total_tokens is not None for one in own),
         keeps_cap=_keeps_cap([one for one in own if one.question == CAP]),
@@ -121,10 +121,10 @@ def _names(answers: Sequence[ProbeAnswer]) -> tuple[str, ...]:
     return tuple(sorted({one.served_model for one in answers if one.served_model is not None}))
 
 
-def _tools(came: Sequence[ProbeAnswer]) -> Tools | None:
+def _tools(answered: Sequence[ProbeAnswer]) -> Tools | None:
     """A call counts for the route only if it came from whoever answered the plain question."""
-    plain = {one.served_model for one in came if one.question == PLAIN and one.identity not in ANOTHER}
-    asked = [one for one in came if one.question == TOOL]
+    plain = {one.served_model for one in answered if one.question == PLAIN and one.identity not in ANOTHER}
+    asked = [one for one in answered if one.question == TOOL]
     if not asked:
         return None
     own = [one for one in asked if one.identity not in ANOTHER and (not plain or one.served_model in plain)]
@@ -149,7 +149,7 @@ def _kept(answer: ProbeAnswer) -> bool | None:
     return True if answer.finish_reason == "length" else None
 
 
-def together(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
+def merge_facts(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
     """What is known after another probe: what it found, else what was known."""
     if newer.answers is None:
         return known
@@ -170,7 +170,7 @@ def differences(known: RouteFacts, newer: RouteFacts) -> Iterator[tuple[str, str
         if name == "names" and set(after or ()) <= set(before or ()):
             continue
         if before is not None and after is not None and before != after:
-            yield title, said(name, known), said(name, newer)
+            yield title, fact_text(name, known), fact_text(name, newer)
 
 
 def titles_found(facts: RouteFacts) -> Iterator[str]:
@@ -193,7 +193,7 @@ _SAID = {
 }
 
 
-def said(name: str, facts: RouteFacts) -> str:
+def fact_text(name: str, facts: RouteFacts) -> str:
     """One fact in words; `–` where it is not known.
 
     Args:

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
-from workbench.display import count, milliseconds, percent
 from workbench.evaluation.attention import (
     NEWEST_CALLS,
     Attention,
@@ -25,7 +24,7 @@ from workbench.ledger.route_rows import (
 )
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.planning.models import GATEWAY_ATTEMPTS, TIMEOUT_MARGIN_S
-from workbench.routes.facts import RouteFacts, said
+from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.health import Worst, worst_times
 from workbench.routes.names import Episode, NewName, episodes, new_names, usual_name
 from workbench.routes.probes import Probed, probed
@@ -47,23 +46,6 @@ class LateAnswers(msgspec.Struct, frozen=True):
     row: RouteRetries
     """The evidence."""
 
-    @property
-    def says(self) -> str:
-        """The shares and what they rest on."""
-        row, parts = self.row, []
-        if self.beyond_limit:
-            parts.append(
-                f"{_share(self.beyond_limit, self.answers)} came later than one try may last "
-                f"({milliseconds(row.limit_ms)}, as its runs assume; the latest after {milliseconds(row.longest_ms)})"
-            )
-        if self.near_failures:
-            parts.append(
-                f"{_share(self.near_failures, self.answers)} came as late as one or two failed tries and an answer "
-                f"(a try of its {count(row.failures)} failures lasts {milliseconds(row.try_ms)}, an answer "
-                f"{milliseconds(row.p50_ms)}, by their medians)"
-            )
-        return "; ".join(parts)
-
 
 def late_answers(reader: Reader) -> list[LateAnswers]:
     """Every route with such answers."""
@@ -71,10 +53,6 @@ def late_answers(reader: Reader) -> list[LateAnswers]:
         RouteRetries, tries=GATEWAY_ATTEMPTS, margin_s=TIMEOUT_MARGIN_S, least_failures=_LEAST_FAILURES, times=_TIMES
     )
     return [LateAnswers(row.model, row.answers, row.beyond_limit, row.near_failures, row) for row in rows]
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{percent(part / whole)} of its answers ({count(part)} of {count(whole)})"
 
 
 _MOST_RUNS = 3
@@ -183,8 +161,8 @@ def _known(route: RouteTotals, names: list[RouteName], facts: RouteFacts, attent
         None if usual is None else usual.served_model,
         None if usual is None else usual.identity,
         _tools(route, facts),
-        said("keeps_cap", facts),
-        said("thinks", facts) if facts.thinks is not None else _thinks(route),
+        fact_text("keeps_cap", facts),
+        fact_text("thinks", facts) if facts.thinks is not None else _thinks(route),
         attention,
     )
 

@@ -9,7 +9,7 @@ import msgspec
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import ForcedTools, ProbeAnswer
 from workbench.planning.lint import RouteExperience
-from workbench.routes.facts import RouteChange, RouteFacts, differences, facts_of, titles_found, together
+from workbench.routes.facts import RouteChange, RouteFacts, differences, facts_of, merge_facts, titles_found
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -77,5 +77,5 @@ def _taken(
     changes = [
         RouteChange(model, what, old, new, at, seen.get(what, at)) for what, old, new in differences(before, facts)
     ]
-    known[model] = (together(before, facts), seen | dict.fromkeys(titles_found(facts), at))
+    known[model] = (merge_facts(before, facts), seen | dict.fromkeys(titles_found(facts), at))
     return changes

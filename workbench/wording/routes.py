@@ -4,7 +4,7 @@ import workbench.commands as commands
 import workbench.display as people
 from workbench.evaluation.attention import Attention
 from workbench.routes.health import Worst
-from workbench.routes.overview import AccountRoutes, state_of
+from workbench.routes.overview import AccountRoutes, LateAnswers, state_of
 
 _NAMED = 3
 
@@ -24,7 +24,7 @@ def verdict(found: AccountRoutes) -> str:
     return said
 
 
-def told(item: Attention) -> str:
+def attention_text(item: Attention) -> str:
     """Why a route needs attention."""
     part, whole = people.count(round(item.part)), people.count(item.whole)
     match item.kind:
@@ -60,3 +60,24 @@ def worst_text(one: Worst) -> str:
         return f"median {people.milliseconds(one.part)} of {people.plural(one.whole, 'answer')} (usually {usual})"
     of = "calls" if one.what == "failures" else "answers"
     return f"{people.percent(one.part)} of {people.count(one.whole)} {of} ({people.percent(one.usual)} over all)"
+
+
+def late_text(late: LateAnswers) -> str:
+    """The shares and what they rest on."""
+    row, parts = late.row, []
+    if late.beyond_limit:
+        parts.append(
+            f"{_share(late.beyond_limit, late.answers)} came later than one try may last "
+            f"({people.milliseconds(row.limit_ms)}, as its runs assume; the latest after {people.milliseconds(row.longest_ms)})"
+        )
+    if late.near_failures:
+        parts.append(
+            f"{_share(late.near_failures, late.answers)} came as late as one or two failed tries and an answer "
+            f"(a try of its {people.count(row.failures)} failures lasts {people.milliseconds(row.try_ms)}, an answer "
+            f"{people.milliseconds(row.p50_ms)}, by their medians)"
+        )
+    return "; ".join(parts)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{people.percent(part / whole)} of its answers ({people.count(part)} of {people.count(whole)})"

@@ -1,13 +1,10 @@
-"""What a comparison says, in words that follow from its tests."""
-
-from typing import Any
+"""What a comparison shows, in words that follow from its tests."""
 
 from workbench.display import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
-from workbench.evaluation.difference_words import interval_text, outcome, signed, unit
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
-from workbench.evaluation.slices import SliceScore
-from workbench.stats.intervals import Interval
+from workbench.wording.changes import alarm_text
+from workbench.wording.scores import interval_text, signed, size, unit
 
 
 def side_name(side: ModelResult, comparison: Comparison) -> str:
@@ -15,16 +12,49 @@ def side_name(side: ModelResult, comparison: Comparison) -> str:
     return side.model if len(comparison.runs) == 1 else f"{side.model} in {side.run_id}"
 
 
-def mean_text(found: Interval) -> str:
-    """A mean over all asked: `0.844`, or between which it is where some are unknown: `0.810 to 0.860`."""
-    return range_text(found.mean, found.at_worst, found.at_best)
+def outcome(difference: Difference, *, are_shares: bool) -> str:
+    """What the test shows."""
+    found = difference.found
+    counts = "" if found is None else f"{found.better}:{found.worse}"
+    match difference.verdict:
+        case "better" | "worse":
+            return _shown(difference)
+        case "open" if found is not None:
+            said = "better" if found.difference > 0 else "worse"
+            all_asked = f"over all {difference.asked}: {difference.unknown} unknown"
+            return f"{said} on the {difference.shared} known of both; open {all_asked}"
+        case "too few" if found is not None and not found.better + found.worse:
+            return f"the same on every sample{_beside_unknown(difference)}"
+        case "too few":
+            return f"too few samples differ to tell ({counts}){_beside_unknown(difference)}"
+        case "none shown":
+            if difference.detectable is None:
+                return f"no difference shown ({counts}){_beside_unknown(difference)}"
+            reach = size(difference.detectable, are_shares=are_shares)
+            return f"no difference shown ({counts}, could have shown ±{reach}){_beside_unknown(difference)}"
+        case _:
+            return "not comparable"
 
 
-def range_text(mean: float, at_worst: float | None, at_best: float | None) -> str:
-    """The same of a mean of what is known, and the means at both ends of what is not; without a scale, what it is of."""
-    if at_worst is None or at_best is None:
-        return f"{mean:.3f} of what is scored"
-    return f"{mean:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
+def _shown(difference: Difference) -> str:
+    """A difference that is shown, and on what it rests."""
+    said, among = difference.verdict, difference.among_scored
+    if difference.is_finished_only:
+        return (
+            f"{said} on the {difference.shared} known of both; the scorer has no scale for {difference.unknown} others"
+        )
+    if among is None:
+        return said
+    other = "worse" if said == "better" else "better"
+    is_reverse = among.better + among.worse > 0 and (among.difference > 0) != (said == "better")
+    beside = (
+        f"{other}, {among.better}:{among.worse}" if is_reverse else f"no difference shown, {among.better}:{among.worse}"
+    )
+    return f"{said} in right answers delivered; among the {among.n} scored on both: {beside}"
+
+
+def _beside_unknown(difference: Difference) -> str:
+    return f"; {difference.unknown} of {difference.asked} unknown" if difference.unknown else ""
 
 
 def headline(difference: Difference, comparison: Comparison) -> str:
@@ -49,49 +79,6 @@ def headline(difference: Difference, comparison: Comparison) -> str:
     if (tokens := _tokens(difference)) is not None:
         parts.append(tokens)
     return "; ".join(parts) + "."
-
-
-def difference_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """The differences as flat rows."""
-    return [_flat(one, comparison) | {"says": headline(one, comparison)} for one in comparison.differences]
-
-
-def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """The differences within each slice as flat rows, with the mean scores of both sides in it."""
-    rows = []
-    for part in comparison.slices:
-        scores = {(score.run_id, score.model): score for score in part.scores}
-        for one in part.differences:
-            mean, base = (scores[side.run_id, side.model] for side in (one.side, one.baseline))
-            rows.append(
-                {"column": part.column, "value": part.value, "samples": len(part.samples)}
-                | _flat(one, comparison)
-                | _means("mean", mean)
-                | _means("baseline_mean", base)
-            )
-    return rows
-
-
-def _means(name: str, score: SliceScore) -> dict[str, float | None]:
-    """A mean of what is known, between which it is of all asked, and that of what is scored."""
-    found = score.interval
-    ends = (None, None, None) if found is None else (found.mean, found.at_worst, found.at_best)
-    return dict(zip((name, f"{name}_at_worst", f"{name}_at_best"), ends, strict=True)) | {
-        f"{name}_of_scored": score.mean_of_scored
-    }
-
-
-def _flat(difference: Difference, comparison: Comparison) -> dict[str, Any]:
-    side, base, found = difference.side, difference.baseline, difference.found
-    return {
-        "run_id": side.run_id, "model": side.model, "baseline_run_id": base.run_id, "baseline_model": base.model,
-        "scorer": comparison.scorer, "asked_samples": difference.asked, "shared_samples": difference.shared,
-        "unknown_samples": difference.unknown,
-        "difference": None if found is None else found.difference, "low": difference.low, "high": difference.high,
-        "better": len(difference.better), "worse": len(difference.worse), "same": None if found is None else found.same,
-        "p_value": None if found is None else found.p_value, "adjusted_p_value": difference.adjusted_p,
-        "method": None if found is None else found.method, "detectable": difference.detectable, "verdict": difference.verdict,
-    }  # fmt: skip
 
 
 _NOT_RIGHT = {
@@ -123,7 +110,8 @@ def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
 
 def warnings(comparison: Comparison) -> list[str]:
     """What a reader must know before believing a difference."""
-    found = list(comparison.notes)
+    found = [f"{alarm.job}: {alarm_text(alarm)}." for alarm in comparison.open_alarms]
+    found += comparison.notes
     for side in comparison.sides:
         name = side_name(side, comparison)
         if not comparison.is_ranked(side):

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workbench.display import count, plural, words
-from workbench.evaluation.comparison_words import mean_text, not_ranked_words
-from workbench.evaluation.difference_words import signed, size
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures, broken_text
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.ledger.run_rows import RunItems
 from workbench.outcomes import EFFECTS, Outcome
+from workbench.wording.comparisons import not_ranked_words
+from workbench.wording.scores import mean_text, score_text, signed, size
 
 _NAMED = 3  # models that a sentence names; the tables have them all
 _NOTED = 0.05  # of a model's requests; less is in the table
@@ -127,16 +127,6 @@ def _not_shown(one: Difference, found: Ranking) -> str:
         return f"too few samples differ to tell ({counts})"
     reach = "" if one.detectable is None else f"; could have shown ±{size(one.detectable, are_shares=found.are_shares)}"
     return f"no difference is shown ({counts}{reach})"
-
-
-def score_text(side: ModelResult) -> str:
-    """A side's mean with its interval: `0.844 [0.72, 0.93]`."""
-    if side.interval is None:
-        return "not scored"
-    mean = mean_text(side.interval)
-    if side.interval.low is None or side.interval.high is None:
-        return mean
-    return f"{mean} [{side.interval.low:.2f}, {side.interval.high:.2f}]"
 
 
 def _mean(side: ModelResult) -> str:

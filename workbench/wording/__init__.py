@@ -1,0 +1,1 @@
+"""Values into sentences, the same for pages, the terminal and JSON."""

@@ -1,0 +1,146 @@
+"""What has changed of a job's models: alarms, and the newest run beside the one before."""
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import msgspec
+
+import workbench.clock as clock
+import workbench.commands as commands
+from workbench.display import plural
+from workbench.endings import RunStatus
+from workbench.evaluation.alarms import Alarm, Watch
+from workbench.evaluation.job_changes import JobChange
+from workbench.evaluation.ongoing import NOT_ENDED
+from workbench.ledger.gates import DropFound
+from workbench.ledger.job_rows import JobRun
+from workbench.stats.series import FEW_NIGHTS
+from workbench.wording.scores import signed, size, unit
+
+
+def alarm_text(alarm: Alarm) -> str:
+    """An alarm in a sentence: `Quill 32B is 23.9 points below its level before 10 Nov by “numeric”; 15 nights; open`."""
+    return drop_text(alarm.model, alarm.scorer, alarm.found)
+
+
+def alarm_what(alarm: Alarm) -> str:
+    """The same without how long it shows, and its state."""
+    return drop_what(alarm.model, alarm.scorer, alarm.found)
+
+
+def alarm_lasts(alarm: Alarm) -> str:
+    """How long it shows."""
+    return _many(alarm.found.occasions, alarm.found)
+
+
+def drop_text(model: str, scorer: str | None, found: DropFound) -> str:
+    """A drop in a sentence."""
+    return f"{drop_what(model, scorer, found)}; {_many(found.occasions, found)}; {found.state}"
+
+
+def drop_what(model: str, scorer: str | None, found: DropFound) -> str:
+    """What a drop is."""
+    since = f"before {_day(found.began, found.are_nights)}"
+    if found.kind == "slower":
+        return f"{model} takes {found.difference:.1f} times as long as {since}"
+    below = f"{size(-found.difference, are_shares=found.are_shares)} below its level {since} by “{scorer}”"
+    if found.kind == "worse":
+        return f"{model} is {below}"
+    return f"unusable answers of {model} rose: it is {below}, which its scored answers alone do not show"
+
+
+def assumes_text(found: DropFound) -> str:
+    """What a drop rests on that its nights did not show; empty where they are enough."""
+    if found.before >= FEW_NIGHTS:
+        return ""
+    assumed = size(found.assumed, are_shares=found.are_shares)
+    return f"assuming that nights differ by {assumed} for reasons of their own: {_many(found.before, found)} before it"
+
+
+def _many(number: int, found: DropFound) -> str:
+    return plural(number, "night" if found.are_nights else "run")
+
+
+def _day(occasion: str, are_nights: bool) -> str:
+    """An occasion as people say it."""
+    try:
+        day = date.fromisoformat(occasion[:10])
+    except ValueError:
+        return occasion
+    said = f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
+    return said if are_nights else f"{said} {occasion[11:16]}".strip()
+
+
+def alarm_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:
+    """Alarms as plain values, each with its sentence."""
+    return [
+        {"job": alarm.job, "model": alarm.model, "scorer": alarm.scorer}
+        | msgspec.structs.asdict(alarm.found)
+        | {name: getattr(alarm, name) for name in ("seen", "fails_run_id", "ended", "accepted_at", "reason", "level")}
+        | {"says": alarm_text(alarm)}
+        for alarm in found
+    ]
+
+
+def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> list[str]:
+    """What is open, a line per alarm, and the command that accepts it.
+
+    Args:
+        found: Of which some are open.
+        ledger: The path that commands take.
+        named: Whether each line names its job.
+    """
+    standing = [alarm for alarm in found if alarm.state == "open"]
+    lines = [f"{alarm.job}: {alarm_text(alarm)}" if named else alarm_text(alarm) for alarm in standing]
+    jobs = dict.fromkeys(alarm.job for alarm in standing)
+    return lines + [f"accept it with: {commands.accept_changes(job, ledger)}" for job in jobs]
+
+
+def findable_text(watch: Watch) -> str:
+    """How large a drop must be to be found soon."""
+    series = f"{watch.model}, “{watch.scorer}”"
+    if watch.findable is None:
+        return f"{series}: {'one is open' if watch.alarms else 'how large a drop must be shows with its first run'}"
+    if watch.findable == math.inf or (watch.room is not None and watch.findable > watch.room):
+        return f"{series}: no drop is found within three runs: it has too few samples, or too few runs so far"
+    drop = size(watch.findable, are_shares=watch.are_shares)
+    return f"{series}: a drop of {drop} is found within three runs, nine times in ten"
+
+
+def change_text(change: JobChange) -> str:
+    """What the newest run shows: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
+    pair, shares = change.known, change.are_shares
+    value = f"{signed(abs(pair.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
+    more = "more" if pair.difference > 0 else "less"
+    ahead, behind = sorted((pair.better, pair.worse), reverse=True)
+    return f"{change.model} scores {value} {more} by “{change.scorer}”, {ahead}–{behind} on {plural(pair.n, 'sample')}"
+
+
+_ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
+"""With what status a run is compared with the one before."""
+
+
+def job_verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Sequence[Alarm]) -> str:
+    """What is open, or else the newest run against the one before, in a sentence or two."""
+    newest = runs[0]
+    if standing := [alarm for alarm in alarms if alarm.state == "open"]:
+        said = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
+        return said + ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing) + "."
+    if len(runs) == 1:
+        return "One run so far: there is nothing to compare it with."
+    said = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
+    shown = [change for change in changes if change.verdict != "none shown"]
+    if not changes:
+        if newest.status not in _ENDED or runs[1].status not in _ENDED:
+            return said + "Runs that are not complete are not compared."
+        return said + "It asked nothing again that the run before has a result for."
+    if not shown:
+        return said + "No difference from the run before is shown."
+    return said + "; ".join(change_text(change) for change in shown) + ", compared with the run before."
+
+
+def _ended(status: str | None) -> str:
+    """How a run ended, as a sentence goes on."""
+    return "failed its gates" if status == "gate_failed" else f"is {(status or NOT_ENDED).replace('_', ' ')}"

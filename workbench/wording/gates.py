@@ -1,0 +1,123 @@
+"""What the gates of a job say of a run."""
+
+from collections.abc import Sequence
+
+from workbench.display import exact_percent, percent, plural
+from workbench.endings import GateResult
+from workbench.ledger.gates import (
+    DifferenceFound,
+    DropFound,
+    GateFinding,
+    MeanFound,
+    NoDrop,
+    OtherNames,
+    OwnNames,
+    ShareFound,
+    Undecided,
+    decoded,
+)
+from workbench.ledger.run_rows import RunGate
+from workbench.wording.changes import assumes_text, drop_text, drop_what
+from workbench.wording.scores import bounds_text, range_text, signed, size, unit
+
+
+def gate_text(found: GateFinding) -> str:
+    """What a gate says."""
+    match found.evidence:
+        case MeanFound():
+            says = _mean(found.evidence)
+            return f"{found.model} scores {says} by “{found.scorer}”; at least {found.evidence.wanted:g} is wanted"
+        case ShareFound():
+            return _share(found.gate, found.evidence)
+        case OwnNames():
+            return "every answer is of the model that was asked, as far as names tell"
+        case OtherNames() as of:
+            which = "another model" if of.identity == "fallback" else "a name that is not the route's"
+            from_ = "of" if of.identity == "fallback" else "under"
+            return f"{of.part} of {plural(of.whole, 'answer')} of {found.model} are {from_} {which}"
+        case DifferenceFound():
+            return _difference(found, found.evidence)
+        case NoDrop() as of:
+            over, rate = plural(of.occasions, "occasion"), exact_percent(of.false_alarm_rate)
+            return f"no model has become worse by “{found.scorer}” over {over} (false alarms: {rate})"
+        case DropFound() as of:
+            if found.result == "open":
+                return drop_text(str(found.model), found.scorer, of)
+            what = f"{drop_what(str(found.model), found.scorer, of)} ({plural(of.samples, 'sample')})"
+            return "; ".join(filter(None, (what, assumes_text(of))))
+        case Undecided():
+            return _undecided(found, found.evidence)
+
+
+def gate_results(findings: Sequence[GateFinding]) -> tuple[GateResult, ...]:
+    """The findings as `run --json` has them."""
+    return tuple(GateResult(one.gate, one.result, gate_text(one), one.scorer, one.model) for one in findings)
+
+
+def recorded_text(row: RunGate) -> str:
+    """What a recorded gate says; a run of an earlier version has it in words."""
+    if row.evidence is None:
+        return row.reason
+    return gate_text(GateFinding(row.gate, row.result, decoded(row.evidence), row.scorer, row.model))
+
+
+def failed_text(findings: Sequence[GateFinding]) -> str:
+    """The gates for which a run does not pass, for the reason of its end."""
+    failed, ended = [one for one in findings if one.result == "not met"], "failed"
+    if not failed:
+        failed, ended = [one for one in findings if one.result == "cannot tell"], "cannot tell"
+    first = gate_text(failed[0])
+    return first if len(failed) == 1 else f"{first} (and {plural(len(failed) - 1, 'more gate')} {ended})"
+
+
+def _mean(of: MeanFound) -> str:
+    if of.mean is None:
+        return "nothing"
+    if of.at_worst is None:
+        return f"{of.mean:.3f} on what is scored, with no scale for the rest,"
+    if of.low is None or of.high is None:
+        return f"{of.mean:.3f} on {plural(of.samples, 'sample')}, too few for an interval,"
+    mean = range_text(of.mean, of.at_worst, of.at_best)
+    return f"{mean} [{of.low:.3f}, {of.high:.3f}] on {plural(of.samples, 'sample')}"
+
+
+_COUNTED = {
+    "max_failed_share": "requests are unanswered",
+    "max_unusable_share": "answers are empty, cut off, refused or filtered",
+    "max_fallback_share": "answers are of another model",
+}
+
+
+def _share(gate: str, of: ShareFound) -> str:
+    says = f"{of.part} of {of.whole} {_COUNTED[gate]} ({percent(of.part / of.whole)})"
+    says += f", and {of.suspected} under a name that is not the route's" if of.suspected else ""
+    return f"{says}; at most {exact_percent(of.most)} may be"
+
+
+def _difference(found: GateFinding, of: DifferenceFound) -> str:
+    if of.difference is None:
+        return f"{found.model} shares no sample with run {of.baseline} of which both scores are known"
+    value = f"{signed(of.difference, are_shares=of.are_shares)}{unit(are_shares=of.are_shares)}"
+    bounds = bounds_text(of.low, of.high, are_shares=of.are_shares)
+    says = f"{found.model} differs by {value} {bounds} by “{found.scorer}” from run {of.baseline}"
+    says += f"; {size(of.most, are_shares=of.are_shares)} less is allowed"
+    return says + (f"; {of.unknown} of {of.asked} samples are unknown" if of.unknown else "")
+
+
+def _undecided(found: GateFinding, of: Undecided) -> str:
+    model, by = found.model, f"by “{found.scorer}”"
+    match of.because:
+        case "nothing scored":
+            return f"nothing is scored {by}"
+        case "no earlier run":
+            return f"no earlier run of {of.named!r} is complete, so there is nothing to compare with"
+        case "not in the baseline":
+            return f"run {of.named} did not ask {model}, so there is nothing to compare with"
+        case "not the newest":
+            return "the run is not the newest occasion of its job"
+        case "too few known":
+            return f"of {model} {of.known} of {plural(of.wanted, 'sample')} have a result {by}: too few to tell"
+        case "too few shared":
+            return f"{model} has too few samples in common with the runs before, {by}, to compare them"
+        case "less at the worst":
+            return f"{model} scores less {by} if the answers that are not known were not right"
