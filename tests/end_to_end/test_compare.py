@@ -72,10 +72,10 @@ def test_what_is_not_known_of_both_is_counted_and_widens_the_interval(bench: Wor
     ]
     assert ends == [(0.75, 1.0, 4), (0.25, 0.5, 4)]
     assert [(lost["model"], lost["reason"], lost["samples"]) for lost in beside["lost"]] == [
-        ("b", "unread by the scorer", 1), ("a", "unread by the scorer", 1),
+        ("b", "not judged by the scorer", 1), ("a", "not judged by the scorer", 1),
     ]  # fmt: skip
     said = "b: of 4 samples 2 are unknown, of which a rerun asks what failed; without a score: "
-    assert f"{said}1 unread by the scorer in b, 1 unread by the scorer in a." in found["notes"]
+    assert f"{said}1 not judged by the scorer in b, 1 not judged by the scorer in a." in found["notes"]
     assert "a is not ranked: 3 of 4 answers have a result, and 80 % must." in found["notes"]
 
 

@@ -17,6 +17,7 @@ from workbench.allowance.weights import weights_of
 from workbench.api.session import ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
+from workbench.columns import column, columns
 from workbench.display import exact_percent, percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.kinds import store_of
@@ -108,8 +109,8 @@ def readings(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(rows)
         return
-    print_table([row | {"said": f"{row['of_what']} {row['said']}"} for row in rows],
-                {"reading_id": "id", "read_at": "at (UTC)", "said": "read", "total_units": "of"}, whole="reading_id")  # fmt: skip
+    shown = columns(column("reading_id", "id"), "read_at", column("said", "read"), column("total_units", "of"))
+    print_table([row | {"said": f"{row['of_what']} {row['said']}"} for row in rows], shown, whole="reading_id")
 
 
 @allowance.command(name="forecast")
@@ -189,10 +190,11 @@ def _print_status(found: AccountState, ledger: Ledger) -> None:
                  "price": None if price is None else round(price * part.drawn.units, 2)}
                 for part in parts[:_MOST_PARTS]
             ]  # fmt: skip
-            columns = {"name": title, "units": found.unit, "calls": "calls", "unweighted": "tokens without a weight",
-                       "unknown": "calls without usage", "price": currency or "price"}  # fmt: skip
-            empty = [name for name in columns if all(row[name] is None for row in rows)]
-            print_table(rows, {name: text for name, text in columns.items() if name not in empty}, whole="name")
+            shown = columns(
+                column("name", title), column("units", found.unit), "calls", column("unweighted", "tokens without a weight"),
+                column("unknown", "calls without usage"), column("price", currency or "price", "plain"),
+            )  # fmt: skip
+            print_table(rows, [one for one in shown if any(row[one.name] is not None for row in rows)], whole="name")
     for text in [*missing(found), *found.notes]:
         say(f"note: {text}")
 
@@ -204,24 +206,19 @@ def _print_demands(needs: list[Demand], unit: str) -> None:
     echo()
     rows = [
         {
-            "mark": one.affordable,
+            "affordable": one.affordable,
             "job": one.job,
             "occasions": "–" if one.occasions is None else one.occasions,
             "each": units(one.each),
             "needs": demand_text(one, unit),
-            "next": one.next_at,
+            "next_at": one.next_at,
         }
         for one in needs
     ]
-    columns = {
-        "mark": "fits",
-        "job": "job",
-        "next": "next (UTC)",
-        "occasions": "still to come",
-        "each": "a run",
-        "needs": "needs",
-    }
-    print_table(rows, columns, whole="job")
+    shown = columns(
+        "affordable", "job", "next_at", column("occasions", kind="text"), column("each", kind="text"), "needs"
+    )
+    print_table(rows, shown, whole="job")
 
 
 def _withdraw(ledger: Ledger, name: str) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.display import milliseconds, significant
+from workbench.columns import column, columns
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.comparison import (
     ON_FALLBACK,
@@ -116,12 +116,14 @@ def _newest(reader: Reader, job: str) -> list[str]:
 def _print_sides(found: Comparison) -> None:
     beside = {(difference.side.run_id, difference.side.model): difference for difference in found.differences}
     rows = [_row(side, beside.get((side.run_id, side.model)), found) for side in found.sides]
-    columns = {
-        "side": "model", "score": f"{found.scorer} of asked (95 %)", "difference": "difference", "test": "shown",
-        "wins": "won:lost:same", "of_scored": "of scored", "scored": "scored", "tokens": "tokens an answer", "p50": "median",
-        "unanswered": "unanswered", "fallbacks": "fallback",
-    }  # fmt: skip
-    print_table(rows, columns, whole="side", spare=("fallbacks", "unanswered", "p50", "tokens", "of_scored"))
+    shown = columns(
+        column("side", "model"), column("of_asked", f"{found.scorer} of asked (95 %)"), "difference", "verdict",
+        column("wins", "won:lost:same"), "mean_of_scored", column("scored", kind="text"),
+        column("completion_tokens", "tokens an answer", "number"), "p50_ms", "unanswered", "fallbacks",
+    )  # fmt: skip
+    print_table(
+        rows, shown, whole="side", spare=("fallbacks", "unanswered", "p50_ms", "completion_tokens", "mean_of_scored")
+    )
 
 
 def _print_slices(found: Comparison) -> None:
@@ -129,20 +131,20 @@ def _print_slices(found: Comparison) -> None:
     rows = [
         {
             "value": part.value, "side": side_name(one.side, found),
-            "mean": _mean(part, one.side), "base": _mean(part, one.baseline), "of_scored": _of_scored(part, one.side),
-            "difference": _difference(one.side, one, found), "test": outcome(one, are_shares=found.are_shares),
+            "of_asked": _mean(part, one.side), "baseline": _mean(part, one.baseline),
+            "mean_of_scored": _of_scored(part, one.side),
+            "difference": _difference(one.side, one, found), "verdict": outcome(one, are_shares=found.are_shares),
             "shared": one.shared,
         }
         for part in found.slices
         for one in part.differences
     ]  # fmt: skip
-    columns = {
-        "value": found.slices[0].column, "side": "model", "mean": f"{found.scorer} of asked",
-        "of_scored": "of scored", "base": "baseline", "difference": "difference",
-        "test": "shown", "shared": "shared",
-    }  # fmt: skip
+    shown = columns(
+        column("value", found.slices[0].column), column("side", "model"), column("of_asked", f"{found.scorer} of asked"),
+        column("mean_of_scored", kind="text"), "baseline", "difference", "verdict", "shared",
+    )  # fmt: skip
     echo("")
-    print_table(rows, columns, whole="value", spare=("base", "of_scored", "mean"))
+    print_table(rows, shown, whole="value", spare=("baseline", "mean_of_scored", "of_asked"))
 
 
 def _score(part: Slice, side: ModelResult) -> SliceScore:
@@ -168,14 +170,14 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
     shown = "" if difference is None else outcome(difference, are_shares=found.are_shares)
     return {
         "side": side_name(side, found),
-        "score": score,
-        "of_scored": "–" if side.mean_of_scored is None else f"{side.mean_of_scored:.3f}",
+        "of_asked": score,
+        "mean_of_scored": side.mean_of_scored,
         "difference": _difference(side, difference, found),
-        "test": "; ".join(filter(None, (shown, "" if found.is_ranked(side) else "not ranked"))),
+        "verdict": "; ".join(filter(None, (shown, "" if found.is_ranked(side) else "not ranked"))),
         "wins": "" if pair is None else f"{pair.better}:{pair.worse}:{pair.same}",
         "scored": f"{side.scored} of {side.samples}",
-        "tokens": significant(side.completion_tokens),
-        "p50": milliseconds(side.p50_ms),
+        "completion_tokens": side.completion_tokens,
+        "p50_ms": side.p50_ms,
         "unanswered": found.unanswered(side),
         "fallbacks": side.fallbacks,
     }

@@ -19,6 +19,7 @@ from workbench.cli import options
 from workbench.cli.expected import is_confirmed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
+from workbench.columns import column, columns
 from workbench.display import count, plural
 from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
@@ -31,10 +32,10 @@ from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
 
-_FAILED_ROUTES = {
-    "model": "failed route", "state": "state", "outcome": "failure", "in_a_row": "in a row",
-    "failed_trials": "failed trials", "failing_since": "since (UTC)",
-}  # fmt: skip
+_FAILED_ROUTES = columns(
+    column("model", "failed route"), "state", column("outcome", "failure"), "in_a_row", "failed_trials",
+    column("failing_since", "since", "moment"),
+)  # fmt: skip
 _MAY_GO_ON = (ExitCode.DONE, ExitCode.INCOMPLETE, ExitCode.STOPPED, ExitCode.GATE_NOT_MET)
 """Exit codes of a run after which the next occasion may run, if it is due by then."""
 

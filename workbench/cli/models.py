@@ -8,6 +8,7 @@ import click
 from workbench.api.session import Target, connected
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table
+from workbench.columns import columns
 from workbench.records import Model
 
 
@@ -21,7 +22,7 @@ def models(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, {"id": "id", "owned_by": "owned by", "preset": "preset"})
+        print_table(rows, columns("id", "owned_by", "preset"))
 
 
 async def _list(where: Target) -> list[Model]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from workbench.columns import Column
 from workbench.display import count, significant, visible
 
 _LEAST_WIDTH = 8
@@ -77,30 +78,29 @@ class _TerminalTable(NamedTuple):
 
 def print_table(
     rows: Sequence[dict[str, Any] | msgspec.Struct],
-    columns: dict[str, str],
+    columns: Sequence[Column],
     *,
     whole: str = "",
     spare: Sequence[str] = (),
 ) -> None:
-    """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits.
+    """Rows as a table on standard output, numbers to the right; for a program that reads it, with plain digits and ISO times.
 
     On a terminal long texts are cut to its width; where that does not help, columns are left out and named below, and where
     even that does not, each row is a list of its own, with every column.
 
     Args:
         rows: Dictionaries or structs.
-        columns: Key of a row -> heading.
-        whole: Key of a column that is never cut: what the next command needs.
-        spare: Keys of columns that may be left out, in this order.
+        whole: Name of a column that is never cut: what the next command needs.
+        spare: Names of columns that may be left out, in this order.
     """
     plain = [msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row for row in rows]
     every = layout = _laid_out(plain, columns, whole)
     left_out: list[str] = []
-    for key in spare:
+    for name in spare:
         if layout.fits:
             break
-        left_out.append(columns[key])
-        columns = {name: heading for name, heading in columns.items() if name != key}
+        left_out += [one.heading for one in columns if one.name == name]
+        columns = [one for one in columns if one.name != name]
         layout = _laid_out(plain, columns, whole)
     if not layout.fits:
         _print_stacked(every.headings, every.cells)  # there every column has room
@@ -115,28 +115,29 @@ def print_table(
         say(f"no room for: {', '.join(left_out)}")
 
 
-def _laid_out(rows: Sequence[dict[str, Any]], columns: dict[str, str], whole: str) -> _TerminalTable:
+def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: str) -> _TerminalTable:
     """A table as wide as its texts, or on a terminal as wide as that where it can be."""
     for_people = sys.stdout.isatty()
-    cells = [[_cell(row.get(key), for_people=for_people) for key in columns] for row in rows]
-    numeric = [all(isinstance(row.get(key), int | float | Decimal | None) for row in rows) for key in columns]
-    headings = list(columns.values())
+    cells = [[_cell(one, row.get(one.name), for_people=for_people) for one in columns] for row in rows]
+    numeric = [all(isinstance(row.get(one.name), int | float | Decimal | None) for row in rows) for one in columns]
+    headings = [_heading(one, for_people=for_people) for one in columns]
     widths = [max(map(len, (heading, *(line[n] for line in cells)))) for n, heading in enumerate(headings)]
     if not for_people:
         return _TerminalTable(headings, cells, numeric, widths, fits=True)
     room = shutil.get_terminal_size().columns
-    widths = _narrowed(widths, [right or key == whole for key, right in zip(columns, numeric, strict=True)], room)
+    widths = _narrowed(widths, [right or one.name == whole for one, right in zip(columns, numeric, strict=True)], room)
     return _TerminalTable(headings, cells, numeric, widths, _width(widths) <= room)
 
 
 def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
-    """A block of lines for each row."""
-    margin = max(map(len, headings))
+    """A block of lines for each row; what does not fit beside its heading stands below it."""
+    margin, room = max(map(len, headings)), shutil.get_terminal_size().columns
     for number, line in enumerate(cells):
         if number:
             echo()
         for heading, text in zip(headings, line, strict=True):
-            echo(f"{heading.ljust(margin)}  {text}")
+            fits = margin + 2 + len(text) <= room
+            echo(f"{heading.ljust(margin)}  {text}" if fits else f"{heading}\n  {text}")
 
 
 def _width(widths: list[int]) -> int:
@@ -159,7 +160,15 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _cell(value: Any, *, for_people: bool) -> str:
+def _heading(column: Column, *, for_people: bool) -> str:
+    """A heading; with the unit, where values are shown without one."""
+    is_bare = column.unit and (not for_people or not column.is_figure)
+    return f"{column.heading} ({column.unit})" if is_bare else column.heading
+
+
+def _cell(column: Column, value: Any, *, for_people: bool) -> str:
+    if value is not None and for_people and column.is_figure:
+        return column.shown(value)
     match value:
         case None:
             return "–"
@@ -170,6 +179,6 @@ def _cell(value: Any, *, for_people: bool) -> str:
         case float() | Decimal():
             return significant(float(value)) if for_people else f"{value:.6g}"
         case datetime():
-            return f"{value:%Y-%m-%d %H:%M}"
+            return f"{value:%Y-%m-%d %H:%M}" if for_people else f"{value:%Y-%m-%dT%H:%M:%SZ}"
         case _:
             return visible(str(value))

@@ -28,6 +28,7 @@ from workbench.cli.platform_files import (
     with_files,
 )
 from workbench.cli.platform_state import draws, keys
+from workbench.columns import columns
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, load_job
 from workbench.ledger.queries import reading
@@ -195,7 +196,7 @@ def accounts(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_table(rows, {name: name.replace("_", " ") for name in rows[0]})
+        print_table(rows, columns(*rows[0]))
     _note_strangers(loaded, living)
 
 
@@ -217,7 +218,7 @@ def models(ctx: click.Context, /, account: str | None, as_json: bool, **_: Any) 
         print_json(rows)
     elif rows:
         listed = [row | {"visible_to": _seen_by(row["visible_to"])} for row in rows]
-        print_table(listed, {name: name.replace("_", " ") for name in rows[0]}, whole="id")
+        print_table(listed, columns(*rows[0]), whole="id")
 
 
 def _seen_by(accounts: tuple[str, ...] | None) -> str:

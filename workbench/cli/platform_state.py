@@ -11,6 +11,7 @@ import workbench.commands as commands
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
+from workbench.columns import columns
 from workbench.display import plural
 from workbench.errors import Fault, InputError
 
@@ -202,4 +203,4 @@ def _print(rows: list[dict[str, Any]], as_json: bool, names: tuple[str, ...]) ->
     if as_json:
         print_json(rows)
     elif rows:
-        print_table(rows, {name: name.replace("_", " ") for name in names}, whole="id")
+        print_table(rows, columns(*names), whole="id")

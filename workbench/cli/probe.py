@@ -14,7 +14,8 @@ from workbench.api.probing import DEADLINE_S, finished_routes, probe_job
 from workbench.api.session import ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.output import agreed, echo, print_json, print_table, say
-from workbench.display import count, milliseconds, plural
+from workbench.columns import column, columns
+from workbench.display import count, plural
 from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
 from workbench.planning.run_plan import RunPlan
@@ -24,8 +25,10 @@ from workbench.routes.probes import Probe, probed
 from workbench.running.options import RunOptions
 from workbench.settings.file import FILE_NAME
 
-_COLUMNS = {"model": "route", "answers": "answers", "names": "as", "tools": "forced tool call", "thinks": "reasoning",
-            "reports_usage": "usage", "keeps_cap": "max_tokens", "latency": "median"}  # fmt: skip
+_FACTS = ("answers", "names", "tools", "thinks", "reports_usage", "keeps_cap")
+_COLUMNS = columns(
+    column("model", "route"), column("answers", kind="text"), *_FACTS[1:], column("latency_ms", "median")
+)
 
 
 @click.command()
@@ -130,8 +133,4 @@ def _print(found: Probe, *, suggests: bool) -> None:
 
 
 def _row(model: str, facts: RouteFacts) -> dict[str, Any]:
-    told = {
-        name: fact_text(name, facts) for name in ("answers", "names", "tools", "thinks", "reports_usage", "keeps_cap")
-    }
-    latency = None if facts.latency_ms is None else milliseconds(facts.latency_ms)
-    return {"model": model} | told | {"latency": latency}
+    return {"model": model, "latency_ms": facts.latency_ms} | {name: fact_text(name, facts) for name in _FACTS}

@@ -10,7 +10,8 @@ import workbench.commands as commands
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.display import milliseconds, percent, plural
+from workbench.columns import column, columns
+from workbench.display import plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.attention import constancy, suspected
 from workbench.ledger.queries import reading
@@ -20,9 +21,10 @@ from workbench.routes.confirming import confirm_name
 from workbench.routes.overview import AccountRoute, AccountRoutes, overview
 from workbench.wording.routes import attention_text, late_text, verdict
 
-_COLUMNS = {"model": "route", "answers_as": "answers as", "substituted": "substituted", "success": "success",
-            "calls": "calls", "median": "median", "p90": "90 %", "usage": "usage", "tools": "forced tool call",
-            "cap": "max_tokens", "last_at": "last call (UTC)"}  # fmt: skip
+_COLUMNS = columns(
+    column("model", "route"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms", "usage_share",
+    "tools", "cap", column("last_at", "last call"),
+)  # fmt: skip
 _MOST_SHOWN = 8
 
 
@@ -45,7 +47,7 @@ def status(as_json: bool, **given: Any) -> None:
     echo(verdict(found))
     if found.routes:
         echo()
-        print_table([_row(row) for row in found.routes], _COLUMNS, whole="model", spare=("p90", "calls", "last_at"))
+        print_table([_row(row) for row in found.routes], _COLUMNS, whole="model", spare=("p90_ms", "calls", "last_at"))
     _print_more(found)
 
 
@@ -99,20 +101,10 @@ def _print_more(found: AccountRoutes) -> None:
 
 def _row(known: AccountRoute) -> dict[str, Any]:
     """A route as the terminal has it."""
-    row, same = known.totals, known.usual_identity == "as_requested"
-    return {
-        "model": row.model,
-        "answers_as": "itself" if same else known.usual_name,
-        "substituted": None if not row.substituted else percent(row.substituted_share),
-        "success": None if row.accepted_share is None else percent(row.accepted_share),
-        "calls": row.calls,
-        "median": None if row.p50_ms is None else milliseconds(row.p50_ms),
-        "p90": None if row.p90_ms is None else milliseconds(row.p90_ms),
-        "usage": None if row.usage_share is None else percent(row.usage_share),
-        "tools": known.tools,
-        "cap": known.cap,
-        "last_at": row.last_at,
-    }
+    row = known.as_row()
+    if known.usual_identity == "as_requested":
+        row["usual_name"] = "itself"
+    return row | {"substituted_share": known.totals.substituted_share or None}
 
 
 def _as_object(found: AccountRoutes) -> dict[str, Any]:

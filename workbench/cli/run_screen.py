@@ -7,6 +7,7 @@ import msgspec
 
 import workbench.commands as commands
 from workbench.cli.output import echo, print_table
+from workbench.columns import column, columns
 from workbench.display import plural
 from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
@@ -42,18 +43,18 @@ def _print_scores(found: RunFindings) -> None:
         return
     rows = [
         msgspec.structs.asdict(row)
-        | {"mean": _rounded(row.mean), "asked_mean": None if interval is None else mean_text(interval)}
+        | {"mean": _rounded(row.mean), "of_asked": None if interval is None else mean_text(interval)}
         | ({"low": _rounded(interval.low), "high": _rounded(interval.high)} if interval else {})
         for row, interval in found.scores
     ]
-    columns = {
-        "asked_mean": f"{found.provenance.reduce or 'score'} of asked", "low": f"{CONFIDENCE:.0%} from", "high": "to",
-        "asked": "n", "mean": "of scored", "samples": "n scored", "not_right": "not right", "unknown": "unknown",
-    }  # fmt: skip
+    shown = columns(
+        "model", "scorer", column("of_asked", f"{found.provenance.reduce or 'mean'} of asked"),
+        column("low", f"{CONFIDENCE:.0%} from"), column("high", "to"), "asked", "mean", "samples", "not_right", "unknown",
+    )  # fmt: skip
     echo()
     if all(row.samples == row.asked for row, _ in found.scores):
-        columns = {name: title for name, title in columns.items() if name not in _WHERE_MISSING}
-    print_table(rows, {"model": "model", "scorer": "scorer"} | columns)
+        shown = tuple(one for one in shown if one.name not in _WHERE_MISSING)
+    print_table(rows, shown)
     least = least_answered([found.provenance])
     for row, coverage in _coverages(found):
         if not coverage.is_enough(least) and coverage.wanted:

@@ -16,7 +16,8 @@ from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
-from workbench.display import duration, visible
+from workbench.columns import column, columns
+from workbench.display import visible
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now
@@ -66,11 +67,10 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
             ]
         )
         return
-    columns = {
-        "run_id": "run", "job": "job", "status": "status", "started_at": "started (UTC)", "time": "time", "planned": "planned",
-        "answered": "answered", "failed": "failed", "total_tokens": "tokens", "score": "score",
-    }  # fmt: skip
-    print_table([_in_short(row, means.get(row.run_id)) for row in rows], columns, whole="run_id", spare=_SPARE)
+    shown = columns(
+        "run_id", "job", "status", "started_at", "duration_s", "planned", "answered", "failed", "total_tokens", "score"
+    )
+    print_table([_in_short(row, means.get(row.run_id)) for row in rows], shown, whole="run_id", spare=_SPARE)
     open_ones = [row for row in rows if row.status not in _NOTHING_LEFT]
     if open_ones:
         shows = commands.command("show", open_ones[0].run_id, *options.words(where))
@@ -93,7 +93,7 @@ def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
         taken_s = (clock.now() - row.started_at).total_seconds()
     return msgspec.structs.asdict(row) | {
         "status": row.status or NOT_ENDED,
-        "time": "–" if taken_s is None else duration(taken_s),
+        "duration_s": taken_s,
         "score": None if found is None else range_text(found.mean, found.at_worst, found.at_best),
     }
 
@@ -140,16 +140,13 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
         f"{summary.pending} pending\n"
     )
-    print_table(figures.outcomes, {"model": "model", "outcome": "outcome", "calls": "calls"})
+    print_table(figures.outcomes, columns("model", "outcome", "calls"))
     print_findings(figures)
     for gate in gates:
         echo(f"gate {gate.gate} {gate.result}: {recorded_text(gate)}")
     echo()
-    tokens = {
-        "model": "model", "calls": "calls", "prompt_tokens": "prompt", "completion_tokens": "completion",
-        "total_tokens": "tokens", "calls_without_usage": "no usage",
-    }  # fmt: skip
-    print_table(figures.tokens, tokens)
+    tokens = ("prompt_tokens", "completion_tokens", "total_tokens")
+    print_table(figures.tokens, columns("model", "calls", *tokens, "calls_without_usage"))
     if status not in _NOTHING_LEFT:
         say(f"continue with: {commands.resume_recorded(figures.provenance, summary.ledger)}")
     for line in open_lines(standing, ledger.name, named=False):
@@ -167,25 +164,20 @@ def _print_calls(rows: Iterable[WholeSample], as_json: bool) -> None:
     if as_json:
         print_json_lines({name: _call_value(name, getattr(row, name)) for name in _CALL_FIELDS} for row in rows)
     else:
-        columns = (
-            "sample_id",
-            "epoch",
-            "requested_model",
-            "served_model",
-            "outcome",
-            "latency_ms",
-            "total_tokens",
+        asked, came = (
+            ("sample_id", "epoch", "requested_model"),
+            ("served_model", "outcome", "latency_ms", "total_tokens"),
         )
-        print_table(list(rows), {name: name.replace("_", " ") for name in columns})
+        print_table(list(rows), columns(*asked, *came))
 
 
 def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = {"sample_id": "sample", "target": "target", "answer": "most answer", "agree": "models", "models": "of"}
     if rows:
-        print_table(rows, columns, whole="sample_id")
+        most = (column("answer", "most answer"), column("agree", "models"), column("models", "of"))
+        print_table(rows, columns("sample_id", "target", *most), whole="sample_id")
         say(f"where a target is wrong: {commands.command('invalidate', run, '--sample', 'ID', '--reason', 'TEXT')}")
     else:
         say("no sample has most of three or more models agree on an answer that is not its target")

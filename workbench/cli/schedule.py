@@ -16,6 +16,7 @@ import workbench.commands as commands
 from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
+from workbench.columns import columns
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.job.job import Job, load_job
@@ -174,8 +175,8 @@ def _print_list(where: Target, *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        names = ("job", "schedule", "next_at", "last", "result", "run_id", "timer")
-        print_table(rows, {name: name.replace("_", " ") for name in names}, whole="run_id")
+        shown = columns("job", "schedule", "next_at", "last", "result", "run_id", "timer")
+        print_table(rows, shown, whole="run_id")
         for line in open_lines(every, ledger_to_write(where).name):
             say(line)
     else:
@@ -230,7 +231,7 @@ def _print_occasions(where: Target, job: Job, *, as_json: bool) -> None:
         print_json({"job": job.name, **state, "occasions": rows, "coming": coming})
         return
     if rows:
-        print_table(rows, {"occasion": "occasion", "result": "result", "runs": "runs", "run_id": "run"}, whole="run_id")
+        print_table(rows, columns("occasion", "result", "runs", "run_id"), whole="run_id")
     else:
         say("no occasion has run yet")
     click.echo("next: " + (", ".join(f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in coming) or "none left"))

@@ -13,6 +13,7 @@ from workbench.api.judging import judge, judging
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
+from workbench.columns import columns
 from workbench.display import count, plural
 from workbench.errors import ExitCode
 from workbench.evaluation.rescore import rescore
@@ -76,11 +77,10 @@ def score(run: str, job: Path | None, yes: bool, again: Kind | None, as_json: bo
         print_json({"run_id": run, "written": written, "pending": pending, "scores": score_objects(figures)})
     else:
         rows = [
-            msgspec.structs.asdict(row) | {"asked_mean": None if interval is None else mean_text(interval)}
+            msgspec.structs.asdict(row) | {"of_asked": None if interval is None else mean_text(interval)}
             for row, interval in figures.scores
         ]
-        columns = {"model": "model", "scorer": "scorer", "asked_mean": "score of asked", "mean": "of scored"}
-        print_table(rows, columns | {name: name for name in ("scored", "unscored")})
+        print_table(rows, columns("model", "scorer", "of_asked", "mean", "scored", "unscored"))
         say(f"{written} scores are new or changed")
     sys.exit(code or (ExitCode.INCOMPLETE if pending else ExitCode.DONE))
 

@@ -9,6 +9,7 @@ import click
 from workbench.api.session import Target, account_ledger, slots_root
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
+from workbench.columns import columns
 from workbench.running.machines import Leased, machines_of
 from workbench.running.slot_files import release_ghosts, slots_in
 
@@ -40,8 +41,7 @@ def slots(ctx: click.Context, every: bool, as_json: bool) -> None:
                 "pid": str(row["pid"]),
                 "busy_until": f"{row['busy_until']:%H:%M:%S} UTC" if row["busy_until"] else None,
             }
-        names = ("endpoint", "slot", "state", "pid", "job", "model", "busy_until")
-        print_table(rows, {name: name.replace("_", " ") for name in names})
+        print_table(rows, columns("endpoint", "slot", "state", "pid", "job", "model", "busy_until"))
     else:
         say("no requests in flight from this machine (runs with --local are not listed)")
 
@@ -70,8 +70,7 @@ def _print_leased(leased: Sequence[Leased], *, as_json: bool) -> None:
                 "pid": None if row["pid"] is None else str(row["pid"]),
                 "busy_until": f"{row['busy_until']:%H:%M:%S} UTC",
             }
-        names = ("endpoint", "slot", "state", "host", "user", "pid", "job", "busy_until")
-        print_table(rows, {name: name.replace("_", " ") for name in names})
+        print_table(rows, columns("endpoint", "slot", "state", "host", "user", "pid", "job", "busy_until"))
     else:
         say("no slot is leased by any machine")
 

@@ -10,6 +10,7 @@ import msgspec
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
+from workbench.columns import column, columns
 from workbench.ledger.queries import reading
 from workbench.ledger.usage_rows import UsageBy, UsageByTag, UsageTotals
 
@@ -54,13 +55,10 @@ def usage(by: str, since: date | None, until: date | None, as_json: bool, **give
         found = [msgspec.structs.asdict(row) for row in rows]
         print_json([{by: row.pop("name"), **row} for row in found])
         return
-    columns = {
-        "name": f"{by} ({ledger.zone})" if by in _DAYS else by, "calls": "calls", "prompt_tokens": "prompt",
-        "completion_tokens": "completion", "reasoning_tokens": "reasoning", "total_tokens": "tokens",
-        "calls_without_usage": "no usage", "maybe_drawn": "maybe", "open_intents": "open",
-    }  # fmt: skip
-    print_table(rows, columns, whole="name", spare=("reasoning_tokens", "prompt_tokens", "completion_tokens"))
+    name = column("name", f"{by} ({ledger.zone})" if by in _DAYS else by)
+    unknown = columns("calls_without_usage", "maybe_drawn", "open_intents")
+    tokens = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens")
+    shown = columns(name, "calls", *tokens, *unknown)
+    print_table(rows, shown, whole="name", spare=("reasoning_tokens", "prompt_tokens", "completion_tokens"))
     if any(row.calls_without_usage or row.maybe_drawn or row.open_intents for row in rows):
-        say(
-            "no usage: answered, usage not reported; maybe: failed, may have used tokens; open: sent, no outcome recorded"
-        )
+        say("; ".join(f"{one.heading}: {one.help[0].lower()}{one.help[1:]}" for one in unknown))

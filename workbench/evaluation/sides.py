@@ -354,7 +354,7 @@ def why_unscored(row: SideSample | None) -> str:
     if row.left_out:
         return "answered by another model"
     if row.unread:
-        return "unread by the scorer"
+        return "not judged by the scorer"
     if row.not_right and not row.unknown:
         return "not right without a score"
     if not row.answered:

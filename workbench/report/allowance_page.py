@@ -10,6 +10,7 @@ import workbench.display as people
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
+from workbench.columns import column, columns
 from workbench.ledger.usage_rows import (
     CostliestRun,
     CostliestSample,
@@ -25,19 +26,16 @@ from workbench.report.allowance_charts import window_chart
 from workbench.report.build import PageContext, result
 from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
-from workbench.report.tables import Column, Result, Table, value_of
+from workbench.report.tables import Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
 from workbench.settings.file import AllowanceSettings
 from workbench.wording.allowance import demand_text, headline, missing, runs_out, span, units
 
 MOST_EXPENSIVE = 20
 _HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."
-_COSTS = (
-    Column("calls", "calls"), Column("prompt_tokens", "prompt tokens"), Column("completion_tokens", "completion tokens"),
-    Column("total_tokens", "tokens"), Column("calls_without_usage", "calls without usage"),
-    Column("maybe_drawn", "may have used tokens", help="Failed after they may have reached a model"),
-    Column("open_intents", "open", help="Sent, no outcome recorded"),
-)  # fmt: skip
+_COSTS = columns(
+    "calls", "prompt_tokens", "completion_tokens", "total_tokens", "calls_without_usage", "maybe_drawn", "open_intents"
+)
 
 
 _UNKNOWN = ("calls_without_usage", "maybe_drawn", "open_intents")
@@ -132,8 +130,7 @@ def _charts(daily: Result[DailyUsage], jobs: Result[UsageTotals], asked: PageCon
     if len({row.day for row in daily.rows}) > 1:
         shown = Table(
             "usage_by_day_and_model", daily, ("day", "model"),
-            (Column("day", f"day ({asked.zone})", "moment"), Column("model", "model", "text"), Column("calls", "calls"),
-             Column("total_tokens", "tokens"), Column("calls_without_usage", "without usage")),
+            columns(column("day", f"day ({asked.zone})"), "model", "calls", "total_tokens", "calls_without_usage"),
         )  # fmt: skip
         found.append(
             drawn(
@@ -157,30 +154,24 @@ def _by_table(name: str, found: Result[UsageTotals], zone: str) -> Table:
     rows = found.rows if name == "day" else sorted(found.rows, key=lambda row: -(row.total_tokens or 0))
     found = Result(found.query, found.parameters, rows)
     heading = {"day": f"day ({zone})", "tag": "tag (a run with several counts under each)"}.get(name, name)
-    told = [
-        column for column in _COSTS if column.name not in _UNKNOWN or any(value_of(row, column.name) for row in rows)
-    ]
-    return Table(f"by_{name}", found, ("name",), (Column("name", heading, "text"), *told))
+    costs = [one for one in _COSTS if one.name not in _UNKNOWN or any(value_of(row, one.name) for row in rows)]
+    return Table(f"by_{name}", found, ("name",), (column("name", heading, "text"), *costs))
 
 
 def _unknown_table(unknown: Result[UnknownDraw]) -> Table:
     return Table(
         "unknown_draw", unknown, ("model",),
-        (Column("model", "model", "text"),
-         Column("calls_without_usage", "no usage", help="Answered, usage not reported"),
-         Column("maybe_drawn", "may have used tokens", help="Failed after they may have reached a model"),
-         Column("open_intents", "open", help="Sent, no outcome recorded"),
-         Column("low_tokens", "at least (tokens)"), Column("high_tokens", "at most"),
-         Column("known_calls", "estimated from", help="Calls of the same model that reported their tokens"),
-         Column("p10_tokens", "10 % used less than", "number"), Column("p90_tokens", "10 % used more than", "number")),
+        columns(
+            "model", "calls_without_usage", "maybe_drawn", "open_intents", "low_tokens", "high_tokens", "known_calls",
+            "p10_tokens", "p90_tokens",
+        ),
     )  # fmt: skip
 
 
 def _costliest_runs(found: Result[CostliestRun], there: frozenset[str]) -> Table:
     return Table(
         "costliest_runs", found, ("run_id",),
-        (Column("run_id", "run", "run"), Column("job", "job", "text"), Column("started_at", "started", "moment"),
-         Column("calls", "calls"), Column("total_tokens", "tokens"), Column("calls_without_usage", "without usage")),
+        columns("run_id", "job", "started_at", "calls", "total_tokens", "calls_without_usage"),
         there,
     )  # fmt: skip
 
@@ -188,9 +179,9 @@ def _costliest_runs(found: Result[CostliestRun], there: frozenset[str]) -> Table
 def _costliest_samples(found: Result[CostliestSample], there: frozenset[str]) -> Table:
     return Table(
         "costliest_samples", found, ("sample_key",),
-        (Column("sample_id", "sample", "sample"), Column("job", "job of the most expensive call", "text"),
-         Column("calls", "calls"),
-         Column("total_tokens", "tokens"), Column("most_tokens", "most expensive call"),
-         Column("costliest_model", "its model", "text")),
+        columns(
+            "sample_id", column("job", "job of the most expensive call"), "calls", "total_tokens", "most_tokens",
+            "costliest_model",
+        ),
         there,
     )  # fmt: skip

@@ -180,6 +180,7 @@ def _environment() -> Environment:
     environment.globals.update(
         people=people,
         figure=tables.figure,
+        heading=tables.heading,
         moment=tables.moment,
         outcome=tables.outcome,
         status=tables.status,

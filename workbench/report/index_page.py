@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 import workbench.commands as commands
+from workbench.columns import column, columns
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now
@@ -16,7 +17,7 @@ from workbench.report import time_charts
 from workbench.report.build import PageContext
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Result, Table
 from workbench.wording.scores import range_text
 
 MOST_RUNS = 200
@@ -63,11 +64,10 @@ def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]]
     rows = [msgspec.structs.asdict(run) | {"scores": sparks.get(run.run_id)} for run in runs]
     return Table(
         "runs", Result("runs", {"most": MOST_RUNS, "run_ids": None}, rows), ("run_id",),
-        (Column("started_at", "started", "moment"), Column("job", "job", "run"), Column("status", "status", "status"),
-         Column("scores", "scores", "bars", help="Mean of each model and scorer, 0 to 1"),
-         Column("planned", "planned"), Column("reused", "reused"), Column("answered", "answered"),
-         Column("failed", "failed"), Column("pending", "pending"), Column("total_tokens", "tokens", "amount"),
-         Column("duration_s", "time", "seconds")),
+        columns(
+            "started_at", column("job", kind="run"), "status", "scores", "planned", "reused", "answered", "failed", "pending",
+            column("total_tokens", kind="amount"), "duration_s",
+        ),
         there,
     )  # fmt: skip
 
@@ -78,9 +78,7 @@ def _jobs_table(jobs: Sequence[JobRuns], ends: dict[str, RunLine]) -> Table:
     ]
     return Table(
         "jobs", Result("jobs", {}, rows), ("job",),
-        (Column("job", "job", "text"), Column("runs", "runs"), Column("complete", "of which complete"),
-         Column("first_at", "first", "moment"), Column("last_at", "newest", "moment"),
-         Column("status", "ended", "status")),
+        columns("job", "runs", "complete", "first_at", "last_at", column("status", "ended")),
     )  # fmt: skip
 
 
@@ -112,8 +110,7 @@ def _charts(means: Sequence[ModelMean]) -> list[Chart]:
         return []
     shown = Table(
         "newest_run_scores", Result("newest_run_scores", {"most": MOST_RUNS}, means), ("run_id", "scorer", "model"),
-        (Column("started_at", "started", "moment"), Column("job", "job", "text"), Column("mean", "mean", "number"),
-         Column("scored", "scored")),
+        columns("started_at", "job", "mean", "scored"),
     )  # fmt: skip
     drawing = time_charts.lines_over_time(points, "mean", "mean score", Colours(jobs).scale(jobs))
     note = "Each point is a run: the mean over all its models, by the job’s first scorer."

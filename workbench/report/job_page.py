@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 import workbench.commands as commands
+from workbench.columns import column, columns
 from workbench.evaluation.job_changes import changed_since_before, job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
@@ -14,7 +15,7 @@ from workbench.report import time_charts
 from workbench.report.build import Draft, Page, PageContext, PageHead, render, write_page
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Result, Table
 from workbench.stats.intervals import AskedValues, Interval, mean_intervals
 from workbench.wording.changes import findable_text, job_verdict
 from workbench.wording.scores import mean_text
@@ -144,10 +145,10 @@ def _course_table(job: str, course: Sequence[JobCourse], intervals: Sequence[Int
     ]
     return Table(
         "job_course", Result("job_course", {"job": job, "most": MOST_RUNS}, rows), ("run_id", "model"),
-        (Column("started_at", "started", "moment"), Column("model", "model", "text"), Column("requests", "requests"),
-         Column("of_asked", "mean of asked", "text"), Column("mean", "of what is known", "number"), Column("scored", "known"),
-         Column("completion_tokens", "tokens an answer", "number"), Column("p50_ms", "median", "ms"),
-         Column("failed_share", "unanswered", "share"), Column("fallback_share", "by a fallback", "share")),
+        columns(
+            "started_at", "model", "requests", "of_asked", column("mean", "of what is known"), column("scored", "known"),
+            column("completion_tokens", "tokens an answer", "number"), "p50_ms", "failed_share", "fallback_share",
+        ),
     )  # fmt: skip
 
 
@@ -162,8 +163,8 @@ def _runs_table(
     ]
     return Table(
         "job_runs", Result("job_runs", {"job": job, "most": MOST_RUNS}, rows), ("run_id",),
-        (Column("started_at", "started", "moment"), Column("run_id", "run", "run"), Column("occasion", "occasion", "text"),
-         Column("status", "status", "status"), Column("planned", "planned"), Column("total_tokens", "tokens", "amount"),
-         Column("changed", "changed", "text", help="Since the run before")),
+        columns(
+            "started_at", "run_id", "occasion", "status", "planned", column("total_tokens", kind="amount"), "changed"
+        ),
         there,
     )  # fmt: skip

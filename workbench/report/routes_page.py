@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 import workbench.display as people
+from workbench.columns import column, columns
 from workbench.evaluation.attention import ANOTHER, KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.records import LOCAL
 from workbench.report import charts, time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Result, Table
 from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.overview import AccountRoutes, overview
 from workbench.wording.routes import attention_text, unconfirmed_text, verdict, worst_text
@@ -93,14 +94,11 @@ def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
     ]
     return Table(
         "routes", Result("routes", {}, rows), ("model",),
-        (Column("model", "route", "card"), Column("usual_name", "answers as", "name"),
-         Column("substituted_share", "substituted", "share", help="Share of its answers that another model gave"),
-         Column("accepted_share", "success", "share", help="Share of its calls, cancelled ones aside, that were accepted"),
-         Column("calls", "calls"), Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms"),
-         Column("course", f"median by {found.span}", "bars", help="Latency; the newest to the right"),
-         Column("usage_share", "usage", "share", help="Share of its answers that say how many tokens they took"),
-         Column("tools", "forced tool call", "text"), Column("cap", "max_tokens", "text"),
-         Column("last_at", "last call", "moment")),
+        columns(
+            column("model", "route", "card"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms",
+            column("course", f"median by {found.span}", "bars", "Latency; the newest to the right"), "usage_share", "tools",
+            "cap", column("last_at", "last call"),
+        ),
     )  # fmt: skip
 
 
@@ -163,9 +161,10 @@ def _course(number: int, model: str, found: AccountRoutes) -> Table | None:
         return None
     return Table(
         f"course{number}", Result("route_course", {"span": found.span}, rows), ("model", "from_at"),
-        (Column("when", f"{found.span} (UTC)", "period"), Column("calls", "calls"), Column("not_accepted", "not accepted"),
-         Column("fallbacks", "by another model"), Column("calls_without_usage", "without usage"),
-         Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms")),
+        columns(
+            column("when", f"{found.span} (UTC)", "period"), "calls", "not_accepted", "fallbacks", "calls_without_usage",
+            "p50_ms", "p90_ms",
+        ),
     )  # fmt: skip
 
 
@@ -192,8 +191,7 @@ def _card_chart(course: Table, span: str, colour: str) -> Chart | None:
 def _matrix_table(matrix: Result[RouteServed]) -> Table:
     return Table(
         "route_matrix", matrix, ("requested_model", "served_model", "identity"),
-        (Column("requested_model", "requested model", "text"), Column("served_model", "served model", "served"),
-         Column("answers", "answers"), Column("first_at", "first", "moment"), Column("last_at", "newest", "moment")),
+        columns("requested_model", "served_model", "answers", "first_at", "last_at"),
     )  # fmt: skip
 
 

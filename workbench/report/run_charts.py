@@ -6,13 +6,14 @@ from typing import TypeVar
 import msgspec
 
 import workbench.display as people
+from workbench.columns import Column, column, columns
 from workbench.evaluation.failures import failures_by_model, planned_by_model
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.rows import QueryRow
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunLatency, RunScore, RunTokens
 from workbench.report import charts, time_charts
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.report.tables import Column, Result, Table
+from workbench.report.tables import Result, Table
 from workbench.stats.intervals import Interval
 from workbench.wording.scores import mean_text
 
@@ -50,10 +51,9 @@ def _mean(interval: Interval | None) -> str:
 def run_tables(figures: RunFigures) -> dict[str, Table]:
     """The tables of the page, by name."""
 
-    def table(rows: Sequence[QueryRow], query: str, keys: tuple[str, ...], *columns: Column) -> Table:
-        return Table(query, of_run(figures, query, rows), keys, columns)
+    def table(rows: Sequence[QueryRow], query: str, keys: tuple[str, ...], *shown: str | Column) -> Table:
+        return Table(query, of_run(figures, query, rows), keys, columns(*shown))
 
-    model = Column("model", "model", "text")
     scores = [
         msgspec.structs.asdict(row) | {"of_asked": _mean(interval), "interval": _bounds(interval)}
         for row, interval in figures.scores
@@ -61,47 +61,33 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
     return {
         "scores": Table(
             "run_scores", of_run(figures, "run_scores", scores), ("model", "scorer"),
-            (model, Column("scorer", "scorer", "text"), Column("of_asked", "mean of asked", "text"),
-             Column("interval", "95 % interval", "text"),
-             Column("asked", "samples", help="Independent ones: epochs of a sample are not"),
-             Column("mean", "mean of scored", "number"), Column("samples", "of so many", help="Samples that are scored"),
-             Column("not_right", "not right", help="Answers without a score by the model's own doing"),
-             Column("unknown", "unknown", help="Answers of which a score is not known; those left out are among them"),
-             Column("left_out", "left out", help="Scored answers of fallbacks")),
+            columns("model", "scorer", "of_asked", "interval", "asked", "mean", "samples", "not_right", "unknown", "left_out"),
         ),
         "asked": table(
             figures.items, "run_items_by_model",
-            ("model",), model, Column("items", "asked"), Column("answered", "answered"),
-            Column("reused", "of which reused"), Column("unanswered", "unanswered"), Column("cut_off", "cut off"),
-            Column("refused", "refused"),
-            Column("fallbacks", "by a fallback"), Column("unknown", "name not known"),
-            Column("suspected", "probably another’s", help="Under a name that is not the model's"),
+            ("model",), "model", "items", "answered", column("reused", "of which reused"), "unanswered", "cut_off", "refused",
+            "fallbacks", column("unknown", "name not known", description="It is not in the model list"), "suspected",
         ),
         "item_outcomes": table(
             figures.item_outcomes, "run_item_outcomes",
-            ("model", "outcome"), model, Column("outcome", "outcome", "outcome"),
-            Column("items", "requests"),
+            ("model", "outcome"), "model", "outcome", "items",
         ),
         "outcomes": table(
             figures.outcomes, "run_outcomes",
-            ("model", "outcome"), model, Column("outcome", "outcome", "outcome"), Column("calls", "calls"),
+            ("model", "outcome"), "model", "outcome", "calls",
         ),
         "served": table(
             figures.served, "run_served",
-            ("requested_model", "served_model", "identity"), Column("requested_model", "requested model", "text"),
-            Column("served_model", "served model", "served"), Column("answers", "answers"),
+            ("requested_model", "served_model", "identity"), "requested_model", "served_model", "answers",
         ),
         "tokens": table(
             figures.tokens, "run_tokens",
-            ("model",), model, Column("calls", "calls"), Column("prompt_tokens", "prompt"),
-            Column("completion_tokens", "completion"), Column("reasoning_tokens", "of which reasoning"),
-            Column("total_tokens", "total"), Column("calls_without_usage", "without usage"),
+            ("model",), "model", "calls", "prompt_tokens", "completion_tokens", "reasoning_tokens", "total_tokens",
+            "calls_without_usage",
         ),
         "latency": table(
             figures.latency, "run_latency",
-            ("model",), model, Column("answers", "answers"), Column("p10_ms", "10 % within", "ms"),
-            Column("p50_ms", "median", "ms"), Column("p90_ms", "90 % within", "ms"), Column("p99_ms", "99 % within", "ms"),
-            Column("max_ms", "slowest", "ms"),
+            ("model",), "model", "answers", "p10_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms",
         ),
     }  # fmt: skip
 
@@ -163,24 +149,19 @@ def course_charts(
     in_flight, pace = flights
     has_course = len(course.rows) > len(figures.latency)
     far = max((row.seconds for found in (course, in_flight, pace) for row in found.rows), default=1)
-    seconds = Column("seconds", "seconds into the run", "seconds")
     found = []
     if has_course:
         shown = Table(
             "run_latency_course", course, ("model", "seconds"),
-            (Column("model", "model", "text"), seconds, Column("answers", "answers"), Column("p50_ms", "median", "ms"),
-             Column("p90_ms", "90 % within", "ms")),
+            columns("model", "seconds", "answers", "p50_ms", "p90_ms"),
         )  # fmt: skip
         drawing = time_charts.course_chart(course.rows, far, colours)
         many = len({row.model for row in course.rows}) > time_charts.MOST_TOGETHER
         note = "Each chart: median seconds to the answer, over the seconds since the first call." if many else ""
         found.append(drawn("course", "Did the answers slow down in the course of the run?", drawing, shown, note))
     if has_course or len(pace.rows) > _UNCHANGED_PACE:
-        columns = (
-            seconds, Column("allowed", "allowed in total"), Column("reason", "why", "text"),
-            Column("model", "limit of", "text"), Column("limit_allowed", "new limit"),
-        )  # fmt: skip
-        steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), columns)
+        shown_steps = columns("seconds", "allowed", "reason", column("model", "limit of"), "limit_allowed")
+        steps = Table("run_pace", pace, ("seconds", "allowed", "reason", "model", "limit_allowed"), shown_steps)
         drawing = time_charts.pace_chart(in_flight.rows, pace.rows, figures.provenance.max_in_flight, far)
         found.append(drawn("pace", "How many calls were in flight?", drawing, steps))
     return found

@@ -10,19 +10,10 @@ import msgspec
 from markupsafe import Markup, escape
 
 import workbench.display as people
+from workbench.columns import Column, column
 from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.outcomes import EFFECTS
-
-_SHOW = {
-    "count": people.count,
-    "amount": people.amount,
-    "ms": people.milliseconds,
-    "seconds": people.duration,
-    "share": people.percent,
-    "number": people.significant,
-}
-
 
 T = TypeVar("T")
 
@@ -38,28 +29,6 @@ class Result(msgspec.Struct, Generic[T], frozen=True):
 def value_of(row: Any, column: str, default: Any = None) -> Any:
     """What a row has in a column; the default where it has no such column."""
     return row.get(column, default) if isinstance(row, dict) else getattr(row, column, default)
-
-
-class Column(msgspec.Struct, frozen=True):
-    """One column of a table."""
-
-    name: str
-    heading: str
-    kind: str = "count"
-    """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
-    `period`, `run`, `sample`, `bars`, `card` and `name` are not."""
-    help: str = ""
-    """What the heading means, on hover."""
-
-    @property
-    def is_figure(self) -> bool:
-        """Whether it holds numbers."""
-        return self.kind in _SHOW
-
-    @property
-    def is_sortable(self) -> bool:
-        """Whether its cells have an order: drawings have none."""
-        return self.kind != "bars"
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -87,7 +56,7 @@ class Table(msgspec.Struct, frozen=True):
         """One cell's content."""
         value = value_of(row, column.name)
         if column.is_figure:
-            return _number(value, column.name, _SHOW[column.kind](value))
+            return _number(value, column.name, column.shown(value))
         if column.kind in _OF_VALUE:
             return _OF_VALUE[column.kind](value)
         if column.kind in _OF_ROW:
@@ -114,19 +83,21 @@ class Table(msgspec.Struct, frozen=True):
         return Markup('<a href="{}.html{}">{}</a>').format(run_id, fragment and f"#{fragment}", shown)
 
 
-def figure(result: Result[Any], row: Any, column: str, kind: str, *keys: str) -> Markup:
+def figure(result: Result[Any], row: Any, name: str, kind: str, *keys: str) -> Markup:
     """A figure with the exact value on hover.
 
     Args:
         result: The query's answer.
         row: The row it is in.
-        column: The figure's column.
+        name: The figure's column.
         kind: How it is shown; see `Column.kind`.
         *keys: Columns that identify the row in the query.
     """
     source = {"query": result.query, "parameters": result.parameters, "row": {key: value_of(row, key) for key in keys}}
-    value = value_of(row, column)
-    return _number(value, column, _SHOW[kind](value), msgspec.json.encode(source, enc_hook=str).decode())
+    value = value_of(row, name)
+    return _number(
+        value, name, column(name, kind=kind).shown(value), msgspec.json.encode(source, enc_hook=str).decode()
+    )
 
 
 def _number(value: Any, column: str, shown: str, source: str | None = None) -> Markup:
@@ -135,6 +106,15 @@ def _number(value: Any, column: str, shown: str, source: str | None = None) -> M
     if exact != shown:
         attributes += Markup(' title="{}"').format(exact or people.NOT_KNOWN)
     return Markup('<data value="{}" data-column="{}"{}>{}</data>').format(exact, column, attributes, shown)
+
+
+def heading(of: str | Column, text: str = "", kind: str = "") -> Markup:
+    """The head of a column: a declared one by its name."""
+    shown = column(of, text, kind) if isinstance(of, str) else of
+    attributes = Markup(' class="n"') if shown.is_figure else Markup("")
+    attributes += Markup("") if shown.is_sortable else Markup(" data-unsorted")
+    attributes += Markup(' title="{}"').format(shown.help) if shown.help else Markup("")
+    return Markup('<th scope="col"{}>{}</th>').format(attributes, shown.heading)
 
 
 def moment(at: datetime | date | None) -> Markup:

@@ -93,7 +93,9 @@ def _others_behind(found: Ranking) -> str:
         return f" {behind[0].side.model} shares no sample with them."
     if len(behind) == 1:
         return f" {behind[0].side.model} is {'worse' if shown else 'not shown to be worse'}."
-    return f" {shown} of the {len(behind)} others are shown to be worse."
+    if not shown:
+        return f" None of the {len(behind)} others is shown to be worse."
+    return f" {shown} of the {len(behind)} others {'is' if shown == 1 else 'are'} shown to be worse."
 
 
 def _lead(one: Difference, found: Ranking) -> str:

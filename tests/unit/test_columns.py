@@ -1,0 +1,70 @@
+"""A column is declared once, and its heading is the same wherever it is shown."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import workbench.columns
+from tests.conftest import Workbench
+from tests.pages import Page
+from workbench.columns import DECLARED, Column, column, columns
+from workbench.ledger import answer_rows, job_rows, route_rows, rows, run_rows, score_rows, usage_rows
+from workbench.ledger.rows import QueryRow
+
+PACKAGE = Path(workbench.columns.__file__).parent
+QUERIES = {
+    field
+    for module in (answer_rows, job_rows, route_rows, rows, run_rows, score_rows, usage_rows)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, QueryRow)
+    for field in kind.__struct_fields__
+}
+MADE = {
+    "usual_name", "names", "tools", "thinks", "reports_usage", "keeps_cap", "cap",  # of a route's probes and names
+    "changed", "of_asked", "interval", "unread", "mean_of_scored", "scores", "difference", "verdict", "tokens_an_answer",
+    "affordable", "occasions", "each", "needs", "next_at", "read_at", "in_a_row", "failed_trials",
+}  # fmt: skip
+"""What is made of rows: no query has a column of that name."""
+
+
+def test_a_declared_column_is_one_of_a_query_or_made_of_rows() -> None:
+    assert set(DECLARED) - QUERIES <= MADE
+
+
+def test_columns_are_declared_in_one_module() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        if path.name != "columns.py":
+            calls = (node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+            assert not [one for one in calls if isinstance(one, ast.Name) and one.id == "Column"], path
+
+
+def test_a_table_may_give_a_column_another_heading() -> None:
+    shown = columns("model", column("last_at", "last call"), column("busy_until"))
+    assert [(one.name, one.heading, one.kind) for one in shown] == [
+        ("model", "model", "text"), ("last_at", "last call", "moment"), ("busy_until", "busy until", "plain"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text", "unit"),
+    [
+        ("count", 1234, "1 234", ""), ("amount", 28_812, "28.8 k", ""), ("ms", 1800.0, "1.80 s", "ms"),
+        ("seconds", 125.0, "2 m 05 s", "s"), ("share", 0.25, "25 %", ""), ("number", 0.8979, "0.898", ""),
+    ],
+)  # fmt: skip
+def test_a_figure_is_shown_by_its_kind(kind: str, value: float, text: str, unit: str) -> None:
+    one = Column("x", "x", kind)
+    assert (one.shown(value).replace("\u202f", " "), one.unit) == (text, unit)
+
+
+def test_the_terminal_and_the_page_have_the_same_headings(bench: Workbench) -> None:
+    from tests.conftest import job, sums
+
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    page = Page(bench.json("run", "job.toml")["report"])
+    printed = bench("show").stdout
+    for name in ("prompt_tokens", "completion_tokens", "calls_without_usage", "of_asked", "asked"):
+        assert DECLARED[name].heading in printed, name
+        assert DECLARED[name].heading in page.text, name

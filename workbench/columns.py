@@ -1,0 +1,175 @@
+"""The columns that tables show, each declared once: its name is its key in JSON, in frames and in the query; its heading and kind
+are the same on the terminal and on pages.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+import workbench.display as people
+
+_FIGURES: dict[str, Callable[[Any], str]] = {
+    "count": people.count,
+    "amount": people.amount,
+    "ms": people.milliseconds,
+    "seconds": people.duration,
+    "share": people.percent,
+    "number": people.significant,
+}
+_UNITS = {"ms": "ms", "seconds": "s", "moment": "UTC"}
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column of a table."""
+
+    name: str
+    heading: str
+    kind: str = "count"
+    """`count`, `amount`, `ms`, `seconds`, `share` and `number` are figures; `text`, `outcome`, `status`, `served`, `moment`,
+    `period`, `run`, `sample`, `bars`, `card` and `name` are not; `plain` is as its values are."""
+    help: str = ""
+    """What the heading means: on hover, and below the terminal's table."""
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it holds numbers."""
+        return self.kind in _FIGURES
+
+    @property
+    def is_sortable(self) -> bool:
+        """Whether its cells have an order: drawings have none."""
+        return self.kind != "bars"
+
+    @property
+    def unit(self) -> str:
+        """The unit of its plain values; empty where they have none."""
+        return _UNITS.get(self.kind, "")
+
+    def shown(self, value: Any) -> str:
+        """A figure as people read it."""
+        return _FIGURES[self.kind](value)
+
+
+def column(name: str, heading: str = "", kind: str = "", description: str = "") -> Column:
+    """Return a declared column; one that is not declared has its name as its heading.
+
+    Args:
+        heading: Where the table's subject gives it another one.
+        kind: Where the table shows it otherwise.
+        description: Where it means more in that table.
+    """
+    found = DECLARED.get(name) or Column(name, name.replace("_", " "), "plain")
+    return Column(name, heading or found.heading, kind or found.kind, description or found.help)
+
+
+def columns(*names: str | Column) -> tuple[Column, ...]:
+    """Return declared columns in this order; what a table has of its own stands between them."""
+    return tuple(column(one) if isinstance(one, str) else one for one in names)
+
+
+DECLARED = {
+    one.name: one
+    for one in (
+        # what is asked, and who answers
+        Column("model", "model", "text"),
+        Column("requested_model", "requested model", "text"),
+        Column("served_model", "served model", "served"),
+        Column("usual_name", "answers as", "name"),
+        Column("names", "answers as", "text"),
+        Column("scorer", "scorer", "text"),
+        Column("job", "job", "text"),
+        Column("run_id", "run", "run"),
+        Column("sample_id", "sample", "sample"),
+        Column("occasion", "occasion", "text"),
+        Column("status", "status", "status"),
+        Column("outcome", "outcome", "outcome"),
+        Column("changed", "changed", "text", "Since the run before"),
+        # when
+        Column("day", "day", "moment"),
+        Column("started_at", "started", "moment"),
+        Column("first_at", "first", "moment"),
+        Column("last_at", "newest", "moment"),
+        Column("next_at", "next", "moment"),
+        Column("affordable", "fits", "text"),
+        Column("occasions", "still to come"),
+        Column("each", "a run"),
+        Column("needs", "needs", "text"),
+        Column("read_at", "at", "moment"),
+        Column("seconds", "seconds into the run", "seconds"),
+        # requests, calls and answers
+        Column("planned", "planned"),
+        Column("items", "requests"),
+        Column("requests", "requests"),
+        Column("reused", "reused"),
+        Column("answered", "answered"),
+        Column("failed", "failed"),
+        Column("pending", "pending"),
+        Column("unanswered", "unanswered", help="Requests that failed, and pending ones: never sent, or interrupted"),
+        Column("calls", "calls"),
+        Column("answers", "answers"),
+        Column("cut_off", "cut off", help="Answers that their token limit cut off"),
+        Column("refused", "refused", help="Answers that the model refused, or a filter took"),
+        Column("fallbacks", "by a fallback", help="Answers of another model than the one that was asked"),
+        Column("suspected", "probably another's", help="Under a name that is not the model's"),
+        Column("not_accepted", "not accepted"),
+        Column("runs", "runs"),
+        Column("complete", "of which complete"),
+        Column("accepted_share", "success", "share", "Share of its calls, cancelled ones aside, that were accepted"),
+        Column("failed_share", "unanswered", "share"),
+        Column("fallback_share", "by a fallback", "share"),
+        Column("substituted_share", "substituted", "share", "Share of its answers that another model gave"),
+        Column("usage_share", "usage", "share", "Share of its answers that say how many tokens they took"),
+        # scores
+        Column("of_asked", "mean of asked", "text", "Mean over all samples asked; where some are unknown, both ends"),
+        Column("interval", "95 % interval", "text"),
+        Column("asked", "samples", help="Independent ones: epochs of a sample are not"),
+        Column("mean", "of scored", "number", "Mean over the samples that are scored"),
+        Column("mean_of_scored", "of scored", "number", "Mean over the samples that are scored"),
+        Column("samples", "scored", help="Samples that are scored"),
+        Column("scored", "scored"),
+        Column("not_right", "not right", help="Answers without a score by the model's own doing"),
+        Column("unknown", "unknown", help="Answers of which a score is not known; those left out are among them"),
+        Column("unread", "not judged", help="Answers that the scorer could not judge"),
+        Column("left_out", "left out", help="Scored answers of fallbacks"),
+        Column("scores", "scores", "bars", "Mean of each model and scorer, 0 to 1"),
+        Column("difference", "difference", "text"),
+        Column("verdict", "shown", "text"),
+        # tokens
+        Column("prompt_tokens", "prompt", help="Tokens of what was sent"),
+        Column("completion_tokens", "completion", help="Tokens of the answers, those of reasoning included"),
+        Column("reasoning_tokens", "of which reasoning"),
+        Column("total_tokens", "tokens"),
+        Column("calls_without_usage", "without usage", help="Answered, usage not reported"),
+        Column("maybe_drawn", "usage unknown", help="Failed after they may have reached a model"),
+        Column("open_intents", "unfinished", help="Sent, no outcome recorded"),
+        Column("tokens_an_answer", "tokens an answer", "number", "Mean completion tokens of an answer of its own"),
+        Column("most_tokens", "most expensive call"),
+        Column("costliest_model", "its model", "text"),
+        Column("low_tokens", "at least (tokens)"),
+        Column("high_tokens", "at most"),
+        Column("known_calls", "estimated from", help="Calls of the same model that reported their tokens"),
+        Column("p10_tokens", "10 % used less than", "number"),
+        Column("p90_tokens", "10 % used more than", "number"),
+        # time
+        Column("latency_ms", "latency", "ms"),
+        Column("p10_ms", "10 % within", "ms"),
+        Column("p50_ms", "median", "ms"),
+        Column("p90_ms", "90 % within", "ms"),
+        Column("p99_ms", "99 % within", "ms"),
+        Column("max_ms", "slowest", "ms"),
+        Column("duration_s", "time", "seconds"),
+        # what a route does
+        Column("tools", "forced tool call", "text"),
+        Column("thinks", "reasoning", "text"),
+        Column("reports_usage", "usage", "text"),
+        Column("keeps_cap", "max_tokens", "text"),
+        Column("cap", "max_tokens", "text"),
+        # limits
+        Column("allowed", "allowed in total"),
+        Column("reason", "why", "text"),
+        Column("limit_allowed", "new limit"),
+        Column("in_a_row", "in a row"),
+        Column("failed_trials", "failed trials"),
+    )
+}
