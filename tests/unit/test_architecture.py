@@ -1,5 +1,6 @@
 """What ARCHITECTURE.md and CONTRIBUTING.md say is so."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -23,6 +24,24 @@ def test_every_file_that_is_named_is_there(text: str) -> None:
     places = (ROOT, ROOT / "workbench", ROOT / "workbench" / "dataset" / "layouts")
     assert named
     assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+PLACES = re.findall(r"^\| `(\S+): (\w+)` \|", ARCHITECTURE, re.MULTILINE)
+
+
+def test_the_places_to_be_careful_are_as_many_as_it_says() -> None:
+    assert len(set(PLACES)) == 25
+
+
+@pytest.mark.parametrize(("module", "name"), PLACES)
+def test_a_place_to_be_careful_says_why(module: str, name: str) -> None:
+    path = ROOT / "workbench" / module
+    if module.startswith("team/") and not path.parent.is_dir():
+        pytest.skip("a team's room is removed")
+    text = path.read_text("utf-8")
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    lines = [text.splitlines()[node.lineno : node.end_lineno] for node in functions if node.name == name]
+    assert any(re.search(r"(^|\s)# (?!noqa|type:)\w", line) for body in lines for line in body)
 
 
 def test_every_name_in_the_steps_is_in_its_module() -> None:

@@ -69,6 +69,7 @@ class WindowRule(msgspec.Struct, frozen=True):
         return min(self.anchor_day, calendar.monthrange(year, month)[1])
 
     def _midnight(self, year: int, month: int, day: int) -> datetime:
+        # from the day, and never by adding hours to another midnight: a day has 23 or 25 of them twice a year
         return datetime(year, month, day, tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
 
 

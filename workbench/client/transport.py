@@ -246,6 +246,8 @@ def _payload(content: bytes) -> aiohttp.Payload | None:
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
     said = _said(error)
+    # which case an error falls into says whether its request may have been read: a wrong one pays for it twice, or drops a
+    # request that was never sent from the passes
     if isinstance(error, aiohttp.ClientConnectorError):  # neither a default nor a memory address is of any use
         said = said.replace(f" ssl:{error.ssl}", "").replace(" ssl:default", "")
     match error:

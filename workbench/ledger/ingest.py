@@ -176,7 +176,7 @@ def _removed(tables: _Tables, taken: dict[Path, Unpacked], done: Ingested, facto
             torn.append(str(set_aside(journal, [content.torn], ".torn")))
         if content.damaged:
             damaged.append(str(set_aside(journal, content.damaged, ".damaged")))
-        journal.unlink()
+        journal.unlink()  # last: until `keep` has returned, its rows may be on the disk here alone
     records = done.records + sum(content.records for content in taken.values())
     done = Ingested(done.journals + len(taken), records, tuple(torn), tuple(damaged), done.deferred)
     taken.clear()
@@ -206,6 +206,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
         if unknown := sorted(set(content.kinds) - KIND_NAMES):  # no table takes them, and the journal would be removed
             raise WorkbenchError(f"a newer version of workbench wrote it ({', '.join(unknown)}); upgrade this one")
         tables.transactions.begin()
+        # within the transaction: an ingest that was killed before it removed the journal would be done twice
         if _is_ingested(db, journal):
             db.execute("ROLLBACK")
             return msgspec.structs.replace(content, kinds={})
@@ -297,6 +298,7 @@ def stage(db: duckdb.DuckDBPyConnection, lines: Path, content: Unpacked, most_mi
         f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * FROM read_json({literal(pattern_of(lines))}, "  # noqa: S608 - quoted
         f"columns = {_STAGE_COLUMNS}, maximum_object_size = {limit}, {_AS_WRITTEN})"
     )
+    # a reader that skips a line, as its defaults may, says nothing; and the journal is removed afterwards
     staged = dict(db.execute("SELECT kind, count(*) FROM staged GROUP BY kind").fetchall())
     if staged != content.kinds:
         raise WorkbenchError(f"DuckDB reads {_counts(staged)} where the journal holds {_counts(content.kinds)}")

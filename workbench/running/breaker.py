@@ -144,6 +144,7 @@ class Breaker:
         sent before.
         """
         before = self.state
+        # else an answer that was long under way would send the whole queue to a route that has failed since
         if before == "open" and not on_trial and end.sent_at <= self._failed_at:
             return False
         self.held_since, self._holds, self._has_answered = None, 0, True

@@ -66,6 +66,7 @@ class Ghosts:
         where we waited for longer than that, and else from when it was sent.
         """
         attempt = record.attempt
+        # from now and not from when it was sent: that the gateway's worst case is over is what was just found to be wrong
         if EFFECTS[attempt.outcome].waited_out or self._fixed_s is not None:
             return self._worst_s[model]
         if not EFFECTS[attempt.outcome].concluded:

@@ -140,6 +140,7 @@ class _Window:
     def cut(self, share: float, in_flight: int) -> None:
         """One cut for all that was in flight when the need for it showed."""
         self._starting = False
+        # what was in flight then met the same crowd: counted call by call, one refusal of 32 calls would leave one in flight
         if self.calls_since_cut > self._in_flight_at_cut:
             self.calls_since_cut, self._in_flight_at_cut = 0, in_flight
             self._allowed = max(1.0, self._allowed * share)

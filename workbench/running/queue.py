@@ -165,7 +165,7 @@ class Queue:
 
     def postpone(self, turn: Turn) -> None:
         """Keep a request that could not be sent now as the next one, without waking workers: nothing changed."""
-        self._flying[turn.model] -= 1
+        self._flying[turn.model] -= 1  # woken, each worker would take it and postpone it, without end
         self._front[turn.model].append(turn)
 
     def give_back(self, model: int) -> None:
@@ -223,6 +223,7 @@ class Queue:
         """Wait until some request ends, or may be sent again; not at all where none is left."""
         if self.exhausted:
             return
+        # only one that was set: others may be waiting on the event that is there, and nothing would wake them
         if self._changed.is_set():
             self._changed = anyio.Event()
         due = [heap[0][0] for model, heap in enumerate(self._again) if heap and self._ahead[model] is None]

@@ -120,6 +120,7 @@ def caught(act: Callable[[signal.Signals], None], interrupts: Interrupts | None 
             signal.signal(number, tellers[-1])
         yield
     finally:
+        # not the handlers of before: with Python's, the next Ctrl-C would raise within the writing of what has arrived
         for teller in tellers:
             teller.is_sending = False
         ignore()

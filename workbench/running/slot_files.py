@@ -39,6 +39,7 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
         """The same by today's clock: in the same boot by the steady one; else, where a clock wrote it that has been put
         back since, as if the call had begun now.
         """
+        # the steady clock first: by the other one, a clock put forward would free slots whose calls still go on
         if self.busy_until and self.boot and self.boot == boot():
             return msgspec.structs.replace(self, busy_until=now + self.steady_until - steady())
         if self.since <= now + _CLOCK_STEP_S:

@@ -92,6 +92,7 @@ class Slot:
     def release(self) -> None:
         """Free the file for others; a ghost keeps its time."""
         with contextlib.suppress(OSError):  # what cannot be freed in the file is free when its time is over
+            # before the lock is let go: after it, this would overwrite what the next holder said of its call
             if not self.is_ghost:
                 self._file.write(Holding())
         self._file.unlock()
@@ -216,6 +217,7 @@ class Slots:
             file = self._files[number]
             if not file.lock():
                 continue
+            # read under the lock: before it, a call that is given up just then writes a time that nobody reads
             if file.busy_until(now) > now:
                 file.unlock()
                 continue

@@ -81,7 +81,7 @@ class Work:
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_deadline)
             watching.start_soon(self._watch_caps)
-            with self._flying:
+            with self._flying:  # what a second Ctrl-C cancels: the calls alone, and not the writing that follows
                 async with anyio.create_task_group() as workers:
                     for _ in range(self._plan.job.run.max_in_flight):
                         workers.start_soon(self._worker)
@@ -162,6 +162,8 @@ class Work:
 
     async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
         request = self._within_deadline(item.request)
+        # slot, intent, request, in this order: a kill between them leaves a slot taken or an intent without an end; in another
+        # one, a call at the platform that neither the slots nor the ledger know of
         try:
             slot.begin(request.model, self._ghosts.cut_off_s(turn.model))
         except OSError as error:
@@ -179,6 +181,7 @@ class Work:
             try:
                 record = await self._client.complete(request, sending)
             except anyio.get_cancelled_exc_class():
+                # nothing is awaited below: in a cancelled scope that raises, and the call's end would not be journalled
                 record = cancelled(request, sending)
                 self._keep_slot(slot, turn, record)
                 self._record(turn, record, call_no)

@@ -286,6 +286,7 @@ class TeamTransactions(Transactions):
     def begin(self) -> None:
         """Begin one that fails if another commits before it does."""
         self.db.execute("BEGIN")
+        # a row that both change: two transactions that only append are both taken, and so is a journal that both have read
         self.db.execute("UPDATE turns SET turn = turn + 1")
 
     def commit(self) -> None:

@@ -169,7 +169,7 @@ class Leases:
             UnreachableError: The server does not answer; what is leased stays so for its time.
             WorkbenchError: The server refuses.
         """
-        began = steady()
+        began = steady()  # before the server is asked: its lease began no earlier, so that ours is never the longer one
         state = self._state()
         with self._server.transaction() as cursor:
             cursor.execute(_LOCK, self._named)
