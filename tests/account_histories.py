@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from tests.contract.asking import Caller, platform_of
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.ledger.entries import RunEnded
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.conftest import Workbench
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
+from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import ModelSeen, RunEnded, SampleSeen, score_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.outcomes import EFFECTS, Outcome

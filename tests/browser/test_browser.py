@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Reader
 from tests.conftest import Workbench, answering, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
+from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.job.job import load_job
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter

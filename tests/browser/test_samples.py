@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Reader
 from tests.compared_runs import record as record_scores
 from tests.conftest import Workbench
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, started
+from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, started
 from workbench.ledger.entries import RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger

@@ -15,7 +15,7 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import Workbench
-from tests.unit.ledger_rows import STARTED_AT, started
+from tests.unit.ledger.ledger_rows import STARTED_AT, started
 from workbench.api.pipeline import evaluate_gates
 from workbench.evaluation.alarms import Alarm, alarms
 from workbench.job.job import parse_job

@@ -13,7 +13,7 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.end_to_end.odd_server import BROTLI, OddServer, prompts, run
 from tests.pages import Page
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.api.frames import Frames
 from workbench.ledger.answer_rows import RunReply
 from workbench.ledger.entries import SampleSeen

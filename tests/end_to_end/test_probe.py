@@ -14,7 +14,7 @@ from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.contract.asking import platform_of
 from tests.pages import Page
-from tests.unit.ledger_rows import STARTED_AT
+from tests.unit.ledger.ledger_rows import STARTED_AT
 from workbench.local_platform.config import Limits, PlatformConfig, Preset, Route
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.silent import Silent

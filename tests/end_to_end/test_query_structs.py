@@ -12,7 +12,7 @@ import pytest
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
-from tests.unit.ledger_rows import every_kind
+from tests.unit.ledger.ledger_rows import every_kind
 from workbench.completion import UNKNOWN_REASON
 from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.queries import Reader, reading
@@ -39,7 +39,7 @@ SILENT = {
     "acceptances",
     "refusals",
 }
-"""They may have nothing to say here; `tests/unit/test_rows.py` asks them of a journal that was made for it."""
+"""They may have nothing to say here; `tests/unit/ledger/test_rows.py` asks them of a journal that was made for it."""
 MODELS = ("good", "rescued", "down")
 CLUSTERED = [{"input": f"What is {n} + {n}?", "target": 2 * n, "cluster": f"c{n // 2}"} for n in range(8)]
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
+from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.evaluation.run_figures import run_figures
 from workbench.ledger.entries import RunEnded, RunStarted, score_entry
 from workbench.ledger.journal import JournalWriter

@@ -13,7 +13,7 @@ import pytest
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of, serve
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.api.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.local_platform.config import load_config

@@ -11,7 +11,7 @@ import pytest
 
 from tests.compared_runs import record
 from tests.conftest import COMMAND, Workbench, job, quick, sums
-from tests.unit.ledger_rows import STARTED_AT, key
+from tests.unit.ledger.ledger_rows import STARTED_AT, key
 from tests.waiting import until
 from workbench.ledger.entries import score_entry
 from workbench.ledger.journal import JournalWriter

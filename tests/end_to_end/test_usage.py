@@ -8,7 +8,7 @@ import pytest
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.pages import Page
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.api.frames import Frames
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import reading

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.asked_rows import rows_of
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.ledger.entries import SampleSeen
 from workbench.ledger.ingest import ingest
 from workbench.ledger.journal import JournalWriter

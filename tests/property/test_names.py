@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.errors import InputError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.entries import SampleSeen

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team.proxy import Proxy
-from tests.unit.ledger_rows import intent, started
+from tests.unit.ledger.ledger_rows import intent, started
 from workbench.errors import ExitCode
 from workbench.ledger.address import SCHEME
 from workbench.ledger.journal import JournalWriter

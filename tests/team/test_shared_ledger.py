@@ -24,7 +24,7 @@ from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.team import postgres
 from tests.team.rows import rows
-from tests.unit.ledger_rows import write_run
+from tests.unit.ledger.ledger_rows import write_run
 from workbench.ledger.address import SCHEME
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest

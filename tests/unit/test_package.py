@@ -94,6 +94,13 @@ def test_the_map_names_every_room() -> None:
     assert ROOMS | {"team"} == set(re.findall(r"`(\w+)`", workbench.__doc__)), "that of teams may be removed"
 
 
+def test_the_unit_tests_are_laid_out_as_the_package_is() -> None:
+    here = Path(__file__).parent
+    of_all = {"architecture", "package", "words"}
+    assert {path.name for path in here.iterdir() if path.is_dir()} - {"__pycache__"} <= ROOMS
+    assert {path.stem.removeprefix("test_") for path in here.glob("test_*.py")} - of_all <= ROOMS
+
+
 def test_nothing_inside_imports_the_package_root() -> None:
     for path in (ROOT / "workbench").rglob("*.py"):
         assert not re.search(r"^\s*(from workbench import|import workbench$)", path.read_text(), re.MULTILINE), path

@@ -360,7 +360,7 @@ def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: date
 
 def newer_than(moments: Iterable[datetime]) -> datetime:
     """Now, or just after the latest of these moments of the ledger if the clock was set back: the newest entry counts."""
-    # by the clock alone, what is said after it was set back would be older than what it corrects, and never count
+    # with the clock's word alone, what is said after it was set back would be older than what it corrects, and never count
     return max([clock.now(), *(moment + timedelta(microseconds=1) for moment in moments)])
 
 

@@ -148,7 +148,7 @@ class JournalWriter:
             fd, failed = self._fd, self._failed
             if fd is None or failed is None:
                 return
-            try:  # before it is written anew: an ingest of both files would take each of these entries twice
+            try:  # before its end is written to another: an ingest of both files would take each of these entries twice
                 os.ftruncate(fd, self._synced_end)
             except OSError:
                 raise self._full(failed) from failed

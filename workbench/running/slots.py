@@ -217,7 +217,7 @@ class Slots:
             file = self._files[number]
             if not file.lock():
                 continue
-            # read under the lock: before it, a call that is given up just then writes a time that nobody reads
+            # read under the lock: before it, a call that is given up just then writes a time that is not read
             if file.busy_until(now) > now:
                 file.unlock()
                 continue

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Workbench
 from tests.end_to_end.odd_server import KEY
-from tests.unit.test_redaction import Echoing
+from tests.unit.client.test_redaction import Echoing
 from workbench.client.chat import ChatClient
 from workbench.client.transport import Failure, Http, Reply
 from workbench.errors import InputError, UnreachableError

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.dataset.spool import Spool
 from workbench.job.job import parse_job
 from workbench.ledger.journal import JournalWriter

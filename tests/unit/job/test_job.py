@@ -141,7 +141,7 @@ def test_the_published_schema_takes_what_the_parser_takes() -> None:
 
 
 def test_the_published_schema_is_current() -> None:
-    published = Path(__file__).parents[2] / "jobs" / "job.schema.json"
+    published = Path(__file__).parents[3] / "jobs" / "job.schema.json"
     current = json.dumps(job_schema(), indent=1, ensure_ascii=False) + "\n"
     assert published.read_text() == current, "write `current` to jobs/job.schema.json"
 

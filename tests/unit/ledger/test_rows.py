@@ -11,7 +11,7 @@ import pytest
 
 import workbench
 from tests.asked_rows import rows_of
-from tests.unit.ledger_rows import every_kind, key, started, write_run
+from tests.unit.ledger.ledger_rows import every_kind, key, started, write_run
 from workbench.ledger.entries import ChangeAccepted, ReadingTaken, SampleInvalidated, Scored, journal_columns
 from workbench.ledger.ingest import ingest_text
 from workbench.ledger.journal import JournalWriter

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started
+from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.dataset.spool import Spool
 from workbench.job.job import parse_job
 from workbench.ledger.journal import JournalWriter

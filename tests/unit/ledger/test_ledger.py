@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from tests.asked_rows import rows_of
-from tests.unit.ledger_rows import answer, intent, started, write_run
+from tests.unit.ledger.ledger_rows import answer, intent, started, write_run
 from workbench.errors import InputError, LockHeldError, WorkbenchError
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.check import check_ledger

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tests.conftest import Workbench, job, sums
-from tests.unit.ledger_rows import write_run
+from tests.unit.ledger.ledger_rows import write_run
 from workbench.errors import InputError
 from workbench.ledger.database import opened_for_writing
 from workbench.ledger.engine import Engine

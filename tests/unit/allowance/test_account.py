@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.account_histories import NOW, WINDOW_START, History, charged, history, recorded
-from tests.unit.ledger_rows import answer, intent, started
+from tests.unit.ledger.ledger_rows import answer, intent, started
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.draws import Drawn
 from workbench.allowance.readings import amount, readings_of, take_reading, withdraw

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.unit.ledger_rows import answer, write_run
+from tests.unit.ledger.ledger_rows import answer, write_run
 from workbench.errors import IncompleteError, LockHeldError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.ingest import ingest

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from tests.asked_rows import rows_of
-from tests.unit.ledger_rows import answer, intent, key, started, write_run
+from tests.unit.ledger.ledger_rows import answer, intent, key, started, write_run
 from workbench.errors import InputError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.entries import Answer, Entry

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.asked_rows import rows_of
-from tests.unit.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
+from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, started, write_run
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import run_figures
 from workbench.ledger.entries import RunEnded, score_entry

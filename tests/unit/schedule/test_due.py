@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import job
-from tests.unit.ledger_rows import started
+from tests.unit.ledger.ledger_rows import started
 from workbench.errors import InputError
 from workbench.job.job import Job, parse_job
 from workbench.ledger.entries import RunEnded

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.unit.ledger_rows import write_run
+from tests.unit.ledger.ledger_rows import write_run
 from workbench.ledger.engine import Engine
 from workbench.ledger.ingest import ingest, make_file
 from workbench.ledger.schema import migrate
