@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from workbench.display import count
+from workbench.display.text import count
 
 _COLUMN = re.compile(r"\w\[[\"'][a-z_0-9]+[\"']\]")
 _ASKS_THE_TIME = re.compile(r"datetime\.now\(|time\.time\(\)|\.utcnow\(")

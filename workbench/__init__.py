@@ -15,8 +15,8 @@ The modules, in the order in which a prompt passes through them:
 - `allowance`: what the account used and what is left of it; `routes`: who answers, how well and since when; `wording`: figures
   in sentences; `report`: figures become pages;
 - `api`: all of it wired together, with the functions for Python and the ledger as tables; `schedule`: timers; `cli`: for the
-  terminal; `commands`: what messages ask for; `columns`: what tables show;
-- beside these, `records`, `endings`, `errors`, `strict`, `display`, `scratch`, `zstd`: values and helpers that all of them
+  terminal; `display`: texts and numbers as people read them, the columns of tables, the commands that messages ask for;
+- beside these, `records`, `endings`, `errors`, `strict`, `scratch`, `zstd`: values and helpers that all of them
   share; `starter`: the files behind three commands.
 """
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from workbench.completion import completion_from, decode
 from workbench.dataset.samples import selected_samples
-from workbench.display import visible
+from workbench.display.text import visible
 from workbench.job.job import parse_job
 from workbench.job.prompt import canonical, request_key
 from workbench.records import Sample

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.allowance.account import account_state
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.allowance.windows import WindowRule, window_rule
-from workbench.display import count, percent, significant
+from workbench.display.text import count, percent, significant
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job
 from workbench.ledger.queries import Reader, reading

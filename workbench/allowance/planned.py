@@ -9,7 +9,7 @@ from workbench.allowance.account import account_state
 from workbench.allowance.caps import caps_now, caps_of, check_caps, price_of
 from workbench.allowance.scheduled import RUNS_LOOKED_AT
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
-from workbench.display import duration, significant
+from workbench.display.text import duration, significant
 from workbench.errors import InputError
 from workbench.job.job import Job
 from workbench.ledger.queries import Reader, reading

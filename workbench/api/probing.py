@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from workbench.api.functions import make_job
-from workbench.display import milliseconds, plural
+from workbench.display.text import milliseconds, plural
 from workbench.job.job import Job, ModelSpec
 from workbench.records import CallRecord
 from workbench.routes.facts import JOB, QUESTIONS, TAG, VERSION

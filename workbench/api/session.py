@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import workbench.clock as clock
-import workbench.commands as commands
-from workbench.display import visible
+import workbench.display.commands as commands
+from workbench.display.text import visible
 from workbench.errors import Fault, InputError, UnreachableError, nearest, read_error_text
 from workbench.ledger.address import SCHEME, is_path
 from workbench.ledger.kinds import store_of

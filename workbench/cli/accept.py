@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
@@ -17,8 +17,8 @@ from workbench.allowance.weights import weights_of
 from workbench.api.session import ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.columns import column, columns
-from workbench.display import exact_percent, percent
+from workbench.display.columns import column, columns
+from workbench.display.text import exact_percent, percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger

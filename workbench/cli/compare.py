@@ -8,7 +8,7 @@ import msgspec
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.columns import column, columns
+from workbench.display.columns import column, columns
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.comparison import (
     ON_FALLBACK,

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 
 _INSTALL = {
     "bash": f"add this to ~/.bashrc: {commands.COMPLETION_OF_BASH}",

@@ -11,7 +11,7 @@ from workbench.cli import options
 from workbench.cli.output import echo, print_json, say, terminal_safe_json
 from workbench.dataset.layouts.layout import Layout
 from workbench.dataset.overview import Overview, converted, overview, write_converted
-from workbench.display import plural, significant
+from workbench.display.text import plural, significant
 from workbench.records import Sample
 
 _SHOWN_CHARS = 300

@@ -11,12 +11,12 @@ import anyio
 import click
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import Target, connected, ledger_to_write, settings_files, slots_root
 from workbench.cli import options
 from workbench.cli.ledger import waiting_journals
 from workbench.cli.output import print_json
-from workbench.display import plural, visible
+from workbench.display.text import plural, visible
 from workbench.errors import ExitCode, InputError, KeyRejectedError, UnreachableError, WorkbenchError
 from workbench.ledger.check import check_ledger
 from workbench.ledger.kinds import store_of

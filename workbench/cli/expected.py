@@ -7,7 +7,7 @@ import anyio
 from workbench.api.pipeline import plan_job
 from workbench.api.session import Target
 from workbench.cli.output import agreed, echo, say
-from workbench.display import amount, count, duration, percent, plural, significant
+from workbench.display.text import amount, count, duration, percent, plural, significant
 from workbench.job.job import Job
 from workbench.planning.estimate import RunEstimate
 from workbench.planning.run_plan import RunPlan, WindowPlan

@@ -5,7 +5,7 @@ from importlib import resources
 
 import click
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.errors import nearest
 
 TOPICS = {

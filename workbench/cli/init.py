@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import click
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import Target, connected
 from workbench.cli.output import echo, say
 from workbench.errors import Fault, InputError, WorkbenchError

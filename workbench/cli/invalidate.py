@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import say
-from workbench.display import plural
+from workbench.display.text import plural
 from workbench.evaluation.invalidating import invalidate as take_out
 
 

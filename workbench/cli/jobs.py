@@ -12,15 +12,15 @@ import click
 import msgspec
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.pipeline import plan_job, recorded_job_path, run_job
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.expected import is_confirmed, print_estimate
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.cli.run_screen import print_findings
-from workbench.columns import column, columns
-from workbench.display import count, plural
+from workbench.display.columns import column, columns
+from workbench.display.text import count, plural
 from workbench.endings import RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.evaluation.run_figures import run_findings

@@ -8,11 +8,11 @@ from typing import Any
 import click
 import tomli_w
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import ledger_to_change, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, say
-from workbench.display import count, plural
+from workbench.display.text import count, plural
 from workbench.errors import ExitCode, Fault, InputError
 from workbench.ledger.address import team_room
 from workbench.ledger.check import check_ledger

@@ -173,7 +173,7 @@ def _explained(error: BaseException) -> int:
         error.show()
         return ExitCode.USAGE
     if isinstance(error, WorkbenchError):
-        from workbench.display import visible  # text from a server must not control the terminal
+        from workbench.display.text import visible  # text from a server must not control the terminal
 
         for line in str(error).splitlines() or [type(error).__name__]:
             click.echo(f"error: {visible(line)}", err=True)

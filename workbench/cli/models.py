@@ -8,7 +8,7 @@ import click
 from workbench.api.session import Target, connected
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table
-from workbench.columns import columns
+from workbench.display.columns import columns
 from workbench.records import Model
 
 

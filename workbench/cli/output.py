@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from workbench.columns import Column
-from workbench.display import count, significant, visible
+from workbench.display.columns import Column
+from workbench.display.text import count, significant, visible
 
 _LEAST_WIDTH = 8
 _ENCODER = msgspec.json.Encoder(enc_hook=str)

@@ -13,7 +13,7 @@ import anyio
 import click
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import Target, ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
@@ -28,7 +28,7 @@ from workbench.cli.platform_files import (
     with_files,
 )
 from workbench.cli.platform_state import draws, keys
-from workbench.columns import columns
+from workbench.display.columns import columns
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, load_job
 from workbench.ledger.queries import reading

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import checked_config
 from workbench.cli.output import say
 from workbench.errors import Fault, InputError, LockHeldError, nearest

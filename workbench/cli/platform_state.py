@@ -7,12 +7,12 @@ import click
 import msgspec
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
-from workbench.columns import columns
-from workbench.display import plural
+from workbench.display.columns import columns
+from workbench.display.text import plural
 from workbench.errors import Fault, InputError
 
 _MOST_TOKENS = 10**15

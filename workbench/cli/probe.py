@@ -8,14 +8,14 @@ import anyio
 import click
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.pipeline import plan_job, run_job
 from workbench.api.probing import DEADLINE_S, finished_routes, probe_job
 from workbench.api.session import ledger_to_write, pages_folder
 from workbench.cli import options
 from workbench.cli.output import agreed, echo, print_json, print_table, say
-from workbench.columns import column, columns
-from workbench.display import count, plural
+from workbench.display.columns import column, columns
+from workbench.display.text import count, plural
 from workbench.errors import ExitCode
 from workbench.ledger.queries import reading
 from workbench.planning.run_plan import RunPlan

@@ -6,12 +6,12 @@ from typing import Any
 import click
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.columns import column, columns
-from workbench.display import plural
+from workbench.display.columns import column, columns
+from workbench.display.text import plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.attention import constancy, suspected
 from workbench.ledger.queries import reading

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.cli.output import echo, print_table
-from workbench.columns import column, columns
-from workbench.display import plural
+from workbench.display.columns import column, columns
+from workbench.display.text import plural
 from workbench.evaluation.attention import fallbacks, suspected
 from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
 from workbench.evaluation.sides import Coverage, least_answered

@@ -11,13 +11,13 @@ import msgspec
 from tqdm import tqdm
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say
 from workbench.cli.run_screen import print_findings
-from workbench.columns import column, columns
-from workbench.display import visible
+from workbench.display.columns import column, columns
+from workbench.display.text import visible
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import open_alarms
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING, as_now, ongoing, status_now

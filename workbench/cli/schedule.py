@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 import workbench.clock as clock
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.columns import columns
+from workbench.display.columns import columns
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.job.job import Job, load_job

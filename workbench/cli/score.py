@@ -13,8 +13,8 @@ from workbench.api.judging import judge, judging
 from workbench.api.session import Target, ledger_to_change
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.columns import columns
-from workbench.display import count, plural
+from workbench.display.columns import columns
+from workbench.display.text import count, plural
 from workbench.errors import ExitCode
 from workbench.evaluation.rescore import rescore
 from workbench.evaluation.run_figures import find_run, run_figures, score_objects

@@ -9,7 +9,7 @@ import click
 from workbench.api.session import Target, account_ledger, slots_root
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
-from workbench.columns import columns
+from workbench.display.columns import columns
 from workbench.running.machines import Leased, machines_of
 from workbench.running.slot_files import release_ghosts, slots_in
 

@@ -10,7 +10,7 @@ import msgspec
 from workbench.api.session import ledger_to_read
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.columns import column, columns
+from workbench.display.columns import column, columns
 from workbench.ledger.queries import reading
 from workbench.ledger.usage_rows import UsageBy, UsageByTag, UsageTotals
 

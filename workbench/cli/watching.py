@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workbench.display import visible
+from workbench.display.text import visible
 
 
 class _Line(logging.Formatter):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.dataset.files import BOM, MOST_LINE_BYTES, opened
 from workbench.dataset.json_rows import PlacedRow
 from workbench.dataset.layouts.chat import are_messages

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from workbench.display import plural
+from workbench.display.text import plural
 from workbench.ledger.route_rows import RouteRecent, RouteServed, RouteTotals
 from workbench.ledger.run_rows import RunServed
 

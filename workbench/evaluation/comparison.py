@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, open_alarms
 from workbench.evaluation.differing import differing

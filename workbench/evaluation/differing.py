@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
-from workbench.display import count, plural
+import workbench.display.commands as commands
+from workbench.display.text import count, plural
 from workbench.endings import RunStatus
 from workbench.evaluation.sides import ModelResult, Samples, Sides
 from workbench.job.file import JobFile

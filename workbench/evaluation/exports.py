@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 import msgspec
 
-from workbench.display import significant, visible
+from workbench.display.text import significant, visible
 from workbench.ledger.answer_rows import RecordedAnswer, RunReply
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance, RunShape

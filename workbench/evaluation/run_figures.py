@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.completion import UNKNOWN_REASON
-from workbench.display import plural
+from workbench.display.text import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.ranking import Ranking, standing

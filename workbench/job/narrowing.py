@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.display import plural
+from workbench.display.text import plural
 from workbench.errors import Fault, InputError, nearest
 from workbench.job.faults import limit_range
 from workbench.job.file import MAX_IN_FLIGHT

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from workbench.display import amount, duration
+from workbench.display.text import amount, duration
 from workbench.endings import RunSummary
 from workbench.errors import WorkbenchError
 from workbench.ledger.queries import Reader, reading

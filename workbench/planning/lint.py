@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.planning.expand import Plan
 from workbench.planning.models import PlannedModel
 from workbench.records import Model

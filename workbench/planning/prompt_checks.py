@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbench.display import count
+from workbench.display.text import count
 from workbench.records import Sample
 
 _LEAST_TARGET_CHARS = 3

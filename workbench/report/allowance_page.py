@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 import workbench.clock as clock
-import workbench.display as people
+import workbench.display.text as people
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of
-from workbench.columns import column, columns
+from workbench.display.columns import column, columns
 from workbench.ledger.usage_rows import (
     CostliestRun,
     CostliestSample,

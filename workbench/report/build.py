@@ -14,8 +14,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import workbench.clock as clock
-import workbench.commands as commands
-import workbench.display as people
+import workbench.display.commands as commands
+import workbench.display.text as people
 from workbench.evaluation.alarms import Watch, watched
 from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.ledger.job_rows import ModelOrder

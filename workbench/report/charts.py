@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.ledger.route_rows import RouteServed
 from workbench.ledger.run_rows import RunLatency, RunScore, RunTokens
 from workbench.ledger.usage_rows import UsageTotals

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.errors import InputError
 from workbench.evaluation.comparison import (
     Comparison,

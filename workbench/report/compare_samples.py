@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import msgspec
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.evaluation.comparison import Comparison, ComparisonInput
 from workbench.evaluation.side_by_side import Apart, SampleAnswer, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference

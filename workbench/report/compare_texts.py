@@ -1,6 +1,6 @@
 """What a comparison's page says differently of each baseline, as texts by their places in the page."""
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.wording.comparisons import headline, outcome, side_name

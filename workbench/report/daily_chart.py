@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.ledger.usage_rows import DailyUsage
 from workbench.report.chart_parts import WIDTH, amounts, hatching, over, tip
 from workbench.report.drawing import AnyChart, Colours

@@ -11,7 +11,7 @@ import msgspec
 import vl_convert
 from markupsafe import Markup
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.report.bundle import VEGA_LITE
 from workbench.report.tables import Table
 

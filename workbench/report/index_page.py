@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
-from workbench.columns import column, columns
+import workbench.display.commands as commands
+from workbench.display.columns import column, columns
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.job_changes import job_changes
 from workbench.evaluation.ongoing import as_now

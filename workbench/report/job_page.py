@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
-from workbench.columns import column, columns
+import workbench.display.commands as commands
+from workbench.display.columns import column, columns
 from workbench.evaluation.job_changes import changed_since_before, job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine

@@ -11,7 +11,7 @@ import msgspec
 from markupsafe import Markup
 
 import workbench.clock as clock
-import workbench.display as people
+import workbench.display.text as people
 from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.display as people
-from workbench.columns import column, columns
+import workbench.display.text as people
+from workbench.display.columns import column, columns
 from workbench.evaluation.attention import ANOTHER, KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
 from workbench.records import LOCAL

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import msgspec
 
-import workbench.display as people
-from workbench.columns import Column, column, columns
+import workbench.display.text as people
+from workbench.display.columns import Column, column, columns
 from workbench.evaluation.failures import failures_by_model, planned_by_model
 from workbench.evaluation.run_figures import RunFigures
 from workbench.ledger.rows import QueryRow

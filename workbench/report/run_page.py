@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.commands as commands
-import workbench.display as people
+import workbench.display.commands as commands
+import workbench.display.text as people
 from workbench.evaluation.alarms import open_of
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model

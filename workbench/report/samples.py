@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.answer_rows import SaidScore, UnsentSample, WholeSample
 from workbench.outcomes import EFFECTS, Outcome

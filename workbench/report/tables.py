@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import msgspec
 from markupsafe import Markup, escape
 
-import workbench.display as people
-from workbench.columns import Column, column
+import workbench.display.text as people
+from workbench.display.columns import Column, column
 from workbench.evaluation.attention import ANOTHER
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
 from workbench.outcomes import EFFECTS

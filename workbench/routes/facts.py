@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from workbench.display import words
+from workbench.display.text import words
 from workbench.evaluation.attention import ANOTHER
 from workbench.ledger.rows import ProbeAnswer
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-import workbench.display as people
+import workbench.display.text as people
 from workbench.evaluation.attention import (
     NEWEST_CALLS,
     Attention,

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 import workbench.clock as clock
-from workbench.display import count, significant
+from workbench.display.text import count, significant
 from workbench.endings import JUDGED_JOB
 from workbench.errors import UnreachableError
 from workbench.records import Usage

@@ -3,7 +3,7 @@
 import math
 import re
 
-from workbench.display import count
+from workbench.display.text import count
 from workbench.job.file import BudgetTable, RunTable
 from workbench.outcomes import EFFECTS
 from workbench.planning.models import GATEWAY_ATTEMPTS, reserve_of

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import workbench.clock as clock
-import workbench.commands as commands
-from workbench.display import plural
+import workbench.display.commands as commands
+from workbench.display.text import plural
 from workbench.endings import FailedRoute
 from workbench.planning.expand import Plan
 from workbench.running.breaker import Breaker

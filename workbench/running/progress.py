@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from workbench.display import count, visible
+from workbench.display.text import count, visible
 from workbench.outcomes import EFFECTS
 from workbench.records import CallRecord
 from workbench.running.tally import AttemptEnd, Tally

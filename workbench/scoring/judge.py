@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.errors import InputError
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given

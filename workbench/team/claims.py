@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import workbench.commands as commands
-from workbench.display import plural
+import workbench.display.commands as commands
+from workbench.display.text import plural
 from workbench.errors import Fault, InputError, LockHeldError
 from workbench.ledger.store import Ledger
 from workbench.team.server import Cursor, Server, rows, who

@@ -21,7 +21,7 @@ from typing import Literal, TypeVar
 
 import duckdb
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.ledger.address import INSTALL, SCHEME
 from workbench.ledger.engine import Engine, Transactions, first_line, literal, require_open_files

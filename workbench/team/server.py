@@ -16,7 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, UnreachableError, WorkbenchError
 from workbench.team.address import TeamAddress
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.errors import Fault, InputError
 from workbench.ledger.database import attached
 from workbench.ledger.engine import Engine

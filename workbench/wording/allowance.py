@@ -4,12 +4,12 @@ import math
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.allowance.account import AccountState
 from workbench.allowance.forecast import Between, Forecast
 from workbench.allowance.scheduled import Demand
 from workbench.allowance.unseen import CONFIDENCE
-from workbench.display import amount, percent, plural
+from workbench.display.text import amount, percent, plural
 
 UNKNOWN_TOTAL = "the total is unknown: `total_units` in workbench.toml, or `allowance reading --of N`, says it"
 NO_READING = f"what others drew is unknown: `{commands.TAKE_READING}` records what the chat UI shows"

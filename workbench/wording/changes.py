@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 import workbench.clock as clock
-import workbench.commands as commands
-from workbench.display import plural
+import workbench.display.commands as commands
+from workbench.display.text import plural
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, Watch
 from workbench.evaluation.job_changes import JobChange

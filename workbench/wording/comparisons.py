@@ -1,6 +1,6 @@
 """What a comparison shows, in words that follow from its tests."""
 
-from workbench.display import percent, plural, significant, words
+from workbench.display.text import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text

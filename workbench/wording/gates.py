@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workbench.display import exact_percent, percent, plural
+from workbench.display.text import exact_percent, percent, plural
 from workbench.endings import GateResult
 from workbench.ledger.gates import (
     DifferenceFound,

@@ -1,7 +1,7 @@
 """Routes in words."""
 
-import workbench.commands as commands
-import workbench.display as people
+import workbench.display.commands as commands
+import workbench.display.text as people
 from workbench.evaluation.attention import Attention
 from workbench.routes.health import Worst
 from workbench.routes.overview import AccountRoutes, LateAnswers, state_of

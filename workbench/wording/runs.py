@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workbench.display import count, plural, words
+from workbench.display.text import count, plural, words
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures, broken_text
 from workbench.evaluation.sides import Difference, ModelResult

@@ -1,6 +1,6 @@
 """Scores and their differences as numbers with their units."""
 
-from workbench.display import significant
+from workbench.display.text import significant
 from workbench.evaluation.sides import Difference, ModelResult
 from workbench.stats.intervals import Interval
 

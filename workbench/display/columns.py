@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-import workbench.display as people
+import workbench.display.text as people
 
 _FIGURES: dict[str, Callable[[Any], str]] = {
     "count": people.count,

@@ -1,6 +1,6 @@
 import pytest
 
-from workbench import display
+import workbench.display.text as display
 
 
 @pytest.mark.parametrize(

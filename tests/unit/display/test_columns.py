@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import workbench.columns
+import workbench.display.columns
 from tests.conftest import Workbench
 from tests.pages import Page
-from workbench.columns import DECLARED, Column, column, columns
+from workbench.display.columns import DECLARED, Column, column, columns
 from workbench.ledger import answer_rows, job_rows, route_rows, rows, run_rows, score_rows, usage_rows
 from workbench.ledger.rows import QueryRow
 
-PACKAGE = Path(workbench.columns.__file__).parent
+PACKAGE = Path(workbench.display.columns.__file__).parents[1]
 QUERIES = {
     field
     for module in (answer_rows, job_rows, route_rows, rows, run_rows, score_rows, usage_rows)

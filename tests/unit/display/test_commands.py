@@ -10,13 +10,13 @@ from typing import Any
 import click
 import pytest
 
-import workbench.commands as commands
+import workbench.display.commands as commands
 from workbench.cli.main import workbench
 from workbench.endings import MADE_IN_PYTHON
 from workbench.ledger.rows import Provenance
 from workbench.wording.routes import unconfirmed_text
 
-PACKAGE = Path(commands.__file__).parent
+PACKAGE = Path(commands.__file__).parents[1]
 NAMED = {name: value for name, value in vars(commands).items() if name.isupper() and str(value).count("workbench ")}
 MADE = {
     "resume": commands.resume("jobs/a.toml", ["--local"], "2026-11-22"),
