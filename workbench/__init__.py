@@ -8,7 +8,7 @@ The modules, in the order in which a prompt passes through them:
 - `dataset`, `template`: files become samples, and samples become messages;
 - `planning`: every request of a run with its key, what is answered already, and what is questionable;
 - `local_platform`: the embedded platform, which is self-contained;
-- `client`, `completion`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
+- `client`: one request over HTTP, and what its reply means; `outcomes`: what follows from that;
 - `running`: the fan-out with its slots, limits, passes, breakers and guards; `team`: the same limit and jobs over machines;
 - `ledger`: the journal, the DuckDB file or a team's DuckLake, and every query;
 - `scoring`, `evaluation`, `stats`: answers become scores, and scores become figures;

@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import one_route
 from tests.contract.asking import ASKED
 from workbench.client import outcome, wire
+from workbench.client.completion import Verdict
 from workbench.client.transport import Reply
-from workbench.completion import Verdict
 from workbench.local_platform.config import PlatformConfig, Preset, RouteFault
 from workbench.local_platform.server import ThreadedServer
 from workbench.outcomes import Outcome

@@ -15,8 +15,8 @@ from tests.conftest import Workbench, job
 from tests.end_to_end.hostile_server import ENDLESS, INTERIM, KEY, REPLIES, hostile
 from tests.waiting import until, until_said
 from workbench.client.chat import ChatClient
+from workbench.client.completion import decode
 from workbench.client.transport import Http, Sending
-from workbench.completion import decode
 from workbench.ledger.entries import answer_entry
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.packing import packed

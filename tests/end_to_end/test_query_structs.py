@@ -13,7 +13,7 @@ from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger.ledger_rows import every_kind
-from workbench.completion import UNKNOWN_REASON
+from workbench.client.completion import UNKNOWN_REASON
 from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId

@@ -12,7 +12,7 @@ import pyarrow.parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.completion import completion_from, decode
+from workbench.client.completion import completion_from, decode
 from workbench.dataset.samples import selected_samples
 from workbench.display.text import visible
 from workbench.job.job import parse_job

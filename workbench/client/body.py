@@ -8,7 +8,7 @@ import zlib
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
 from typing import NamedTuple
 
-from workbench.completion import LARGE_BYTES
+from workbench.client.completion import LARGE_BYTES
 
 MOST_LARGE = 2
 """How many long bodies may be in memory at a time."""

@@ -14,9 +14,9 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.client import outcome, wire
+from workbench.client.completion import LARGE_BYTES, Verdict, decode
 from workbench.client.redaction import Redactor
 from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
-from workbench.completion import LARGE_BYTES, Verdict, decode
 from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.outcomes import Outcome
 from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall

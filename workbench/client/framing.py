@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.completion import LARGE_BYTES, decode
+from workbench.client.completion import LARGE_BYTES, decode
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # and none of the further ones that `splitlines` knows, which a text may have
 _END = re.compile(r"\s*data:\s*\[DONE\]\s*\Z")

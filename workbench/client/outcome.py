@@ -16,9 +16,9 @@ fallback is down too (`route_down`); a backend that answers the gateway with a p
 
 import re
 
+from workbench.client.completion import Verdict, error_text_from, is_error, judged
 from workbench.client.framing import decode_reply
 from workbench.client.transport import Failure, Reply
-from workbench.completion import Verdict, error_text_from, is_error, judged
 from workbench.outcomes import EFFECTS, Outcome
 
 _PERIOD_LIMIT = r"(?:daily|weekly|monthly)(?: [a-z]+){0,2} limit"

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.completion import UNKNOWN_REASON
+from workbench.client.completion import UNKNOWN_REASON
 from workbench.display.text import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest

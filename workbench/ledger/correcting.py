@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import duckdb
 
 import workbench.clock as clock
-from workbench.completion import WHOLE_ENDS, decode, is_error, judged
+from workbench.client.completion import WHOLE_ENDS, decode, is_error, judged
 from workbench.ledger.engine import literal
 
 CORRECTING_SCHEMAS = frozenset({15})

@@ -10,8 +10,8 @@ import msgspec
 
 import workbench.clock as clock
 from workbench.client.chat import ChatClient, cancelled
+from workbench.client.completion import LARGE_BYTES
 from workbench.client.transport import Sending
-from workbench.completion import LARGE_BYTES
 from workbench.endings import RunStatus
 from workbench.errors import WorkbenchError, internal_error
 from workbench.ledger.entries import Intent, RunStarted, SampleSeen, answer_entry

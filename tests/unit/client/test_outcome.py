@@ -7,8 +7,8 @@ import pytest
 
 from workbench.client import outcome
 from workbench.client.chat import retry_after_s
+from workbench.client.completion import Verdict
 from workbench.client.transport import Failure, Reply
-from workbench.completion import Verdict
 from workbench.job.file import UnscoredTable
 from workbench.outcomes import EFFECTS, Outcome
 
