@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import workbench as wb
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from tests.compared_runs import record
 from tests.conftest import Workbench
 from tests.contract.asking import platform_of

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.weights import ReportedTokens, Weights, weights_of
 from workbench.allowance.windows import WindowRule, window_rule

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.caps import caps_now, caps_of, check_caps, price_of
 from workbench.allowance.scheduled import RUNS_LOOKED_AT

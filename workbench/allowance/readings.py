@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.ledger.entries import ReadingTaken, newer_than
 from workbench.ledger.ingest import Ingested, ingest

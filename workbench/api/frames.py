@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.api.session import Target, ledger_to_read

@@ -8,8 +8,8 @@ from signal import Signals
 
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
 from workbench.api.session import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.display.text import visible
 from workbench.errors import Fault, InputError, UnreachableError, nearest, read_error_text
 from workbench.ledger.address import SCHEME, is_path

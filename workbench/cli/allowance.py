@@ -8,8 +8,8 @@ from typing import Any, Literal
 import click
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.readings import readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands

@@ -11,8 +11,8 @@ import anyio
 import click
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.api.pipeline import plan_job, recorded_job_path, run_job
 from workbench.api.session import Target, ledger_to_write, pages_folder
 from workbench.cli import options

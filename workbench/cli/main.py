@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.cli.watching import watched
 from workbench.errors import ExitCode, WorkbenchError, internal_error, is_full_disk, nearest
 

@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files

@@ -10,8 +10,8 @@ import click
 import msgspec
 from tqdm import tqdm
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.api.session import ledger_to_read, pages_folder
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_json_lines, print_table, say

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.api.session import Target, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say

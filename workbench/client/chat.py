@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.client import outcome, wire
 from workbench.client.completion import LARGE_BYTES, Verdict, decode
 from workbench.client.redaction import Redactor

@@ -25,7 +25,7 @@ import anyio
 import httpx
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.client.body import MOST_LARGE, Body, BrokenBodyError, UnreadableError, read_body
 from workbench.records import Sent
 

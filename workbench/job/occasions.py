@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 from oncalendar import OnCalendar, OnCalendarError, TzIterator, parse_tz
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.job.file import ScheduleTable
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.engine import READING_MEMORY_MIB, first_line, machine_memory_mib
 from workbench.ledger.ingest import distribute, lacks_memory, memory_mib, stage

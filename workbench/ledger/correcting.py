@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.client.completion import WHOLE_ENDS, decode, is_error, judged
 from workbench.ledger.engine import literal
 

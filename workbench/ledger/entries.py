@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.records import Attempt, CallRecord, Completion, Model, Score
 
 

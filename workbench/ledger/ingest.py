@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 import duckdb
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import WorkbenchError
 from workbench.ledger.correcting import correct_staged
 from workbench.ledger.database import opened_for_writing

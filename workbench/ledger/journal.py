@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import IncompleteError
 from workbench.ledger.entries import Entry
 from workbench.ledger.packing import Frame, compressor, frame_of

@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 
 import duckdb
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError, WorkbenchError
 from workbench.ledger.correcting import CORRECTING_SCHEMAS, correct_stored
 from workbench.ledger.engine import Transactions, literal

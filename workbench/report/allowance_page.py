@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.text as people
+import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
 from workbench.allowance.weights import weights_of

@@ -13,9 +13,9 @@ import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-import workbench.clock as clock
 import workbench.display.commands as commands
 import workbench.display.text as people
+import workbench.settings.clock as clock
 from workbench.evaluation.alarms import Watch, watched
 from workbench.evaluation.ongoing import Ongoing, ongoing
 from workbench.ledger.job_rows import ModelOrder

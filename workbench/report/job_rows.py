@@ -10,8 +10,8 @@ from datetime import datetime
 import msgspec
 from markupsafe import Markup
 
-import workbench.clock as clock
 import workbench.display.text as people
+import workbench.settings.clock as clock
 from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING

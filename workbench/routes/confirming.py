@@ -7,7 +7,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import InlineTable
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.settings.environment import found_upward
 from workbench.settings.file import FILE_NAME, load_settings, served_as

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.display.text import count, significant
 from workbench.endings import JUDGED_JOB
 from workbench.errors import UnreachableError

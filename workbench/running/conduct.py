@@ -8,7 +8,7 @@ from itertools import islice
 import anyio
 import anyio.to_thread
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.client.chat import ChatClient
 from workbench.endings import EXIT_CODES, RunEnd, RunStatus, RunSummary
 from workbench.errors import ExitCode, IncompleteError, WorkbenchError

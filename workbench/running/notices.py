@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.display.text import plural
 from workbench.endings import FailedRoute
 from workbench.planning.expand import Plan

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import anyio
 
-import workbench.clock as time_of_day
+import workbench.settings.clock as time_of_day
 from workbench.outcomes import Outcome
 from workbench.planning.expand import Plan
 from workbench.running.breaker import Breaker, CallEnd

@@ -2,7 +2,7 @@
 
 import time
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.endings import EXIT_CODES, RunStatus
 from workbench.errors import ExitCode, WorkbenchError
 from workbench.job.file import RunTable

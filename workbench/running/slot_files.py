@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 
 LAYOUT = 2
 """Of an endpoint's folder, written in it: 1 named it by the URL as it was spelled, without saying so; 2 by the platform."""

@@ -28,7 +28,7 @@ from typing import NamedTuple, Self
 
 import anyio
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.errors import Fault, InputError
 from workbench.running.slot_files import (
     LAYOUT,

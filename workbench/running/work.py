@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.client.chat import ChatClient, cancelled
 from workbench.client.completion import LARGE_BYTES
 from workbench.client.transport import Sending

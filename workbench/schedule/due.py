@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-import workbench.clock as clock
+import workbench.settings.clock as clock
 from workbench.endings import RunStatus
 from workbench.errors import ExitCode, Fault, InputError, WorkbenchError
 from workbench.job.file import ScheduleTable

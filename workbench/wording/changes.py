@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-import workbench.clock as clock
 import workbench.display.commands as commands
+import workbench.settings.clock as clock
 from workbench.display.text import plural
 from workbench.endings import RunStatus
 from workbench.evaluation.alarms import Alarm, Watch
