@@ -7,6 +7,9 @@ rule that is corrected holds for stored answers too.
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+UNKNOWN_REASON = "which is not a known one"
+"""Ends the evidence of an answer whose generation ended for a reason that no rule knows."""
+
 
 class Outcome(StrEnum):
     """How one attempt ended; `workbench.client.outcome` decides which."""

@@ -13,13 +13,13 @@ from tests.asked_rows import rows_of
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.unit.ledger.ledger_rows import every_kind
-from workbench.client.completion import UNKNOWN_REASON
 from workbench.ledger.answer_rows import BodyText, CallTexts
 from workbench.ledger.queries import Reader, reading
 from workbench.ledger.rows import QueryRow, RunId
 from workbench.ledger.schema import sql
 from workbench.ledger.store import Ledger
 from workbench.local_platform.server import ThreadedServer
+from workbench.outcomes import UNKNOWN_REASON
 from workbench.scoring.scorers import FAILED
 
 KINDS = [kind for kind in every_kind(QueryRow) if hasattr(kind, "query")]

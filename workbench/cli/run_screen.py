@@ -1,6 +1,5 @@
 """A run's main results on a terminal: scores with intervals, fallbacks, and what caused failures."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -10,12 +9,11 @@ from workbench.cli.output import echo, print_table
 from workbench.display.columns import column, columns
 from workbench.display.text import plural
 from workbench.evaluation.attention import fallbacks, suspected
-from workbench.evaluation.run_figures import RunFindings, broken_text, unknown_end_text
+from workbench.evaluation.run_figures import RunFindings
 from workbench.evaluation.sides import Coverage, least_answered
 from workbench.ledger.run_rows import RunScore
-from workbench.outcomes import EFFECTS, Outcome
-from workbench.stats.intervals import CONFIDENCE
 from workbench.wording.comparisons import not_ranked_words
+from workbench.wording.runs import broken_text, failures_text, unknown_end_text
 from workbench.wording.scores import mean_text
 
 _MOST_SHOWN = 5
@@ -33,7 +31,8 @@ def print_findings(found: RunFindings) -> None:
     for end in found.unknown_ends:
         echo(unknown_end_text(end))
     _print_substitutes(found)
-    _print_failures(found)
+    for line in failures_text(found.outcomes):
+        echo(line)
     if found.provenance.simulated:
         echo("simulated: no real model answered")
 
@@ -49,7 +48,7 @@ def _print_scores(found: RunFindings) -> None:
     ]
     shown = columns(
         "model", "scorer", column("of_asked", f"{found.provenance.reduce or 'mean'} of asked"),
-        column("low", f"{CONFIDENCE:.0%} from"), column("high", "to"), "asked", "mean", "samples", "not_right", "unknown",
+        "low", "high", "asked", "mean", "samples", "not_right", "unknown",
     )  # fmt: skip
     echo()
     if all(row.samples == row.asked for row, _ in found.scores):
@@ -90,13 +89,3 @@ def _print_substitutes(found: RunFindings) -> None:
             f"{plural(row.answers, 'answer')} of {row.requested_model} came as {row.served_model}, {row.evidence}: "
             f"probably another model's; where it is not, `{commands.confirm_name(row.requested_model, str(row.served_model))}`"
         )
-
-
-def _print_failures(found: RunFindings) -> None:
-    faults: dict[str, Counter[str]] = {}
-    for row in found.outcomes:
-        if not row.accepted:
-            faults.setdefault(EFFECTS[Outcome(row.outcome)].fault, Counter())[row.outcome] += row.calls
-    for fault, outcomes in sorted(faults.items(), key=lambda item: -item[1].total()):
-        counted = ", ".join(f"{calls} {outcome}" for outcome, calls in outcomes.most_common())
-        echo(f"failed calls ({fault}): {counted}")

@@ -30,6 +30,7 @@ from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.gates import recorded_text
+from workbench.wording.runs import resume_text
 from workbench.wording.scores import range_text
 
 _ALL = 2**62
@@ -148,7 +149,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
     tokens = ("prompt_tokens", "completion_tokens", "total_tokens")
     print_table(figures.tokens, columns("model", "calls", *tokens, "calls_without_usage"))
     if status not in _NOTHING_LEFT:
-        say(f"continue with: {commands.resume_recorded(figures.provenance, summary.ledger)}")
+        say(f"continue with: {resume_text(figures.provenance, summary.ledger)}")
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
     say(f"its page: {commands.command('report', run, *options.words(where))}")

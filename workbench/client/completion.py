@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from workbench.outcomes import Outcome
+from workbench.outcomes import UNKNOWN_REASON, Outcome
 from workbench.records import Completion, ToolCall, Usage
 
 LARGE_BYTES = 2**20
@@ -52,7 +52,6 @@ _REASONS = {
 }
 WHOLE_ENDS = _REASONS["whole"]
 """The reasons for which generation ended by itself."""
-UNKNOWN_REASON = "which is not a known one"
 """With what the evidence of an answer ends whose reason is none of these."""
 
 

@@ -123,6 +123,8 @@ DECLARED = {
         # scores
         Column("of_asked", "mean of asked", "text", "Mean over all samples asked; where some are unknown, both ends"),
         Column("interval", "95 % interval", "text"),
+        Column("low", "95 % from", "number", "The lower end of the mean's interval"),
+        Column("high", "to", "number", "The upper end"),
         Column("asked", "samples", help="Independent ones: epochs of a sample are not"),
         Column("mean", "of scored", "number", "Mean over the samples that are scored"),
         Column("mean_of_scored", "of scored", "number", "Mean over the samples that are scored"),

@@ -5,10 +5,6 @@ Words in capitals stand for what the reader fills in. A test gives every one of 
 
 import shlex
 from collections.abc import Sequence
-from typing import Protocol
-
-from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON
-from workbench.records import LOCAL
 
 DEMO = "workbench demo"
 INIT = "workbench init"
@@ -73,45 +69,6 @@ def resume(job_path: str, options: Sequence[str], occasion: str | None = None, r
     elif run_id:
         words += ["--resume", run_id]
     return command(*words)
-
-
-class _RecordedRun(Protocol):
-    """What resuming a run needs of how it began."""
-
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def job(self) -> str: ...
-    @property
-    def job_path(self) -> str: ...
-    @property
-    def endpoint(self) -> str: ...
-    @property
-    def tags(self) -> dict[str, str]: ...
-    @property
-    def generation(self) -> str: ...
-    @property
-    def occasion(self) -> str | None: ...
-    @property
-    def narrowed(self) -> str | None: ...
-
-
-def resume_recorded(run: _RecordedRun, ledger: str) -> str:
-    """Return the command that sends what a run of a ledger left.
-
-    Args:
-        ledger: Its path or address.
-    """
-    platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
-    if JUDGED_RUN in run.tags:
-        return on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
-    if run.job_path.endswith(MADE_IN_PYTHON):
-        return f"the same call in Python: its job {run.job!r} has no file"
-    own = None if run.generation == BASE_GENERATION else run.run_id
-    whole = resume(run.job_path, [*platform, "--ledger", ledger], run.occasion, own)
-    if run.narrowed:  # run as it is, it would send more than that run
-        return f"{whole}  # the whole job; this run was narrowed to {run.narrowed}"
-    return whole
 
 
 def confirm_name(model: str, served: str, ledger: str | None = None) -> str:

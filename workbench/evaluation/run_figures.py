@@ -6,8 +6,6 @@ from typing import Any
 import msgspec
 
 import workbench.display.commands as commands
-from workbench.client.completion import UNKNOWN_REASON
-from workbench.display.text import plural
 from workbench.endings import RunStatus, RunSummary, TokenSums
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.ranking import Ranking, standing
@@ -26,6 +24,7 @@ from workbench.ledger.run_rows import (
     RunTokens,
     UnknownEnd,
 )
+from workbench.outcomes import UNKNOWN_REASON
 from workbench.scoring.scorers import FAILED
 from workbench.stats.intervals import AskedValues, ClusterSum, Interval, mean_intervals
 
@@ -174,20 +173,8 @@ def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]
     return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
 
 
-def broken_text(one: BrokenScorer) -> str:
-    """A scorer that failed, in words: `custom failed on 4 of 4 answers: ValueError: no number`."""
-    return f"{one.scorer} failed on {one.failed} of {plural(one.answers, 'answer')}: {one.reason.removeprefix(FAILED)}"
-
-
 _COUNTS = {"value_counts", "lows", "highs"}
 """What the interval is computed from."""
-
-
-def unknown_end_text(one: UnknownEnd) -> str:
-    """An end that no rule knows, in words."""
-    return (
-        f"{plural(one.answers, 'answer')} ended for a reason that is not known, “{one.finish_reason}”: taken for whole"
-    )
 
 
 def score_objects(figures: RunFigures) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from workbench.report.build import PageContext
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import NEWEST_RUNS, is_worse, job_rows, needs_action, summary
 from workbench.report.tables import Result, Table
+from workbench.wording.runs import resume_text
 from workbench.wording.scores import range_text
 
 MOST_RUNS = 200
@@ -50,7 +51,7 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "alarms": [(alarm, commands.accept_changes(alarm.job, asked.ledger)) for alarm in alarms],
             "regressed": [row for row in rows if not row.needs_action and is_worse(row)],
             "there": {f"{stem}.html" for stem in there},
-            "needs": [(run, commands.resume_recorded(began[run.run_id], asked.ledger)) for run in needs],
+            "needs": [(run, resume_text(began[run.run_id], asked.ledger)) for run in needs],
             "runs": _runs_table(runs, _sparks(scores, asked.colours), there),
             "jobs": _jobs_table(jobs, ends),
             "charts": _charts(run_means(means)),

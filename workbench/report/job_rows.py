@@ -15,13 +15,13 @@ import workbench.settings.clock as clock
 from workbench.evaluation.alarms import Alarm
 from workbench.evaluation.job_changes import JobChange
 from workbench.evaluation.ongoing import NOT_ENDED, RUNNING
-from workbench.evaluation.run_figures import broken_text
 from workbench.job.file import ScheduleTable
 from workbench.job.occasions import following
 from workbench.ledger.job_rows import ModelMean, NewestRun, RunLine
 from workbench.ledger.rows import BrokenScorer
 from workbench.report.drawing import Colours
 from workbench.report.tables import status_kind
+from workbench.wording.runs import broken_text
 
 NEWEST_RUNS = 14
 _WIDTH, _HEIGHT, _MARGIN = 120, 28, 3  # px, of a line of scores

@@ -12,7 +12,7 @@ from workbench.evaluation.alarms import open_of
 from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
-from workbench.evaluation.run_figures import RunFigures, run_figures, unknown_end_text
+from workbench.evaluation.run_figures import RunFigures, run_figures
 from workbench.evaluation.run_samples import run_samples
 from workbench.ledger.answer_rows import UnsentSample
 from workbench.ledger.queries import Reader
@@ -25,7 +25,7 @@ from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_
 from workbench.report.tables import Result
 from workbench.wording.comparisons import not_ranked_words, outcome
 from workbench.wording.routes import unconfirmed_text
-from workbench.wording.runs import verdict
+from workbench.wording.runs import resume_text, unknown_end_text, verdict
 from workbench.wording.scores import interval_text, mean_text, signed
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
@@ -110,7 +110,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
         "verdict": verdict(figures),
         "command": asked.command,
-        "continuation": commands.resume_recorded(run, asked.ledger),
+        "continuation": resume_text(run, asked.ledger),
         "unknown": not_known(figures, asked.ledger),
         "ledger": asked.ledger,
     }

@@ -1,15 +1,20 @@
 """A run in two sentences: which model leads and how sure that is, and the worst that went wrong."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import workbench.display.commands as commands
 from workbench.display.text import count, plural, words
+from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON
 from workbench.evaluation.ranking import Ranking
-from workbench.evaluation.run_figures import RunFigures, broken_text
+from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Difference, ModelResult
-from workbench.ledger.run_rows import RunItems
+from workbench.ledger.rows import BrokenScorer, Provenance
+from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
 from workbench.outcomes import EFFECTS, Outcome
+from workbench.records import LOCAL
+from workbench.scoring.scorers import FAILED
 from workbench.wording.comparisons import not_ranked_words
 from workbench.wording.scores import mean_text, score_text, signed, size
 
@@ -241,3 +246,45 @@ def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:
 
 def _part(part: int, whole: int) -> str:
     return f"{count(part)} of {count(whole)}" if part < whole else f"all {count(whole)}"
+
+
+def resume_text(run: Provenance, ledger: str) -> str:
+    """The command that sends what a recorded run left.
+
+    Args:
+        ledger: Its path or address.
+    """
+    platform = ["--local"] if run.endpoint == LOCAL else ["--base-url", run.endpoint]
+    if JUDGED_RUN in run.tags:
+        return commands.on_ledger(ledger, "score", run.tags[JUDGED_RUN], "--yes", *platform)
+    if run.job_path.endswith(MADE_IN_PYTHON):
+        return f"the same call in Python: its job {run.job!r} has no file"
+    own = None if run.generation == BASE_GENERATION else run.run_id
+    whole = commands.resume(run.job_path, [*platform, "--ledger", ledger], run.occasion, own)
+    if run.narrowed:  # run as it is, it would send more than that run
+        return f"{whole}  # the whole job; this run was narrowed to {run.narrowed}"
+    return whole
+
+
+def failures_text(outcomes: Sequence[RunOutcome]) -> list[str]:
+    """The calls that failed by whose fault it most likely is, a line each, the most first."""
+    faults: dict[str, Counter[str]] = {}
+    for row in outcomes:
+        if not row.accepted:
+            faults.setdefault(EFFECTS[Outcome(row.outcome)].fault, Counter())[row.outcome] += row.calls
+    return [
+        f"failed calls ({fault}): {', '.join(f'{calls} {outcome}' for outcome, calls in failed.most_common())}"
+        for fault, failed in sorted(faults.items(), key=lambda item: -item[1].total())
+    ]
+
+
+def broken_text(one: BrokenScorer) -> str:
+    """A scorer that failed, in words: `custom failed on 4 of 4 answers: ValueError: no number`."""
+    return f"{one.scorer} failed on {one.failed} of {plural(one.answers, 'answer')}: {one.reason.removeprefix(FAILED)}"
+
+
+def unknown_end_text(one: UnknownEnd) -> str:
+    """An end that no rule knows, in words."""
+    return (
+        f"{plural(one.answers, 'answer')} ended for a reason that is not known, “{one.finish_reason}”: taken for whole"
+    )

@@ -15,6 +15,7 @@ from workbench.cli.main import workbench
 from workbench.endings import MADE_IN_PYTHON
 from workbench.ledger.rows import Provenance
 from workbench.wording.routes import unconfirmed_text
+from workbench.wording.runs import resume_text
 
 PACKAGE = Path(commands.__file__).parents[1]
 NAMED = {name: value for name, value in vars(commands).items() if name.isupper() and str(value).count("workbench ")}
@@ -88,7 +89,7 @@ def texts(tree: ast.AST) -> Iterator[str]:
     ],
 )
 def test_what_the_ledger_knows_is_enough_to_resume_a_run(run: Provenance, options: list[str]) -> None:
-    assert shlex.split(commands.resume_recorded(run, "/l.duckdb")) == [
+    assert shlex.split(resume_text(run, "/l.duckdb")) == [
         "workbench",
         "run",
         "/my jobs/sums.toml",
@@ -97,20 +98,20 @@ def test_what_the_ledger_knows_is_enough_to_resume_a_run(run: Provenance, option
 
 
 def test_a_job_without_a_file_is_resumed_from_python() -> None:
-    found = commands.resume_recorded(began(job_path=f"/work/sums {MADE_IN_PYTHON}"), "/l.duckdb")
+    found = resume_text(began(job_path=f"/work/sums {MADE_IN_PYTHON}"), "/l.duckdb")
     assert found == "the same call in Python: its job 'sums' has no file"
 
 
 def test_the_run_of_a_judge_is_continued_by_scoring_again() -> None:
     judged = began(job_path=f"/work/sums judged by judge {MADE_IN_PYTHON}", tags={"judge": "judge", "judged_run": "r0"})
-    found = commands.resume_recorded(judged, "/l.duckdb")
+    found = resume_text(judged, "/l.duckdb")
     assert shlex.split(found) == ["workbench", "score", "r0", "--yes", "--local", "--ledger", "/l.duckdb"]
 
 
 def test_a_run_of_a_part_says_that_the_command_is_of_the_whole() -> None:
-    found = commands.resume_recorded(began(narrowed="the first 2 samples"), "/l.duckdb")
+    found = resume_text(began(narrowed="the first 2 samples"), "/l.duckdb")
     assert found.endswith("  # the whole job; this run was narrowed to the first 2 samples")
-    assert shlex.split(found, comments=True) == shlex.split(commands.resume_recorded(began(), "/l.duckdb"))
+    assert shlex.split(found, comments=True) == shlex.split(resume_text(began(), "/l.duckdb"))
 
 
 def test_a_command_about_a_ledger_names_it() -> None:
