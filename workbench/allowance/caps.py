@@ -109,7 +109,6 @@ def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Seque
     """Refuse a run whose caps cannot be kept.
 
     Args:
-        caps: That hold.
         price: Of its models; None: one has no weight.
         models: That it asks.
 

@@ -39,8 +39,6 @@ def course(
     """The moments of a window at which something is known, until now.
 
     Args:
-        draws: Ours.
-        window: The window.
         points: What was used at its begin and at its readings.
         after: What was used by a moment after the last reading; None where there is none.
     """

@@ -30,7 +30,6 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
     Args:
         ledger: With what its settings say of the allowance.
         job: That is planned.
-        caps: Of `workbench.toml`.
         estimate: Of its run.
 
     Raises:

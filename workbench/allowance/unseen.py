@@ -119,7 +119,6 @@ def least_total(start: datetime, observed: Sequence[Observed]) -> float | None:
 
     Args:
         start: Of the window.
-        observed: Its readings.
 
     Returns:
         None where no reading is a share, or our calls drew nothing between them.

@@ -153,7 +153,6 @@ def make_job(
         unscored: Which answers without a score are taken for unknown, where by default they are not right.
         gates: What a run must reach.
         schedule: When it is asked again.
-        description: For people.
         fields: The parts of a sample, such as `target`, and the columns that hold them.
         layout: What the rows are, such as "gsm8k"; by default told from the first one.
         folder: What relative paths are relative to; by default the working folder.

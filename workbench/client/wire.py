@@ -12,7 +12,6 @@ def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] |
     """Read a decoded model list; None if it is not one.
 
     Args:
-        value: As decoded.
         redact: Applied to every text that is kept.
     """
     entries = value.get("data") if isinstance(value, dict) else None

@@ -48,7 +48,6 @@ def routes_that_need_attention(
 
     Args:
         routes: What their calls came to.
-        recent: Over `NEWEST_CALLS`.
         matrix: Who answered for whom.
     """
     found = [*_failing(recent), *_substituted(matrix), *_slower(recent), *_lacking(routes)]

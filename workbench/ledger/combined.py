@@ -40,7 +40,6 @@ class CombinedTables:
 
     Args:
         db: Where it is attached, if there is one.
-        scratch: For files.
         frugal: Copy nothing into memory. Otherwise tables of a team's ledger that are small are copied: every time a query
             names one, DuckLake asks its server, which takes longer than to read it once.
 

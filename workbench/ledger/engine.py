@@ -187,7 +187,6 @@ def connected(
     Args:
         engine: What opens it.
         patience_s: How long to wait for a program that has the file open.
-        attach: Attaches it.
         goes_on: Leave the engine running, without the file; else it is stopped.
 
     Raises:

@@ -100,7 +100,6 @@ def count_kinds(lines: Iterable[bytes], counts: dict[bytes, int]) -> None:
 
     Args:
         lines: Without their ends.
-        counts: Added to.
     """
     for line in lines:
         kind = line[_KIND_STARTS : line.find(b'"', _KIND_STARTS)]

@@ -303,7 +303,6 @@ class _Writer:
     """Writes a stream to a caller, or loses it on the way; one who does not read is not waited for.
 
     Args:
-        request: The caller's.
         reply: Not prepared yet.
         fault: One in front of the model server: `reset` loses everything, `truncate` all but the beginning.
     """

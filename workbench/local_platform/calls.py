@@ -18,7 +18,6 @@ class RefusedError(Exception):
     """The platform itself refuses a request, before any route is asked.
 
     Args:
-        status: HTTP status.
         detail: What it says.
         code: Of the error, for programs; by default that of the status.
         quotes_body: Whether it quotes the request, so that it is for the caller only.

@@ -39,7 +39,6 @@ class Chance:
             route: The one that answers.
             call: What was asked.
             question: Which question that is.
-            answers: The shares.
             scheduled: The time for which a run was scheduled: two nights differ, and one of them repeated does not.
         """
         ease = (

@@ -30,7 +30,6 @@ class Habits:
 
         Args:
             call: What was asked.
-            usage: As reported.
             chars: The length of the answer.
         """
         self._completion_tokens.append(usage.completion)

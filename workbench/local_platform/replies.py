@@ -51,7 +51,6 @@ def refusal(status: int, detail: Any, code: str | None = None) -> web.Response:
     """The platform's own refusal.
 
     Args:
-        status: HTTP status.
         detail: A text, or a list of what is wrong with the body.
         code: Of the error; by default that of the status.
     """
@@ -67,7 +66,6 @@ def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Res
     """A route's failure in the chosen style.
 
     Args:
-        failure: What happened.
         status: What it comes to.
         call: What was asked.
     """

@@ -43,9 +43,7 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
     """List what is likely to go wrong in a run of this plan.
 
     Args:
-        plan: Expanded.
         visible: The platform's list.
-        experience: By model.
     """
     found = _lint_dataset(plan)
     presets = {model.id for model in visible if model.preset}

@@ -229,7 +229,6 @@ def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> A
     """Requested by served model as a matrix of shares.
 
     Args:
-        rows: The cells.
         whole: All rows of the models that they name as requested: what the shares are of.
     """
     asked: dict[str, int] = {}

@@ -136,8 +136,6 @@ def drawn(name: str, title: str, chart: AnyChart, table: Table | None, note: str
 
     Args:
         name: Unique on its page.
-        title: A sentence.
-        chart: Without configuration.
         table: What it shows, for those who read numbers.
         note: What a reader must know to read it.
     """

@@ -161,7 +161,6 @@ def status(name: str | None, reason: str | None = None, *, failed: int = 0, answ
 
     Args:
         name: None of a run without a recorded end.
-        reason: In words.
         failed: How many requests ended without an answer.
         answered: How many have one.
     """

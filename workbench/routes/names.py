@@ -105,7 +105,6 @@ def usual_name(rows: Sequence[RouteName], model: str) -> RouteName | None:
 
     Args:
         rows: The names of all routes.
-        model: The route.
     """
     own = [row for row in rows if row.model == model and row.identity not in ANOTHER]
     return max(own, key=lambda row: row.answers, default=None)

@@ -111,7 +111,6 @@ def overview(reader: Reader, zone: str, period: LedgerPeriod) -> AccountRoutes:
 
     Args:
         reader: Of the ledger.
-        zone: Whose days.
         period: What the ledger covers.
     """
     span = span_of(period)

@@ -152,8 +152,6 @@ class Caps:
         """Count what a call used in place of what was reserved for it.
 
         Args:
-            model: That answered.
-            usage: As reported.
             tries: How often what was reserved may have been used, where it reported nothing; 0: never.
         """
         if not self._caps:

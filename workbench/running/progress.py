@@ -27,7 +27,6 @@ class Progress:
         tally: Told of every call once its record is durable.
         limit: How many may be in flight.
         shown: False counts and draws nothing.
-        told: See `FanOutSettings.told`.
     """
 
     def __init__(

@@ -96,7 +96,6 @@ class AfterCall:
 
         Args:
             status: What the run is, if it leaves anything.
-            reason: In words.
             exit_code: Where it is another than that of the status.
             error: What a person should read beside the run's last line.
         """

@@ -18,11 +18,7 @@ class CannotJudgeError(Exception):
 
 
 class OptionError(ValueError):
-    """An option of a scorer names a file that cannot be used; the text says why.
-
-    Args:
-        problem: In words.
-    """
+    """An option of a scorer names a file that cannot be used; the text says why."""
 
     def __init__(self, option: str, problem: str) -> None:
         super().__init__(problem)

@@ -58,7 +58,6 @@ def object_in(text: str, wanted: Container[str] | None) -> dict[str, Any] | None
     """The last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the first of all.
 
     Args:
-        text: An answer.
         wanted: The names of the fields; None takes any object for the wanted one.
     """
     found, start = None, text.find("{")

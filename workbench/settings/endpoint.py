@@ -163,7 +163,6 @@ def normalised_url(url: str, where: str = "base URL") -> str:
     """The base URL without `/api`, `/api/v1` and trailing slashes; scheme and host in lower case.
 
     Args:
-        url: As given.
         where: Names it, for messages.
 
     Raises:

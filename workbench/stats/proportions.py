@@ -106,7 +106,6 @@ def detectable(better: int, worse: int, n: int, level: float, power: float) -> f
 
     Args:
         level: Of the test.
-        power: The probability.
 
     Returns:
         None where so few samples differ that none would be shown.

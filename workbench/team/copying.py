@@ -44,7 +44,6 @@ def copy_ledger(source: Ledger, team: Ledger) -> dict[str, int]:
 
     Args:
         source: The file; what its journals hold is ingested first.
-        team: Made before.
 
     Returns:
         How many rows of each table were copied.
