@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.contract.asking import FORCED, TOOL, Caller, platform_of
-from workbench.local_platform.answer_key import AnswerKeyFile, Entry, Said
+from workbench.local_platform.answer_key import AnswerKeyFile, Entry, KeyedAnswer
 from workbench.local_platform.app import Surroundings
 from workbench.local_platform.server import ThreadedServer
 
 QUESTIONS = 400
-CALLS = Said(None, (("get_weather", '{"city": "Oslo"}'),))
-OTHER_CALLS = Said(None, (("get_weather", '{"city": "Rome"}'),))
+CALLS = KeyedAnswer(None, (("get_weather", '{"city": "Oslo"}'),))
+OTHER_CALLS = KeyedAnswer(None, (("get_weather", '{"city": "Rome"}'),))
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def key(tmp_path: Path) -> Path:
         file.add(
             (
                 [{"role": "user", "content": f"Question {n}?"}],
-                Entry(Said(f"right {n}"), Said(f"wrong {n}"), n % 2 == 0),
+                Entry(KeyedAnswer(f"right {n}"), KeyedAnswer(f"wrong {n}"), n % 2 == 0),
             )
             for n in range(QUESTIONS)
         )

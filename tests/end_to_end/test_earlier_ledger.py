@@ -11,7 +11,7 @@ from workbench.ledger.schema import migrations
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.zstd import ZstdDecompressor
 
-EARLIER = Path(__file__).parents[1] / "unit" / "earlier"
+EARLIER = Path(__file__).parents[1] / "unit" / "ledger" / "earlier"
 
 
 @pytest.fixture

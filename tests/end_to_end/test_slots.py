@@ -242,7 +242,7 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
         slots.give_back(second)
         with Slots(tmp_path / "slots", 2, "other") as others:
             assert others.take() is None, "it is kept for the call that follows at once"
-            slots.rest()
+            slots.release_unused()
             assert until(others.take)
         assert sorted(str(row["state"]) for row in slots_of_endpoint(tmp_path / "slots")) == ["free", "ghost"]
         again = slots.take()
@@ -258,7 +258,7 @@ def test_an_answer_frees_its_slot_and_a_file_says_who_holds_it(tmp_path: Path) -
 
 async def _waits_in_vain(slots: Slots) -> None:
     await slots.changed()
-    slots.rest()
+    slots.release_unused()
 
 
 def test_who_waits_for_something_else_does_not_keep_others_short(tmp_path: Path) -> None:

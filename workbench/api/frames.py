@@ -13,7 +13,14 @@ import workbench.settings.clock as clock
 from workbench.allowance.account import account_state
 from workbench.allowance.readings import Reading, readings_of
 from workbench.api.session import Target, ledger_to_read
-from workbench.evaluation.comparison import CLUSTER, ComparisonRequest, compared, difference_row, load_input, slice_rows
+from workbench.evaluation.comparison import (
+    CLUSTER,
+    ComparisonRequest,
+    compare_sides,
+    difference_row,
+    load_input,
+    slice_rows,
+)
 from workbench.evaluation.run_figures import find_run
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import JobOfRun
@@ -144,7 +151,7 @@ class Frames:
         chosen = [models] if isinstance(models, str) else list(models)
         wanted = ComparisonRequest(list(runs), chosen, baseline, scorer, cluster, on_fallback, by)
         with reading(self._ledger) as reader:
-            found = compared(load_input(reader, wanted), wanted)
+            found = compare_sides(load_input(reader, wanted), wanted)
         return pandas.DataFrame(
             [difference_row(one, found) | {"says": headline(one, found)} for one in found.differences]
             if wanted.by is None

@@ -99,11 +99,11 @@ class Run:
         return Frames(self.summary.ledger, folder=self._folder)
 
     def __repr__(self) -> str:
-        said = self.summary
-        simulated = ", simulated" if said.simulated else ""
+        ended = self.summary
+        simulated = ", simulated" if ended.simulated else ""
         return (
-            f"<Run {self.id} of {said.job!r}: {self.status}{simulated}; {said.planned} planned = {said.reused} reused + "
-            f"{said.completed} completed + {said.failed} failed + {said.pending} pending>"
+            f"<Run {self.id} of {ended.job!r}: {self.status}{simulated}; {ended.planned} planned = {ended.reused} reused + "
+            f"{ended.completed} completed + {ended.failed} failed + {ended.pending} pending>"
         )
 
 

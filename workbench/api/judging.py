@@ -140,12 +140,12 @@ async def judge(where: Target, ledger: Ledger, asked: JudgeCalls) -> Judged:
     name = (asked.scorer.named, _settings(asked.scorer))
     now, written = newer_than(old.recorded_at for old in scores), 0
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
-        for key, said in votes.items():
-            verdict = asked.scorer.score_of(said)
-            if len(said) == asked.scorer.votes and before.get((key, name[0])) != verdict:
+        for key, verdicts in votes.items():
+            verdict = asked.scorer.score_of(verdicts)
+            if len(verdicts) == asked.scorer.votes and before.get((key, name[0])) != verdict:
                 journal.append(score_entry(asked.run_id, key, name, now, verdict))
                 written += 1
-    done = sum(len(said) == asked.scorer.votes for said in votes.values())
+    done = sum(len(verdicts) == asked.scorer.votes for verdicts in votes.values())
     return Judged(judged_in, end, written, asked.answers - done, ingest(ledger, whole=journal.whole))
 
 
@@ -178,8 +178,8 @@ def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
     if scorer.temperature is not None:
         request["temperature"] = scorer.temperature
     budget = {} if scorer.most_calls is None else {"requests": scorer.most_calls}
-    told = tomllib.loads(run.job_toml).get("run", {})
-    kept = {name: told[name] for name in _OF_THE_PLATFORM if name in told}
+    settings = tomllib.loads(run.job_toml).get("run", {})
+    kept = {name: settings[name] for name in _OF_THE_PLATFORM if name in settings}
     return make_job(
         f"{run.job} judged by {scorer.named}"[:_MOST_NAME_CHARS],
         [scorer.model],

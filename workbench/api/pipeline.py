@@ -48,7 +48,7 @@ from workbench.ledger.journal import JournalFullError
 from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
-from workbench.planning.again import INVALIDATED, Again, of_kind
+from workbench.planning.again import INVALIDATED, ReaskPlan, of_kind
 from workbench.planning.answers import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
@@ -208,7 +208,7 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
                 by_clock = OCCASION_PATIENCE_S if options.occasion is not None else PATIENCE_S
                 patience_s = job.run.patience_s or by_clock
                 presence.will_send(len(plan) - plan.reused)
-                rules = FanOutSettings(slots, options.fixed, patience_s, latencies, tempo, caps, options.told)
+                rules = FanOutSettings(slots, options.fixed, patience_s, latencies, tempo, caps, options.line_of)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             end = _scored(ledger, job, end, options.reports, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:
@@ -236,7 +236,7 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
                 report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, AbortedBySignal) as failed:
         told_to_stop = told_to_stop or isinstance(failed, AbortedBySignal)
-        error = None if _passes(failed) else _told(failed)
+        error = None if _passes(failed) else _explained(failed)
         score, page = (commands.on_ledger(ledger.name, name, run_id) for name in ("score", "report"))
         remedy = f"`{score}` and `{page}` create them"
         why = f" ({failed})" if error is None else ""
@@ -257,7 +257,7 @@ def _passes(failed: BaseException) -> bool:
     )
 
 
-def _told(failed: BaseException) -> WorkbenchError:
+def _explained(failed: BaseException) -> WorkbenchError:
     """What keeps scores and pages from being made until somebody repairs it, or a fault of ours."""
     match failed:
         case InputError():  # not 2, which says that nothing was sent
@@ -314,7 +314,7 @@ def _expanded(session: Session, job: Job, max_tokens: int | None = None, answers
         yield plan
 
 
-def _again(ledger: Ledger, job: Job, options: RunOptions) -> Again:
+def _again(ledger: Ledger, job: Job, options: RunOptions) -> ReaskPlan:
     """Which accepted answers are asked once more.
 
     Raises:
@@ -339,7 +339,7 @@ def _take_answers(
     plan: Plan,
     ledger: Ledger,
     generation: str | None,
-    again: Again = Again(),  # noqa: B008 - frozen
+    again: ReaskPlan = ReaskPlan(),  # noqa: B008 - frozen
 ) -> dict[str, list[float]]:
     """Take over what is answered already; returns how long the newest answers of each route took, in ms."""
     simulated = _is_simulated(session, plan)

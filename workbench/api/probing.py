@@ -42,12 +42,12 @@ def probe_job(models: Sequence[str], repeat: int = 1, deadline_s: float = DEADLI
 
 
 def finished_routes(repeat: int) -> Callable[[CallRecord], str | None]:
-    """What to say of a route once all its questions are answered or failed (see `FanOutSettings.told`)."""
+    """What to say of a route once all its questions are answered or failed (see `FanOutSettings.line_of`)."""
     ended: Counter[str] = Counter()
     answers: dict[str, list[float]] = {}
     failures: dict[str, str] = {}
 
-    def told(record: CallRecord) -> str | None:
+    def finished(record: CallRecord) -> str | None:
         model, attempt = record.request.model, record.attempt
         ended[model] += 1
         if attempt.accepted:
@@ -57,8 +57,8 @@ def finished_routes(repeat: int) -> Callable[[CallRecord], str | None]:
         if ended[model] < len(QUESTIONS) * repeat:
             return None
         came = answers.get(model, [])
-        said = [f"{plural(len(came), 'answer')}, the slowest in {milliseconds(max(came))}"] if came else []
-        said += [failures[model]] if model in failures else []
-        return f"{model}: {'; '.join(said)}"
+        parts = [f"{plural(len(came), 'answer')}, the slowest in {milliseconds(max(came))}"] if came else []
+        parts += [failures[model]] if model in failures else []
+        return f"{model}: {'; '.join(parts)}"
 
-    return told
+    return finished

@@ -109,8 +109,8 @@ async def connected(where: Target, ids: Sequence[str] = (), occasion: str | None
         if where.local:
             answers = stack.enter_context(ScratchFolder()).path / "answers.sqlite"
             configured = rehearsal(where) if where.rehearses else None
-            told = [f"--now={clock.now().isoformat()}"] if clock.is_set() else []
-            arguments = [f"--answers={answers}", f"--scheduled={occasion or ''}", *told, "--", *ids]
+            options = [f"--now={clock.now().isoformat()}"] if clock.is_set() else []
+            arguments = [f"--answers={answers}", f"--scheduled={occasion or ''}", *options, "--", *ids]
             process = stack.enter_context(_embedded_platform(settings, configured, arguments))
         from workbench.client.chat import ChatClient  # takes as long to load as the embedded platform takes to start
         from workbench.client.transport import Http
@@ -175,9 +175,9 @@ def rehearsal(where: Target) -> Path | None:
     try:
         config, _ = checked_config(path)
     except InputError as error:
-        told = "--local serves this file"
+        hint = "--local serves this file"
         raise InputError(
-            *(replace(fault, hint=f"{fault.hint}; {told}" if fault.hint else told) for fault in error.faults)
+            *(replace(fault, hint=f"{fault.hint}; {hint}" if fault.hint else hint) for fault in error.faults)
         ) from error
     if any(route.base_url is not None for route in config.routes):
         return None
@@ -214,8 +214,8 @@ def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
     line = process.stdout.readline()
     if not line:
         raise UnreachableError("the embedded platform did not start; its message is above")
-    said = msgspec.json.decode(line, type=dict[str, str])
-    return Endpoint(said["base_url"], said["key"], LOCAL, embedded=True)
+    served = msgspec.json.decode(line, type=dict[str, str])
+    return Endpoint(served["base_url"], served["key"], LOCAL, embedded=True)
 
 
 def settings_files(where: Target) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from workbench.evaluation.comparison import (
     ON_FALLBACK,
     Comparison,
     ComparisonRequest,
-    compared,
+    compare_sides,
     is_baseline,
     load_input,
     slice_rows,
@@ -70,7 +70,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     write: Draft | None = None
     if given["no_report"]:
         with reading(ledger) as reader:
-            found = compared(load_input(reader, wanted), wanted)
+            found = compare_sides(load_input(reader, wanted), wanted)
     else:
         found, write = compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
     if as_json:

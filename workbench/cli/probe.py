@@ -74,8 +74,8 @@ def probe(
         sys.exit(ExitCode.INCOMPLETE)
     ledger = ledger_to_write(where)
     folder = None if given["no_report"] else given["reports"] or pages_folder(where, ledger)
-    shown, told = sys.stderr.isatty(), finished_routes(repeat)
-    asked = RunOptions(fresh=True, fixed=True, reports=folder, show_progress=shown, is_brief=True, told=told)
+    shown, line_of = sys.stderr.isatty(), finished_routes(repeat)
+    asked = RunOptions(fresh=True, fixed=True, reports=folder, show_progress=shown, is_brief=True, line_of=line_of)
     end = anyio.run(run_job, where, job, asked)
     for note in end.notes:
         say(f"note: {note}")

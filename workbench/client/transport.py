@@ -245,29 +245,29 @@ def _payload(content: bytes) -> aiohttp.Payload | None:
 
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
     """The one place where aiohttp's errors become httpx's."""
-    said = _said(error)
+    text = _error_text(error)
     # which case an error falls into says whether its request may have been read: a wrong one pays for it twice, or drops a
     # request that was never sent from the passes
     if isinstance(error, aiohttp.ClientConnectorError):  # neither a default nor a memory address is of any use
-        said = said.replace(f" ssl:{error.ssl}", "").replace(" ssl:default", "")
+        text = text.replace(f" ssl:{error.ssl}", "").replace(" ssl:default", "")
     match error:
         case aiohttp.ClientHttpProxyError():  # it refused to connect: the platform was not reached
             return httpx.ProxyError(f"HTTP {error.status} {error.message}", request=request)
         case aiohttp.ConnectionTimeoutError():
-            return httpx.ConnectTimeout(said, request=request)
+            return httpx.ConnectTimeout(text, request=request)
         case aiohttp.ClientConnectorError() | aiohttp.ClientProxyConnectionError():
-            return httpx.ConnectError(said, request=request)
+            return httpx.ConnectError(text, request=request)
         case TimeoutError():  # aiohttp's read time-out is one
-            return httpx.ReadTimeout(said, request=request)
+            return httpx.ReadTimeout(text, request=request)
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientResponseError():
-            return httpx.RemoteProtocolError(said, request=request)
+            return httpx.RemoteProtocolError(text, request=request)
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return httpx.UnsupportedProtocol(said, request=request)
+            return httpx.UnsupportedProtocol(text, request=request)
         case _:  # a payload cut short among them
-            return httpx.ReadError(said, request=request)
+            return httpx.ReadError(text, request=request)
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
@@ -351,7 +351,7 @@ class Http:
         except (TimeoutError, httpx.TimeoutException) as error:
             # a deadline that ran out while connecting left nothing behind
             kind = "connect" if progress.sent == "never" else "timeout"
-            return Failure(kind, progress.sent, _said(error), status)
+            return Failure(kind, progress.sent, _error_text(error), status)
         except (httpx.TransportError, BrokenBodyError) as error:
             self._count_reuse(progress, lost=status is None)
             kind = "connect" if progress.sent == "never" else "lost"

@@ -167,7 +167,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     )
 
 
-def compared(material: ComparisonInput, wanted: ComparisonRequest) -> Comparison:
+def compare_sides(material: ComparisonInput, wanted: ComparisonRequest) -> Comparison:
     """Compare the models of one run, or runs with each other, as was asked.
 
     Raises:

@@ -127,8 +127,8 @@ def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iter
         for key in dict.fromkeys(key for found in fields.values() for key in found):
             values = {found.get(key, "as the job") for found in fields.values()}
             if len(values) > 1:
-                told = _each((model, found.get(key, "as the job")) for model, found in fields.items())
-                yield f"{key} differs between the models{_in(run, runs)}: {told}."
+                parts = _each((model, found.get(key, "as the job")) for model, found in fields.items())
+                yield f"{key} differs between the models{_in(run, runs)}: {parts}."
 
 
 def _fields_of(run: Provenance, side: str) -> dict[str, str]:
@@ -158,10 +158,10 @@ def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[Mode
             texts.setdefault(row.model, {})[row.run_id] = row
     for model, rows in texts.items():
         if len({(row.base, row.settings) for row in rows.values()}) > 1:
-            told = _each(
+            parts = _each(
                 (run_id, " ".join(filter(None, (row.base, row.settings))) or "nothing") for run_id, row in rows.items()
             )
-            yield f"The model list says otherwise of {model}: {told}."
+            yield f"The model list says otherwise of {model}: {parts}."
 
 
 def _of_scorers(settings: Sequence[RunScorer], scorer: str) -> Iterator[str]:
@@ -175,13 +175,13 @@ def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult
     caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
     if len({(row.least, row.most) for row in caps}) <= 1 and all(row.least == row.most for row in caps):
         return
-    told = []
+    parts = []
     for row in caps:
         least, most = row.least, row.most
         span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
         of_run = f" in {row.run_id}" if len(run_ids) > 1 else ""
-        told.append(f"{row.model}{of_run} {span}")
-    yield f"Answers were capped at different numbers of tokens: {', '.join(told)}."
+        parts.append(f"{row.model}{of_run} {span}")
+    yield f"Answers were capped at different numbers of tokens: {', '.join(parts)}."
 
 
 def _taken_out(
@@ -212,13 +212,13 @@ def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelRes
         for row in reader.all(SharedAnswers, run_ids=[run.run_id for run in runs]):
             part = f"{row.shared} of {row.answers} answers of run {row.run_id}"
             yield f"{part} are reused, the same as of run {row.of_run_id}: they cannot differ."
-    told = [
+    parts = [
         f"{count(side.reused)} of {count(side.answered)} of {_name(side, runs)}, of {_days(side)}"
         for side in sides
         if side.reused
     ]
-    if told and len({(side.reused, _days(side)) for side in sides}) > 1:
-        yield f"Answers are reused from earlier runs: {'; '.join(told)}."
+    if parts and len({(side.reused, _days(side)) for side in sides}) > 1:
+        yield f"Answers are reused from earlier runs: {'; '.join(parts)}."
 
 
 def _days(side: ModelResult) -> str:
@@ -244,11 +244,11 @@ def _named(runs: Sequence[Provenance], sides: Sequence[ModelResult], on_fallback
 
 def _each(values: Iterable[tuple[str, str]]) -> str:
     """Values with whose they are: `0.7 (r1); 0.2 (r2)`; long ones from where they differ."""
-    told = list(values)
-    letters = zip(*(text for _, text in told), strict=False)
+    parts = list(values)
+    letters = zip(*(text for _, text in parts), strict=False)
     alike = next((place for place, found in enumerate(letters) if len(set(found)) > 1), 0)
     begin = alike - _BEFORE if alike > _MOST_CHARS - _BEFORE else 0
-    return "; ".join(f"{_short(text, begin)} ({name})" for name, text in told)
+    return "; ".join(f"{_short(text, begin)} ({name})" for name, text in parts)
 
 
 def _short(text: str, begin: int) -> str:

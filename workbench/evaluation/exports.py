@@ -34,10 +34,10 @@ def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
 
 def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, AnswerScore]]]:
     """Every request of a run with its scores by scorer."""
-    said: dict[str, dict[str, AnswerScore]] = {}
+    scores: dict[str, dict[str, AnswerScore]] = {}
     for score in reader.all(AnswerScore, run_id=run_id):
-        said.setdefault(score.request_key, {})[score.scorer] = score
-    return ((answer, said.get(answer.request_key, {})) for answer in reader.each(RecordedAnswer, run_id=run_id))
+        scores.setdefault(score.request_key, {})[score.scorer] = score
+    return ((answer, scores.get(answer.request_key, {})) for answer in reader.each(RecordedAnswer, run_id=run_id))
 
 
 def safe_for_a_spreadsheet(value: Any) -> Any:
@@ -144,17 +144,17 @@ def _add_case(suite: Element, job: str, case: _Case) -> None:
     added = SubElement(suite, "testcase", classname=_line(job), name=_line(answer.sample_id + epoch), time=taken)
     if not kind:
         return
-    told = [
+    reasons = [
         f"{name}: {score.state if score.value is None else significant(score.value)}"
         for name, score in case.scores.items()
     ]
     if kind == "error" and answer.accepted:
-        told = case.broke
+        reasons = case.broke
     elif kind == "error":
-        told = [(answer.outcome or "not sent").replace("_", " ")]
+        reasons = [(answer.outcome or "not sent").replace("_", " ")]
     elif not answer.counts:
-        told.insert(0, "left out of the scores")
-    found = SubElement(added, kind, message=_line(", ".join(told)))
+        reasons.insert(0, "left out of the scores")
+    found = SubElement(added, kind, message=_line(", ".join(reasons)))
     if kind == "failure":
         found.text = visible(f"target: {answer.target}\nanswer: {answer.answer or ''}"[:_MOST_SAID_CHARS])
 

@@ -111,8 +111,8 @@ def _changed(row: JobRun, before: JobRun) -> list[str]:
     if row.job_hash != before.job_hash:
         new, old = (tomllib.loads(one.job_toml) for one in (row, before))
         parts = [name for name in {**new, **old} if new.get(name) != old.get(name)]
-        told = [name for name in parts if name not in _TOLD_APART and name not in _ASKS_NOTHING_ELSE]
-        changed += told or ([] if parts else ["job file"])
+        named = [name for name in parts if name not in _TOLD_APART and name not in _ASKS_NOTHING_ELSE]
+        changed += named or ([] if parts else ["job file"])
     return changed
 
 

@@ -44,17 +44,17 @@ def _with_texts(reader: Reader, window: list[RunSample]) -> list[WholeSample]:
     calls: dict[str, list[int]] = {}
     for line in window:
         calls.setdefault(line.answer_run_id, []).append(line.answer_call_no)
-    said: dict[tuple[str, int], CallTexts] = {}
+    answered: dict[tuple[str, int], CallTexts] = {}
     for run_id, numbers in calls.items():
         bounds = {"first_call_no": min(numbers), "last_call_no": max(numbers), "call_nos": sorted(set(numbers))}
-        said |= {(run_id, texts.call_no): texts for texts in reader.all(CallTexts, run_id=run_id, **bounds)}
+        answered |= {(run_id, texts.call_no): texts for texts in reader.all(CallTexts, run_id=run_id, **bounds)}
     sample_keys = sorted({line.sample_key for line in window})
-    body_keys = sorted({texts.body_key for texts in said.values() if texts.body_key is not None})
+    body_keys = sorted({texts.body_key for texts in answered.values() if texts.body_key is not None})
     samples = {found.sample_key: found.sample for found in reader.all(SampleContent, keys=sample_keys)}
     bodies = {found.body_key: found.body for found in reader.all(BodyText, keys=body_keys)}
     whole = []
     for line in window:
-        texts = said[line.answer_run_id, line.answer_call_no]
+        texts = answered[line.answer_run_id, line.answer_call_no]
         whole.append(
             WholeSample(
                 *msgspec.structs.astuple(line),

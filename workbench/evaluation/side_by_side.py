@@ -14,7 +14,7 @@ from workbench.ledger.score_rows import SampleText, SideAnswer, SideSample
 MOST_CHARS = 4_000
 """Of an answer or a prompt; the whole is in the ledger."""
 
-Apart = Literal["worse", "better", "same", "not comparable"]
+SampleGroup = Literal["worse", "better", "same", "not comparable"]
 
 
 class AskedSample(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class Texts(msgspec.Struct, frozen=True):
     """By run, model and sample key, an entry an epoch."""
 
 
-def samples_by_kind(difference: Difference, samples: Samples) -> dict[Apart, list[str]]:
+def samples_by_kind(difference: Difference, samples: Samples) -> dict[SampleGroup, list[str]]:
     """The keys of all samples of two sides by how they differ.
 
     Args:
@@ -77,15 +77,15 @@ def texts_of(reader: Reader, material: ComparisonInput, keys: Iterable[str]) -> 
         samples[key] = AskedSample(names.get(key, key), _text(content.get("input")), _text(content.get("target")))
     run_ids = [run.run_id for run in material.runs]
     answers: dict[tuple[str, str, str], list[SampleAnswer]] = {}
-    told = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}
-    for row in reader.all(SideAnswer, **told):
+    parameters = {"run_ids": run_ids, "sample_keys": wanted, "scorer": material.scorer, "most_chars": MOST_CHARS}
+    for row in reader.all(SideAnswer, **parameters):
         answers.setdefault((row.run_id, row.model, row.sample_key), []).append(
-            _said(row, rows.get(((row.run_id, row.model), row.sample_key)), material.on_fallback)
+            _answer_of(row, rows.get(((row.run_id, row.model), row.sample_key)), material.on_fallback)
         )
     return Texts(samples, answers)
 
 
-def _said(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> SampleAnswer:
+def _answer_of(row: SideAnswer, sample: SideSample | None, on_fallback: str) -> SampleAnswer:
     text = row.answer or ""
     if row.identity in ANOTHER and on_fallback == "exclude":
         return SampleAnswer(row.epoch, text, None, f"left out: {row.served_model} answered")

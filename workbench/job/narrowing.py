@@ -30,16 +30,16 @@ def narrowed(
     Raises:
         InputError: A model is not the job's, or a number is out of bounds.
     """
-    said: list[str] = []
+    parts: list[str] = []
     models = [models] if isinstance(models, str) else models
     if limit is not None:
         limit = whole_number("limit", limit)
-        job, said = (
+        job, parts = (
             _first(job, limit),
-            [*said, f"the first {plural(limit, 'sample')}" if limit > 1 else "the first sample"],
+            [*parts, f"the first {plural(limit, 'sample')}" if limit > 1 else "the first sample"],
         )
     if models:
-        job, said = _only(job, models), [*said, f"only {', '.join(models)}"]
+        job, parts = _only(job, models), [*parts, f"only {', '.join(models)}"]
     if max_in_flight is not None:
         max_in_flight = whole_number("max_in_flight", max_in_flight)
         if not 1 <= max_in_flight <= MAX_IN_FLIGHT:
@@ -48,8 +48,8 @@ def narrowed(
             problem = f"{max_in_flight} is more than the job's run.max_in_flight, {job.run.max_in_flight}"
             raise InputError(Fault("max_in_flight", problem, "raise it in the job"))
         run = msgspec.structs.replace(job.run, max_in_flight=max_in_flight)
-        job, said = msgspec.structs.replace(job, run=run), [*said, f"at most {max_in_flight} in flight"]
-    return msgspec.structs.replace(job, narrowed=", ".join(said)) if said else job
+        job, parts = msgspec.structs.replace(job, run=run), [*parts, f"at most {max_in_flight} in flight"]
+    return msgspec.structs.replace(job, narrowed=", ".join(parts)) if parts else job
 
 
 def whole_number(name: str, given: Any) -> int:

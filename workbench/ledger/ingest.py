@@ -155,8 +155,8 @@ def _ingest_all(ledger: Ledger, tables: _Tables, whole: Mapping[str, Unpacked], 
             with contextlib.suppress(duckdb.TransactionException):  # it may have failed before it began one
                 tables.db.execute("ROLLBACK")
             if not done.deferred:
-                told = f"{journal.name} cannot be ingested: {first_line(error)}"
-                done = msgspec.structs.replace(done, deferred=told, forbidden=_is_forbidden(error))
+                problem = f"{journal.name} cannot be ingested: {first_line(error)}"
+                done = msgspec.structs.replace(done, deferred=problem, forbidden=_is_forbidden(error))
         if sum(content.size_bytes for content in taken.values()) > _CHECKPOINT_EVERY_BYTES:
             done = _removed(tables, taken, done, factor)
     return _removed(tables, taken, done, factor)

@@ -53,7 +53,7 @@ class JournalWriter:
         self._in_flight = in_flight
         self.durable = 0
         """How many of the appended entries are on the disk."""
-        self.trouble = ""
+        self.disk_error = ""
         """Why the disk cannot be written, once that happened: nothing more should be sent."""
         self._appended = 0
         self._written = 0
@@ -235,7 +235,7 @@ class JournalWriter:
                 os.fdatasync(self._fd)
             except OSError as error:
                 self._failed = error
-                self.trouble = f"the disk did not store the journal: {error.strerror or error}"
+                self.disk_error = f"the disk did not store the journal: {error.strerror or error}"
                 raise
             self.durable = written
             while self._unsynced and self._unsynced[0][0] <= written:
@@ -247,7 +247,7 @@ class JournalWriter:
         path = self.folder / f"{stamp}-{os.getpid()}-{secrets.token_hex(3)}{SUFFIX}"
         unlocked = path.with_name(f"{path.name}.new")  # an ingest takes whatever bears the suffix and is not locked
         try:
-            if self._in_flight and not self.trouble:
+            if self._in_flight and not self.disk_error:
                 self._keep_reserve()
             fd = os.open(unlocked, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -274,7 +274,7 @@ class JournalWriter:
         if not self._reserve_is_due:
             return
         self._reserve_is_due = False
-        if self.trouble or self._reserve is None or self._wanted_reserve() <= self._reserve_bytes:
+        if self.disk_error or self._reserve is None or self._wanted_reserve() <= self._reserve_bytes:
             return
         try:
             self._keep_reserve()
@@ -318,7 +318,7 @@ class JournalWriter:
 
     def _use_reserve(self, error: OSError) -> None:
         """Make room for the answers that are in flight: free the reserve, or go on in another file."""
-        self.trouble = "the disk is full"
+        self.disk_error = "the disk is full"
         self._free_reserve()
         if error.errno == errno.EFBIG and self._fd is not None:
             with self._file_lock:
@@ -329,5 +329,5 @@ class JournalWriter:
 
     def _full(self, error: OSError) -> JournalFullError:
         reason = error.strerror or str(error)
-        self.trouble = self.trouble or reason
+        self.disk_error = self.disk_error or reason
         return JournalFullError(f"the journal in {self.folder} cannot be written: {reason}; free disk space and rerun")

@@ -16,7 +16,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class KeyedAnswer(msgspec.Struct, frozen=True, array_like=True):
     """What a model may answer."""
 
     text: str | None = None
@@ -27,8 +27,8 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
 class Entry(msgspec.Struct, frozen=True, array_like=True):
     """What an answer key has for one list of messages."""
 
-    right: Said
-    wrong: Said | None = None
+    right: KeyedAnswer
+    wrong: KeyedAnswer | None = None
     """None where nothing is known to be wrong."""
     takes_words: bool = False
     """Whether words before the right text leave it right."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from workbench.local_platform.answer_key import Entry, Said
+from workbench.local_platform.answer_key import Entry, KeyedAnswer
 from workbench.local_platform.config import Route
 from workbench.local_platform.filling import arguments_for, choose
 
@@ -91,10 +91,10 @@ def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) 
     if entry is not None and route.simulated == "answers":
         if draw.standing == "refused":
             return Answer(None, prompt_tokens=prompt_tokens, completion_tokens=count_tokens(_REFUSAL), refusal=_REFUSAL)
-        said = _keyed(entry, draw.standing)
-        if said.calls and route.calls_tools:
-            return _call(said.calls, prompt_tokens, cut=draw.standing == "cut")
-        text, takes_words = said.text or _PROSE * bool(said.calls), entry.takes_words or draw.standing == "prose"
+        keyed = _keyed(entry, draw.standing)
+        if keyed.calls and route.calls_tools:
+            return _call(keyed.calls, prompt_tokens, cut=draw.standing == "cut")
+        text, takes_words = keyed.text or _PROSE * bool(keyed.calls), entry.takes_words or draw.standing == "prose"
     else:
         functions = _functions(route, body, prompt)
         if functions:
@@ -119,7 +119,7 @@ def text_of(messages: list[Any]) -> str:
     return "\n".join(filter(None, map(_text_of, messages)))
 
 
-def _keyed(entry: Entry, standing: Standing) -> Said:
+def _keyed(entry: Entry, standing: Standing) -> KeyedAnswer:
     """What the answer key gives an answer that stands to it like that."""
     match standing:
         case "right" | "cut":
@@ -127,9 +127,9 @@ def _keyed(entry: Entry, standing: Standing) -> Said:
         case "wrong" if entry.wrong is not None:
             return entry.wrong
         case "empty":
-            return Said("")
+            return KeyedAnswer("")
         case _:
-            return Said(_PROSE)
+            return KeyedAnswer(_PROSE)
 
 
 def _functions(route: Route, body: dict[str, Any], prompt: str) -> list[dict[str, Any]]:
@@ -169,9 +169,9 @@ def _judged(prompt: str, misjudges: bool) -> str | None:
     reference = re.search(_PART.format("reference"), prompt, re.DOTALL)
     wanted = reference[1] if reference else ""
     holds = bool(wanted) and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", answer[1], re.IGNORECASE) is not None
-    said = holds is not misjudges
-    why = f"The answer {'has' if said else 'does not have'} the reference." if wanted else "There is no reference."
-    return f"{why}\nVERDICT: {words[0] if said else words[-1]}"
+    is_right = holds is not misjudges
+    why = f"The answer {'has' if is_right else 'does not have'} the reference." if wanted else "There is no reference."
+    return f"{why}\nVERDICT: {words[0] if is_right else words[-1]}"
 
 
 def _calculated(prompt: str, whole: str) -> str | None:
@@ -286,13 +286,13 @@ def count_tokens(text: str) -> int:
 
 
 def _call(calls: Iterable[tuple[str, str]], prompt_tokens: int, *, cut: bool = False) -> Answer:
-    said, tokens = [], 0
+    called, tokens = [], 0
     for name, arguments in calls:
         arguments = arguments[: len(arguments) // 2] if cut else arguments
         call_id = "call_" + hashlib.sha256(f"{name}{arguments}".encode()).hexdigest()[:16]
-        said.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
+        called.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
         tokens += count_tokens(f"{name} {arguments}")
-    return Answer(None, None, said, "length" if cut else "tool_calls", prompt_tokens, tokens)
+    return Answer(None, None, called, "length" if cut else "tool_calls", prompt_tokens, tokens)
 
 
 def _arguments(prompt: str, function: dict[str, Any]) -> str:

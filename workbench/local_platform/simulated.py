@@ -55,18 +55,18 @@ class Simulated:
         fault = await self._before(route, call, attempt)
         if fault is not None:
             raise (_page() if fault.kind == "html" else Failure(UNREACHABLE, "the model server broke off", drew=None))
-        said = self._said(route, call)
-        message: dict[str, Any] = {"role": "assistant", "content": said.text}
-        if said.reasoning is not None:
-            message["reasoning_content"] = said.reasoning
-        if said.tool_calls:
-            message["tool_calls"] = said.tool_calls
-        if said.refusal is not None:
-            message["refusal"] = said.refusal
+        answer = self._answer(route, call)
+        message: dict[str, Any] = {"role": "assistant", "content": answer.text}
+        if answer.reasoning is not None:
+            message["reasoning_content"] = answer.reasoning
+        if answer.tool_calls:
+            message["tool_calls"] = answer.tool_calls
+        if answer.refusal is not None:
+            message["refusal"] = answer.refusal
         completion = _head("chat.completion", route, call.raw, next(self._count), self._clock.unix_s()) | {
-            "choices": [{"index": 0, "finish_reason": said.finish_reason, "message": message}]
+            "choices": [{"index": 0, "finish_reason": answer.finish_reason, "message": message}]
         }
-        return completion | ({"usage": _usage(said)} if route.reports_usage else {})
+        return completion | ({"usage": _usage(answer)} if route.reports_usage else {})
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
         """The same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
@@ -76,9 +76,9 @@ class Simulated:
             if self._silent_streams:
                 return
             raise _page()
-        said = self._said(route, call)
+        answer = self._answer(route, call)
         head = _head("chat.completion.chunk", route, call.raw, next(self._count), self._clock.unix_s())
-        deltas = _deltas(said)
+        deltas = _deltas(answer)
         for number, delta in enumerate(deltas):
             if fault is not None and number >= max(1, len(deltas) // 2):
                 raise Failure(UNREACHABLE, "the model server broke off in its stream", drew=None)
@@ -87,11 +87,11 @@ class Simulated:
             elif number % _BREATH == 0:
                 await asyncio.sleep(0)  # others want to be served too
             yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": said.finish_reason}]}
+        yield head | {"choices": [{"index": 0, "delta": {}, "finish_reason": answer.finish_reason}]}
         if route.reports_usage:
-            yield head | {"choices": [], "usage": _usage(said)}
+            yield head | {"choices": [], "usage": _usage(answer)}
 
-    def _said(self, route: Route, call: Call) -> Answer:
+    def _answer(self, route: Route, call: Call) -> Answer:
         body = call.body_for(route)
         answers = self._answers_to(route, body)
         draw = Draw(
@@ -159,23 +159,23 @@ def _head(kind: str, route: Route, raw: bytes, number: int, created: float) -> d
     }
 
 
-def _usage(said: Answer) -> dict[str, Any]:
+def _usage(answer: Answer) -> dict[str, Any]:
     usage: dict[str, Any] = {
-        "prompt_tokens": said.prompt_tokens,
-        "completion_tokens": said.completion_tokens,
-        "total_tokens": said.prompt_tokens + said.completion_tokens,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "total_tokens": answer.prompt_tokens + answer.completion_tokens,
     }
-    if said.reasoning_tokens:
-        usage["completion_tokens_details"] = {"reasoning_tokens": said.reasoning_tokens}
+    if answer.reasoning_tokens:
+        usage["completion_tokens_details"] = {"reasoning_tokens": answer.reasoning_tokens}
     return usage
 
 
-def _deltas(said: Answer) -> list[dict[str, Any]]:
+def _deltas(answer: Answer) -> list[dict[str, Any]]:
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"reasoning_content": piece} for piece in _PIECE.findall(said.reasoning or "")]
-    deltas += [{"content": piece} for piece in _PIECE.findall(said.text or "")]
-    deltas += [{"refusal": piece} for piece in _PIECE.findall(said.refusal or "")]
-    for index, call in enumerate(said.tool_calls):
+    deltas += [{"reasoning_content": piece} for piece in _PIECE.findall(answer.reasoning or "")]
+    deltas += [{"content": piece} for piece in _PIECE.findall(answer.text or "")]
+    deltas += [{"refusal": piece} for piece in _PIECE.findall(answer.refusal or "")]
+    for index, call in enumerate(answer.tool_calls):
         name, arguments = call["function"]["name"], call["function"]["arguments"]
         opened = {"index": index, "id": call["id"], "type": "function", "function": {"name": name, "arguments": ""}}
         deltas.append({"tool_calls": [opened]})

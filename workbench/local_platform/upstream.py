@@ -132,7 +132,7 @@ class _Guard:
 
     def __init__(self, secret: str | None) -> None:
         self._secret = secret if secret and len(secret) >= _LEAST_SECRET_CHARS else None
-        self._said = ""
+        self._tail = ""
         self.held: list[dict[str, Any]] = []
         """What is left at the end of a stream is harmless: the secret was not finished."""
 
@@ -144,11 +144,11 @@ class _Guard:
         """
         if self._secret is None:
             return [chunk]
-        self._said = (self._said + _text_in(chunk))[-_TAIL_CHARS:]
-        if self._secret in self._said:
+        self._tail = (self._tail + _text_in(chunk))[-_TAIL_CHARS:]
+        if self._secret in self._tail:
             raise Failure(500, "the model server repeats a secret of the platform", drew=None)
         self.held.append(chunk)
-        if any(self._said.endswith(self._secret[:length]) for length in range(_LEAST_HELD_CHARS, len(self._secret))):
+        if any(self._tail.endswith(self._secret[:length]) for length in range(_LEAST_HELD_CHARS, len(self._secret))):
             return []
         passed, self.held = self.held, []
         return passed

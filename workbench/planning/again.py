@@ -21,7 +21,7 @@ _UNREADABLE = frozenset(
 """How an answer ended that was paid for and stands, though nothing could be read in it and the model did nothing wrong."""
 
 
-class Again(msgspec.Struct, frozen=True):
+class ReaskPlan(msgspec.Struct, frozen=True):
     """Which answers do not count as answered."""
 
     max_tokens: int | None = None
@@ -36,7 +36,7 @@ class Again(msgspec.Struct, frozen=True):
     """Whether answers of another model are asked again."""
 
 
-def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] = frozenset()) -> Again:
+def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] = frozenset()) -> ReaskPlan:
     """The answers of one kind.
 
     Args:
@@ -46,22 +46,22 @@ def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] =
     """
     match kind:
         case "truncated":
-            return Again(max_tokens)
+            return ReaskPlan(max_tokens)
         case "invalidated":
-            return Again(sample_keys=invalid)
+            return ReaskPlan(sample_keys=invalid)
         case "fallback":
-            return Again(by_another=True)
+            return ReaskPlan(by_another=True)
         case "refused":
-            return Again(ends=frozenset({"refused", "filtered"}))
+            return ReaskPlan(ends=frozenset({"refused", "filtered"}))
         case "empty":
-            return Again(ends=frozenset({"empty"}))
+            return ReaskPlan(ends=frozenset({"empty"}))
         case "unreadable":
-            return Again(outcomes=_UNREADABLE)
+            return ReaskPlan(outcomes=_UNREADABLE)
         case None:
-            return Again()
+            return ReaskPlan()
 
 
-def raised(fields: dict[str, Any], max_tokens: int) -> dict[str, Any] | None:
+def with_raised_limit(fields: dict[str, Any], max_tokens: int) -> dict[str, Any] | None:
     """Body fields with a higher cap, under the name that they have; None where theirs is as high, or they have none."""
     cap = max_tokens_of(fields)
     if cap is None or cap >= max_tokens:

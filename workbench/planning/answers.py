@@ -14,7 +14,7 @@ import msgspec
 from workbench.dataset.samples import selected_samples
 from workbench.job.job import Job
 from workbench.job.prompt import prompts_of
-from workbench.local_platform.answer_key import AnswerKeyFile, Entry, Said
+from workbench.local_platform.answer_key import AnswerKeyFile, Entry, KeyedAnswer
 from workbench.records import Sample, ToolCall
 from workbench.scoring.choice import right_letters
 from workbench.scoring.custom import Custom
@@ -71,7 +71,7 @@ class AnswerKeyWriter:
         entries = []
         for place, (right, (sample, messages)) in enumerate(zip(rights, questions, strict=True)):
             if right is not None:
-                others = [said for said in (*known[place + 1 :], *known[:place]) if said not in (None, right)]
+                others = [keyed for keyed in (*known[place + 1 :], *known[:place]) if keyed not in (None, right)]
                 entry = Entry(right, self._wrong(sample, others), self._takes_words(right, sample))
                 entries += [(sent, entry) for sent in messages]
         self._file.add(entries)
@@ -80,38 +80,38 @@ class AnswerKeyWriter:
         """Close the file."""
         self._file.close()
 
-    def _right(self, sample: Sample) -> Said | None:
+    def _right(self, sample: Sample) -> KeyedAnswer | None:
         """The first of the shapes of a target that all scorers take for right, or else the one that they like best."""
-        best: tuple[float, Said] | None = None
+        best: tuple[float, KeyedAnswer] | None = None
         try:
-            for said in _answers(sample, self._scorers):
-                worth = self._worth(said, sample)
+            for keyed in _answers(sample, self._scorers):
+                worth = self._worth(keyed, sample)
                 if worth is None or worth == 1.0:
-                    return said
+                    return keyed
                 if best is None or worth > best[0]:
-                    best = worth, said
+                    best = worth, keyed
         except Exception:  # whatever is wrong with a target, its answers will be unscored, and the run goes on
             return None
         return None if best is None else best[1]
 
-    def _wrong(self, sample: Sample, others: list[Said]) -> Said | None:
-        best: tuple[float, Said] | None = None
-        for said in others[:_MOST_TRIES]:
-            worth = self._worth(said, sample)
+    def _wrong(self, sample: Sample, others: list[KeyedAnswer]) -> KeyedAnswer | None:
+        best: tuple[float, KeyedAnswer] | None = None
+        for keyed in others[:_MOST_TRIES]:
+            worth = self._worth(keyed, sample)
             if not worth:
-                return said
+                return keyed
             if worth < 1.0 and (best is None or worth < best[0]):
-                best = worth, said
+                best = worth, keyed
         return None if best is None else best[1]
 
-    def _takes_words(self, right: Said, sample: Sample) -> bool:
+    def _takes_words(self, right: KeyedAnswer, sample: Sample) -> bool:
         alone = None if right.text is None else self._worth(right, sample)
-        return alone is not None and alone == self._worth(Said(f"{_WORDS}\n{right.text}"), sample)
+        return alone is not None and alone == self._worth(KeyedAnswer(f"{_WORDS}\n{right.text}"), sample)
 
-    def _worth(self, said: Said, sample: Sample) -> float | None:
+    def _worth(self, keyed: KeyedAnswer, sample: Sample) -> float | None:
         """The mean of what the scorers give; None where none of them can judge."""
-        calls = [ToolCall(None, name, arguments) for name, arguments in said.calls]
-        given = Given(said.text or "", calls)
+        calls = [ToolCall(None, name, arguments) for name, arguments in keyed.calls]
+        given = Given(keyed.text or "", calls)
         values = [value for s in self._scorers if (value := score(s, given, sample).value) is not None]
         return sum(values) / len(values) if values else None
 
@@ -134,18 +134,18 @@ def write_answers(path: Path, job: Job) -> None:
             before = block[:MORE]
 
 
-def _answers(sample: Sample, scorers: tuple[Scorer, ...]) -> Iterator[Said]:
+def _answers(sample: Sample, scorers: tuple[Scorer, ...]) -> Iterator[KeyedAnswer]:
     """What may be right for a sample, the plainest first."""
     if sample.target is None:
         return
     for scorer in scorers:
         if calls := _calls(scorer, sample):
-            yield Said(None, calls)
+            yield KeyedAnswer(None, calls)
     targets = list(_checked(sample.target)) or [sample.target]
     for target in targets:
         for text in _texts(msgspec.structs.replace(sample, target=target)):
-            yield from (Said(shape.format(text)) for shape in _SHAPES)
-        yield Said(json.dumps(target, ensure_ascii=False, default=str))
+            yield from (KeyedAnswer(shape.format(text)) for shape in _SHAPES)
+        yield KeyedAnswer(json.dumps(target, ensure_ascii=False, default=str))
 
 
 def _texts(sample: Sample) -> Iterator[str]:

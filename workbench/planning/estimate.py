@@ -86,8 +86,8 @@ def _of_model(
     model = plan.models[items[0] // plan.job.run.epochs % len(plan.models)]
     if reader is None or known is None or known.deviation is None or known.log_deviation is None:
         low, high = _assumed(plan, model, items)
-        told = "the prompts' length and max_tokens, as there are no earlier answers"
-        return ModelEstimate(model.id, len(items), low, high, told, cut_off_tokens=high), None
+        basis = "the prompts' length and max_tokens, as there are no earlier answers"
+        return ModelEstimate(model.id, len(items), low, high, basis, cut_off_tokens=high), None
     rows = _by_request(reader, plan, items)
     within = _within(rows, known.deviation**2)
     new, times = len(items) - len(rows), student_reach(known.answers, CONFIDENCE)
@@ -105,11 +105,11 @@ def _of_model(
     )
     below = math.hypot(times * math.sqrt(spread), new * known.mean * (1 - 1 / factor))
     above = math.hypot(times * math.sqrt(spread), new * known.mean * (factor - 1))
-    told = _told(len(items), new, sum(row.answers for row in rows), known)
+    basis = _basis_text(len(items), new, sum(row.answers for row in rows), known)
     share, more = _cut_off(len(items), model.max_tokens, known)
     high = mean + above
     cut_off = None if more is None else high + more
-    return ModelEstimate(model.id, len(items), max(mean - below, 0.0), high, told, known.answers, share, cut_off), mean
+    return ModelEstimate(model.id, len(items), max(mean - below, 0.0), high, basis, known.answers, share, cut_off), mean
 
 
 def _cut_off(requests: int, cap: int | None, known: UsageOfModel) -> tuple[float, float | None]:
@@ -164,7 +164,7 @@ def _within(rows: Sequence[EarlierUsage], overall: float) -> float:
     return float(max(apart / freedom, 0.0))
 
 
-def _told(requests: int, new: int, own: int, known: UsageOfModel) -> str:
+def _basis_text(requests: int, new: int, own: int, known: UsageOfModel) -> str:
     others = f"{known.answers} earlier answers of this model{' in this job' if known.of_job else ' in other jobs'}"
     if not new:
         return f"{own} earlier answers to these requests"

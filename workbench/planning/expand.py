@@ -16,7 +16,7 @@ from workbench.job.prompt import body_key, canonical, prompts_of, request_body, 
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
-from workbench.planning.again import Again, raised
+from workbench.planning.again import ReaskPlan, with_raised_limit
 from workbench.planning.answers import MORE, TOGETHER, AnswerKeyWriter, Question
 from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
@@ -221,7 +221,7 @@ class Plan:
     def _fields(self, model: PlannedModel, variant: Variant, number: int) -> dict[str, Any]:
         fields = model.fields | variant.fields
         most = self._raised.get(number)
-        return fields if most is None else raised(fields, most) or fields
+        return fields if most is None else with_raised_limit(fields, most) or fields
 
     def expand(self) -> None:
         """Read the dataset through once: validate and hash it, render every prompt, compute every key.
@@ -296,7 +296,7 @@ class Plan:
         )
         self._spool.append(self._encoder.encode(spooled))
 
-    def take_answers(self, reader: Reader, generation: str | None = None, again: Again = Again()) -> None:  # noqa: B008 - frozen
+    def take_answers(self, reader: Reader, generation: str | None = None, again: ReaskPlan = ReaskPlan()) -> None:  # noqa: B008 - frozen
         """Find which items have an answer already that stands, and which samples the ledger knows.
 
         Args:
@@ -330,7 +330,7 @@ class Plan:
                     expected.take(row.model, numbers[row.sample_key], row.log_ms)
         self._expected = None if expected is None else expected.by_model()
 
-    def _take(self, reader: Reader, items: Iterable[int], generation: str | None, again: Again) -> list[int]:
+    def _take(self, reader: Reader, items: Iterable[int], generation: str | None, again: ReaskPlan) -> list[int]:
         """Note the answers that some items have; those that were cut off are given back."""
         keys = {self._keys[n * _KEY_BYTES : (n + 1) * _KEY_BYTES].hex(): n for n in items}
         cut_off = []
@@ -356,7 +356,7 @@ class Plan:
         epochs, variants = self.job.run.epochs, self.job.variants
         for item in items:
             model, entry = self.models[item // epochs % len(self.models)], self._entry_of(item)
-            fields = raised(model.fields | variants[entry % len(variants)].fields, max_tokens)
+            fields = with_raised_limit(model.fields | variants[entry % len(variants)].fields, max_tokens)
             if fields is None:
                 continue
             spooled = self._decoder.decode(self._spool[entry])

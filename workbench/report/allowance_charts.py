@@ -46,8 +46,8 @@ def window_chart(found: AccountState) -> AnyChart | None:
             for one in found.ahead
         ]
         forecast = over(coming).mark_area(color="var(--m8)", opacity=0.25, clip=True)
-        told = [tip("when", "N", title="UTC"), tip("used", "N", title="used by then")]
-        layers.append(forecast.encode(x=across, y=alt.Y("low:Q", title=title, axis=up), y2="high:Q", tooltip=told))
+        tooltip = [tip("when", "N", title="UTC"), tip("used", "N", title="used by then")]
+        layers.append(forecast.encode(x=across, y=alt.Y("low:Q", title=title, axis=up), y2="high:Q", tooltip=tooltip))
     if whole:
         ours_at = {point["at"]: point["seen"] for point in seen}
         others = [row | {"seen": ours_at[row["at"]]} for row in whole]
@@ -56,8 +56,8 @@ def window_chart(found: AccountState) -> AnyChart | None:
         least = over(others).mark_line(color="var(--m1)", strokeWidth=1.5)
         layers.append(least.encode(x=across, y=alt.Y("low:Q", title=title, axis=up)))
     ours = over(seen).mark_area(color="var(--m0)", opacity=0.35, line={"color": "var(--m0)", "strokeWidth": 2})
-    told = [tip("when", "N", title="UTC"), tip("used", "N", title="seen")]
-    layers.append(ours.encode(x=across, y=alt.Y("seen:Q", title=title, axis=up), tooltip=told))
+    tooltip = [tip("when", "N", title="UTC"), tip("used", "N", title="seen")]
+    layers.append(ours.encode(x=across, y=alt.Y("seen:Q", title=title, axis=up), tooltip=tooltip))
     layers += _readings(found, across)
     if found.total is not None:
         limit = over([{"total": found.total}]).mark_rule(strokeDash=[6, 4], color="var(--failed)", strokeWidth=1.5)
@@ -71,13 +71,13 @@ def _readings(found: AccountState, across: alt.X) -> list[alt.Chart]:
     total = None if found.total is None else (found.total, found.total)
     rows = [
         {"at": _iso(one.read_at), "low": used[0], "high": used[1], "middle": sum(used) / 2, "when": _when(one.read_at),
-         "said": f"{one.of_what} {one.said}"}
+         "read": f"{one.of_what} {one.said}"}
         for one in found.readings
         if (used := one.used(total)) is not None
     ]  # fmt: skip
     if not rows:
         return []
-    tips = [tip("when", "N", title="UTC"), tip("said", "N", title="read")]
+    tips = [tip("when", "N", title="UTC"), tip("read", "N", title="read")]
     rule = over(rows).mark_rule(strokeWidth=2, color="var(--ink)").encode(x=across, y="low:Q", y2="high:Q")
     dot = over(rows).mark_point(filled=True, size=60, color="var(--ink)", opacity=1)
     return [rule, dot.encode(x=across, y="middle:Q", tooltip=tips)]

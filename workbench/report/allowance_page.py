@@ -91,19 +91,19 @@ def verdict(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
         return "No calls are recorded yet."
     days = people.plural(total.days, "day")
     tokens = "No tokens were reported" if total.total_tokens is None else f"{people.amount(total.total_tokens)} tokens"
-    said = f"{tokens} in {people.plural(total.calls, 'call')} on {days}. "
+    text = f"{tokens} in {people.plural(total.calls, 'call')} on {days}. "
     uncertain = total.uncertain_calls
     if not uncertain:
-        return said + "Every call that may have used tokens reported its usage."
+        return text + "Every call that may have used tokens reported its usage."
     high = sum(row.high_tokens or 0 for row in unknown)
     low = sum(row.low_tokens or 0 for row in unknown)
-    said += f"The usage of {people.count(uncertain)} of them is not known"
+    text += f"The usage of {people.count(uncertain)} of them is not known"
     if not high:
-        return said + "."
+        return text + "."
     unpriced = sum(row.uncertain_calls for row in unknown if row.high_tokens is None)
     rest = f", and {people.count(unpriced)} of them without an estimate" if unpriced else ""
     return (
-        said + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls{rest}."
+        text + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls{rest}."
     )
 
 

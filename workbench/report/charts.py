@@ -32,7 +32,7 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
             "low": interval.low,
             "high": interval.high,
             "samples": interval.n,
-            "told": f"{mean_text(interval)} (n {interval.n})",
+            "label": f"{mean_text(interval)} (n {interval.n})",
         }
         for row, interval in rows
         if interval is not None
@@ -52,7 +52,7 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
     labels = [  # on the side with more room: beyond the chart's edge they are cut
         base.transform_filter(f"{'datum.mean <= ' if align == 'left' else 'datum.mean > '}{middle}")
         .mark_text(align=align, dx=8 if align == "left" else -8, dy=-8, fontSize=12)
-        .encode(x="mean:Q", text="told:N", color=alt.value("var(--ink)"))
+        .encode(x="mean:Q", text="label:N", color=alt.value("var(--ink)"))
         for align in ("left", "right")
     ]
     return sized(alt.layer(rule, dot, *labels), len(models))
@@ -64,7 +64,7 @@ def difference_chart(
     """Differences from a baseline with their intervals, a line each, and no difference as an upright line.
 
     Args:
-        rows: Each with model, of (whose colour), difference, low, high, told, and the number of its baseline.
+        rows: Each with model, of (whose colour), difference, low, high, what is shown, and the number of its baseline.
         names: Of the lines, in order.
         baseline: Which of them is shown; the page's script sets the parameter `chosen` to another.
         unit: Of the differences.
@@ -179,7 +179,7 @@ def latency_chart(rows: Sequence[RunLatency], colours: Colours) -> AnyChart:
             "model": row.model,
             "answers": people.count(row.answers),
             **{name[:-3]: getattr(row, name) / 1000 for name in _QUANTILES},
-            **{told: people.milliseconds(getattr(row, name)) for name, told in _QUANTILES.items()},
+            **{heading: people.milliseconds(getattr(row, name)) for name, heading in _QUANTILES.items()},
         }
         for row in rows
     ]
@@ -188,7 +188,7 @@ def latency_chart(rows: Sequence[RunLatency], colours: Colours) -> AnyChart:
     fastest = min((row["p10"] for row in data), default=1)
     wide = fastest > 0 and max((row["p99"] for row in data), default=1) / fastest > _WIDE
     x = _across("p10", ("seconds to the answer", "seconds to the answer, logarithmic"), alt.Undefined, wide=wide)
-    tips = [tip("model", "N"), *(tip(told, "N") for told in _QUANTILES.values()), tip("answers", "N")]
+    tips = [tip("model", "N"), *(tip(heading, "N") for heading in _QUANTILES.values()), tip("answers", "N")]
     whole = base.mark_rule(strokeWidth=2).encode(x=x, x2="p90:Q", tooltip=tips)
     half = base.mark_bar(height=12, opacity=0.55).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
     middle = base.mark_tick(thickness=3, height=18, opacity=1).encode(

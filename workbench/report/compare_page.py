@@ -13,7 +13,7 @@ from workbench.evaluation.comparison import (
     ComparisonInput,
     ComparisonRequest,
     against,
-    compared,
+    compare_sides,
     load_input,
 )
 from workbench.evaluation.sides import why_unscored
@@ -25,7 +25,7 @@ from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json,
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
-from workbench.wording.comparisons import outcome, side_name, warnings
+from workbench.wording.comparisons import side_name, warnings
 from workbench.wording.scores import mean_text
 
 MOST_BASELINES = 6
@@ -54,7 +54,7 @@ def compare_page(
     """
     with asked_of(ledger, folder) as asked:
         material = load_input(asked.reader, wanted)
-        found = compared(material, wanted)
+        found = compare_sides(material, wanted)
         every = _every_baseline(material, found, wanted.by)
         samples = compared_samples(asked.reader, material, every)
     runs = found.runs
@@ -120,8 +120,8 @@ def _name(run_ids: Sequence[str]) -> str:
     """Of the page's file, which must not grow with the runs."""
     if len(run_ids) <= _NAMED:
         return ".".join(run_ids)
-    told = hashlib.sha256(".".join(run_ids).encode()).hexdigest()[:8]
-    return f"{run_ids[0]}.{run_ids[-1]}.{len(run_ids)}-runs-{told}"
+    digest = hashlib.sha256(".".join(run_ids).encode()).hexdigest()[:8]
+    return f"{run_ids[0]}.{run_ids[-1]}.{len(run_ids)}-runs-{digest}"
 
 
 def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[Chart]:
@@ -130,7 +130,7 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
     forest = [
         {
             "model": side_name(one.side, found), "of": one.side.model, "difference": factor * one.found.difference,
-            "low": factor * one.low, "high": factor * one.high, "told": outcome(one, are_shares=found.are_shares),
+            "low": factor * one.low, "high": factor * one.high,
             "baseline": place,
         }
         for place, comparison in enumerate(every)

@@ -7,7 +7,7 @@ import msgspec
 
 import workbench.display.text as people
 from workbench.evaluation.comparison import Comparison, ComparisonInput
-from workbench.evaluation.side_by_side import Apart, SampleAnswer, Texts, samples_by_kind, texts_of
+from workbench.evaluation.side_by_side import SampleAnswer, SampleGroup, Texts, samples_by_kind, texts_of
 from workbench.evaluation.sides import Difference
 from workbench.ledger.queries import Reader
 from workbench.wording.comparisons import side_name
@@ -17,8 +17,8 @@ MOST_APART = 50
 FIRST_SAMPLES = 10
 """Of those, what a reader without scripts sees of the first kinds."""
 
-_FIRST: tuple[Apart, ...] = ("worse", "better")
-_Keys = dict[Apart, list[str]]
+_FIRST: tuple[SampleGroup, ...] = ("worse", "better")
+_Keys = dict[SampleGroup, list[str]]
 
 
 class ComparedSamples(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ def compared_samples(reader: Reader, material: ComparisonInput, every: Sequence[
     place = {key: number for number, key in enumerate(texts.samples)}
     sides = {(side.run_id, side.model): number for number, side in enumerate(material.sides)}
     index = {
-        "kinds": get_args(Apart),
+        "kinds": get_args(SampleGroup),
         "sides": [people.visible(side_name(side, every[0])) for side in material.sides],
         "samples": [[people.visible(text) for text in msgspec.structs.astuple(one)] for one in texts.samples.values()],
         "answers": _answers(texts, place, sides),

@@ -44,7 +44,7 @@ def daily_chart(rows: Sequence[DailyUsage], colours: Colours) -> AnyChart:
 def _known(rows: Sequence[DailyUsage]) -> list[dict[str, Any]]:
     """What was reported; a day of a model that reported nothing has no bar."""
     return [
-        _told(row, row.calls, people.count(row.total_tokens)) | {"model": row.model, "tokens": row.total_tokens}
+        _tips(row, row.calls, people.count(row.total_tokens)) | {"model": row.model, "tokens": row.total_tokens}
         for row in rows
         if row.total_tokens is not None
     ]
@@ -62,8 +62,8 @@ def _unknown(rows: Sequence[DailyUsage]) -> list[dict[str, Any]]:
         calls[row.model] = calls.get(row.model, 0) + row.calls - row.calls_without_usage
     days: dict[Any, dict[str, Any]] = {}
     for row in rows:
-        told = _told(row, 0, "not reported; drawn as the model's other calls")
-        day = days.setdefault(row.day, told | {"model": "all models", "low": 0, "high": 0.0, "unknown": 0})
+        tips = _tips(row, 0, "not reported; drawn as the model's other calls")
+        day = days.setdefault(row.day, tips | {"model": "all models", "low": 0, "high": 0.0, "unknown": 0})
         day["low"] += row.total_tokens or 0
         if calls[row.model] and tokens[row.model]:
             day["high"] += row.calls_without_usage * tokens[row.model] / calls[row.model]
@@ -75,5 +75,5 @@ def _unknown(rows: Sequence[DailyUsage]) -> list[dict[str, Any]]:
     ]
 
 
-def _told(row: DailyUsage, calls: int, used: str) -> dict[str, Any]:
+def _tips(row: DailyUsage, calls: int, used: str) -> dict[str, Any]:
     return {"day": row.day.isoformat(), "on": f"{row.day:%d %b %Y}", "calls": people.count(calls), "used": used}

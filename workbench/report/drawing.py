@@ -62,11 +62,11 @@ class Drawable:
 
 def _clipped(text: str, number: int) -> str:
     """A text of at most `MOST_CHARS`, cut in its middle; a number tells it from others that are cut to the same."""
-    told = "" if number == 1 else f" ({number})"
-    if len(text) + len(told) <= MOST_CHARS:
-        return text + told
-    kept = MOST_CHARS - len(told) - 1
-    return f"{text[: kept - kept // 2]}…{text[-(kept // 2) :]}{told}"
+    suffix = "" if number == 1 else f" ({number})"
+    if len(text) + len(suffix) <= MOST_CHARS:
+        return text + suffix
+    kept = MOST_CHARS - len(suffix) - 1
+    return f"{text[: kept - kept // 2]}…{text[-(kept // 2) :]}{suffix}"
 
 
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart

@@ -88,9 +88,9 @@ def _sparks(scores: Sequence[ModelMean], colours: Colours) -> dict[str, list[dic
     found: dict[str, list[dict[str, Any]]] = {}
     for row in scores:
         if 0 <= row.centre <= 1:
-            told = f"{row.model}, {row.scorer}: {range_text(row.mean, row.at_worst, row.at_best)}"
+            label = f"{row.model}, {row.scorer}: {range_text(row.mean, row.at_worst, row.at_best)}"
             found.setdefault(row.run_id, []).append(
-                {"mean": row.centre, "colour": colours.of(str(row.model)), "told": told}
+                {"mean": row.centre, "colour": colours.of(str(row.model)), "label": label}
             )
     return found
 

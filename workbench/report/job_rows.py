@@ -147,11 +147,11 @@ def _line(run_ids: list[str], scores: list[ModelMean], colours: Colours) -> Mark
         )
         for model, points in list(models.items())[:_MOST_LINES]
     )
-    told = ", ".join(list(models)[:_MOST_LINES])
+    label = ", ".join(list(models)[:_MOST_LINES])
     if not models:
         return Markup("")
     return Markup('<svg class="spark" width="{}" height="{}" role="img" aria-label="scores of {}">{}</svg>').format(
-        _WIDTH, _HEIGHT, people.visible(told), drawn
+        _WIDTH, _HEIGHT, people.visible(label), drawn
     )
 
 
@@ -179,11 +179,11 @@ def summary(rows: Sequence[JobRow]) -> str:
     running = sum(row.status == RUNNING and not row.alarms and not is_worse(row) for row in rest)
     fine = len(rest) - alarmed - worse - running
     needs = "needs" if action == 1 else "need"
-    told = [
+    parts = [
         f"{action} {needs} action" if action else "",
         f"{alarmed} with an open alarm" if alarmed else "",
         f"{worse} regressed" if worse else "",
         f"{running} running" if running else "",
         f"{fine} fine" if fine else "",
     ]
-    return f"{people.plural(len(rows), 'job')}: {' · '.join(filter(None, told))}."
+    return f"{people.plural(len(rows), 'job')}: {' · '.join(filter(None, parts))}."

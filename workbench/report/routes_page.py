@@ -111,7 +111,7 @@ def _bars(medians_ms: list[tuple[datetime, float]], colour: str, span: str) -> l
     newest = medians_ms[-_MOST_POINTS:]
     most = max((p50_ms for _, p50_ms in newest), default=0) or 1
     return [
-        {"mean": p50_ms / most, "colour": colour, "told": f"{_when(from_at, span)}: {people.milliseconds(p50_ms)}"}
+        {"mean": p50_ms / most, "colour": colour, "label": f"{_when(from_at, span)}: {people.milliseconds(p50_ms)}"}
         for from_at, p50_ms in newest
     ]
 

@@ -57,7 +57,7 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
     )
     course, flights = _course(reader, figures)
     suspects = reader.all(SuspectSample, run_id=run_id, scorer=figures.standing.scorer or "")
-    told = {
+    stored = {
         "invalid": reader.all(TakenOut, run_id=run_id),
         "gates": reader.all(RunGate, run_id=run_id),
         "alarms": open_of(asked.watched(figures.provenance.job)),
@@ -70,7 +70,7 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
             "charts": [*run_charts(figures, asked.colours), *course_charts(figures, course, flights, asked.colours)],
             "rows": rows,
             "sides": sides,
-            **told,
+            **stored,
             "suspects": suspects,
             "by_model": {row.model: row for row in sides.rows},
             "samples": samples,
@@ -172,12 +172,12 @@ def _shown(figures: RunFigures, model: str) -> str:
     shown = "" if one is None else outcome(one, are_shares=found.are_shares)
     if side is None:
         return shown
-    told = (
+    reason = (
         "only a fallback answered"
         if side.left_out and not side.scored
         else not_ranked_words(side.coverage, found.min_answered)
     )
-    return "; ".join(filter(None, (shown, f"not ranked: {told}")))
+    return "; ".join(filter(None, (shown, f"not ranked: {reason}")))
 
 
 def not_known(figures: RunFigures, ledger: str) -> list[str]:
@@ -203,8 +203,8 @@ def not_known(figures: RunFigures, ledger: str) -> list[str]:
             f"it is another one; where it is not, confirm the name: {confirm}."
         )
     if fallbacks(figures.served):
-        told = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
-        found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {told}.")
+        counted = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
+        found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {counted}.")
     if figures.standing.scorer is None:
         why = "nothing was scored" if figures.provenance.scorers else "the job names no scorer"
         found.append(f"Whether the answers are right: {why}.")

@@ -56,7 +56,7 @@ class _Index:
             self.rows.append([_shown(row.sample_id), row.epoch, _short(texts["target"]), False])
         self.rows[number][-1] = self.rows[number][-1] or row.disagree
         judged = next((score for score in row.scores or [] if score["scorer"] == self._scorer), None)
-        said = row.answer or row.error_text or ""
+        text = row.answer or row.error_text or ""
         self.lines.append(
             [
                 number,
@@ -70,7 +70,7 @@ class _Index:
                 row.reused,
                 None if row.latency_ms is None else round(row.latency_ms),
                 row.total_tokens,
-                _short(said[: 2 * _SNIPPET_CHARS]) or "",
+                _short(text[: 2 * _SNIPPET_CHARS]) or "",
                 len(row.tool_calls or []),
                 part,
                 place,
@@ -80,9 +80,9 @@ class _Index:
     def add_unsent(self, one: UnsentSample) -> None:
         """Take a sample that no model was asked: a row of its own, without anything in it."""
         target = msgspec.json.decode(one.sample).get("target") if one.sample else None
-        told = target if isinstance(target, str | None) else msgspec.json.encode(target).decode()
+        right = target if isinstance(target, str | None) else msgspec.json.encode(target).decode()
         self._places.setdefault((one.sample_key, one.epoch), len(self._places))
-        self.rows.append([_shown(one.sample_id), one.epoch, _short(told), False])
+        self.rows.append([_shown(one.sample_id), one.epoch, _short(right), False])
 
     def packed(self) -> str:
         """Everything as columns."""
@@ -166,8 +166,8 @@ def sample_browser(
             parts.clear()
     for sample in unsent:
         index.add_unsent(sample)
-    told = msgspec.json.encode(digests).decode() if outside else "{}"
-    return SampleBrowser(index.packed(), parts, told, beside.name if outside else "", len(index.lines), total, first)
+    encoded = msgspec.json.encode(digests).decode() if outside else "{}"
+    return SampleBrowser(index.packed(), parts, encoded, beside.name if outside else "", len(index.lines), total, first)
 
 
 def _groups(

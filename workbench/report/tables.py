@@ -211,10 +211,10 @@ def bars(values: Sequence[dict[str, Any]] | None) -> Markup:
     """Means from 0 to 1 as small bars, with their numbers on hover."""
     bar = Markup('<i style="height:{:.0f}%;background:{}" title="{}"></i>')
     drawn = Markup("").join(
-        bar.format(100 * value["mean"], value["colour"], people.visible(value["told"])) for value in values or ()
+        bar.format(100 * value["mean"], value["colour"], people.visible(value["label"])) for value in values or ()
     )
-    told = people.visible("; ".join(value["told"] for value in values or ()))
-    return Markup('<span class="bars" role="img" aria-label="{}">{}</span>').format(told or "unscored", drawn)
+    label = people.visible("; ".join(value["label"] for value in values or ()))
+    return Markup('<span class="bars" role="img" aria-label="{}">{}</span>').format(label or "unscored", drawn)
 
 
 _OF_VALUE: dict[str, Callable[[Any], Markup]] = {"moment": moment, "period": period, "bars": bars, "card": card_link}

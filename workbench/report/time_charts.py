@@ -152,9 +152,9 @@ def lines_over_time(
     if bounds:
         layers.insert(0, base.mark_rule(opacity=0.35).encode(y=alt.Y("low:Q", title=title), y2="high:Q"))
     if marks:
-        told = [tip("when", "N", title="UTC"), tip("changed", "N")]
+        tips = [tip("when", "N", title="UTC"), tip("changed", "N")]
         rule = over(marks).mark_rule(strokeDash=[2, 3], color="var(--soft)", strokeWidth=1.5)
-        layers.append(rule.encode(x=across, tooltip=told))
+        layers.append(rule.encode(x=across, tooltip=tips))
     found: AnyChart = alt.layer(*layers).properties(width=WIDTH, height=height)
     return found
 

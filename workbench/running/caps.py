@@ -168,12 +168,12 @@ class Caps:
     def overrun(self) -> str | None:
         """By how much caps were exceeded, where routes used more than was reserved for them."""
         over = [(cap, sum(self._used(cap)) - cap.most) for cap in self._caps]
-        told = [
+        parts = [
             f"the cap of {cap.words} was exceeded by {cap.amount_text(by)}"
             for cap, by in over
             if by > _ROUNDING * cap.most
         ]
-        return "; ".join(told) or None
+        return "; ".join(parts) or None
 
     def nearest(self) -> tuple[float, str] | None:
         """The share that is used of the cap nearest to its end, and that cap; None without caps."""

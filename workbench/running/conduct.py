@@ -73,7 +73,7 @@ class RunExecution:
         began = time.perf_counter()
         tally = Tally(len(self._plan), self._plan.reused)
         show = show_progress and tally.pending > 0
-        progress = Progress(tally, self._plan.job.run.max_in_flight, shown=show, told=rules.told)
+        progress = Progress(tally, self._plan.job.run.max_in_flight, shown=show, line_of=rules.line_of)
         work = Work(self._plan, self._client, self._journal, self._started, rules, progress)
         with progress, caught(work.signalled, interrupts):
             try:

@@ -123,12 +123,12 @@ class Guard:
 
     def overrun(self) -> str | None:
         """By how much the budget and the caps were overrun, where a route drew more than its cap."""
-        told = [self._caps.overrun()]
+        parts = [self._caps.overrun()]
         if self._tokens is not None and self._drawn > self._tokens:
-            told.insert(0, f"the budget of {self._tokens} tokens was exceeded by {self._drawn - self._tokens}")
-        return "; ".join(filter(None, told)) or None
+            parts.insert(0, f"the budget of {self._tokens} tokens was exceeded by {self._drawn - self._tokens}")
+        return "; ".join(filter(None, parts)) or None
 
-    def told(self) -> str | None:
+    def nearest_limit_text(self) -> str | None:
         """How much is used of the budget or the cap that is nearest to its end; None without any."""
         shares = [nearest] if (nearest := self._caps.nearest()) else []
         if self._tokens is not None:

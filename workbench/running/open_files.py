@@ -39,5 +39,5 @@ def within_open_files(job: Job) -> tuple[Job, str]:
         )
     if room >= job.run.max_in_flight:
         return job, ""
-    told = f"at most {room} requests in flight: this process may open {soft} files (ulimit -n)"
-    return msgspec.structs.replace(job, run=msgspec.structs.replace(job.run, max_in_flight=room)), told
+    note = f"at most {room} requests in flight: this process may open {soft} files (ulimit -n)"
+    return msgspec.structs.replace(job, run=msgspec.structs.replace(job.run, max_in_flight=room)), note

@@ -59,8 +59,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     show_progress: bool = False
     is_brief: bool = False
     """See `Tempo.is_brief`."""
-    told: Callable[[CallRecord], str | None] | None = None
-    """See `FanOutSettings.told`."""
+    line_of: Callable[[CallRecord], str | None] | None = None
+    """See `FanOutSettings.line_of`."""
     check: Callable[[], None] | None = None
     """Called once no other process can run the job and before anything is sent; what it raises ends the run."""
     interrupts: Interrupts | None = None

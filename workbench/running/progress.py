@@ -30,13 +30,13 @@ class Progress:
     """
 
     def __init__(
-        self, tally: Tally, limit: int, *, shown: bool, told: Callable[[CallRecord], str | None] | None = None
+        self, tally: Tally, limit: int, *, shown: bool, line_of: Callable[[CallRecord], str | None] | None = None
     ) -> None:
         self.in_flight = 0
         self.cap: str | None = None
         """How much is used of the cap that is nearest to its end."""
         self._tally = tally
-        self._limit, self._told = limit, told
+        self._limit, self._line_of = limit, line_of
         self._waiting: deque[tuple[int, AttemptEnd]] = deque()
         is_watched = LOG.isEnabledFor(logging.INFO)  # its lines would be written into the bar
         self._bar = _bar(tally.planned - tally.reused) if shown and not is_watched else None
@@ -54,7 +54,7 @@ class Progress:
             counted += 1
             through += not ended.will_go_on and EFFECTS[ended.record.attempt.outcome].concluded
             self._tally.count(ended)
-            if self._told and (line := self._told(ended.record)):
+            if self._line_of and (line := self._line_of(ended.record)):
                 self.note(line)
         if counted and self._bar is not None:
             with self._on_screen():
@@ -88,10 +88,10 @@ class Progress:
             "failed": tally.failed - tally.waiting, "to retry": tally.waiting,
             "cancelled": tally.cancelled,
         }  # fmt: skip
-        told = [f"{count(number)} {name}" for name, number in counts.items() if number]
-        told += [f"{self.in_flight}/{self._limit} in flight", f"{count(self._tally.total_tokens or 0)} tokens"]
-        told += [self.cap] if self.cap else []
-        self._bar.set_postfix_str(", ".join(told), refresh=False)
+        parts = [f"{count(number)} {name}" for name, number in counts.items() if number]
+        parts += [f"{self.in_flight}/{self._limit} in flight", f"{count(self._tally.total_tokens or 0)} tokens"]
+        parts += [self.cap] if self.cap else []
+        self._bar.set_postfix_str(", ".join(parts), refresh=False)
 
     def __enter__(self) -> Self:
         return self

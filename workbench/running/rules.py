@@ -44,5 +44,5 @@ class FanOutSettings(NamedTuple):
     """How long to wait for the platform."""
     caps: Caps | None = None
     """What the run may use together with others; None: whatever its budget allows."""
-    told: Callable[[CallRecord], str | None] | None = None
+    line_of: Callable[[CallRecord], str | None] | None = None
     """Called with every call that ended, its texts perhaps left out; what it gives back is printed as a line."""

@@ -139,7 +139,7 @@ class AfterCall:
             self.halt(RunStatus.STOPPED, too_much)
         # after the guard: once it stopped the run, what would pass again is left to a rerun
         wait_s = None if self.stop else self._passes.wait_s(record, turn.attempt, now - turn.first_at)
-        self._progress.cap = self.guard.told()
+        self._progress.cap = self.guard.nearest_limit_text()
         self._progress.ended(number, AttemptEnd(record, turn.attempt, will_go_on=wait_s is not None))
         if wait_s is not None:
             self.queue.again(turn, wait_s)
@@ -152,8 +152,8 @@ class AfterCall:
         """Why nothing more may be sent now, for the log."""
         if in_flight >= self.pace.run_allowed:
             return f"the pace allows {self.pace.run_allowed}"
-        told = [f"{self._plan.models[model].id} {why}" for model, why in self.queue.why_waiting()]
-        return "; ".join(told) or "nothing else is left to send"
+        reasons = [f"{self._plan.models[model].id} {why}" for model, why in self.queue.why_waiting()]
+        return "; ".join(reasons) or "nothing else is left to send"
 
     def give_up_waiting(self) -> None:
         """Give up paused routes when nothing else is left, and none of them can be tried in time."""

@@ -168,13 +168,13 @@ def slots_in(folders: Iterable[Path]) -> list[dict[str, object]]:
     """The slots of several endpoints, each with its folder's name as `endpoint`; a call that has its slot in an older version's
     folder too is told once.
     """
-    found, told = [], set()
+    found, counted = [], set()
     for folder in folders:
         for row in slots_of_endpoint(folder):
             call = row["slot"], row["pid"], row["since"]
-            if row["pid"] and call in told:
+            if row["pid"] and call in counted:
                 continue
-            told.add(call)
+            counted.add(call)
             found.append({"endpoint": folder.name} | row)
     return found
 

@@ -178,7 +178,7 @@ class Slots:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.rest()
+        self.release_unused()
         with contextlib.suppress(OSError):
             self._own_path.unlink()
         os.close(self._own)
@@ -203,7 +203,7 @@ class Slots:
         """A slot, if there is one and this run may have it now."""
         self._scan_other_runs()
         if self._rivals:
-            self.rest()
+            self.release_unused()
         elif self._kept:
             self._held += 1
             return self._kept.pop()
@@ -223,7 +223,7 @@ class Slots:
                 continue
             del self._free[place]
             self._held += 1
-            self._say()
+            self._publish_state()
             return Slot(number, file, self._job)
         self._none_until = time.monotonic() + _POLL_S
         return None
@@ -231,7 +231,7 @@ class Slots:
     def give_back(self, slot: Slot) -> None:
         """End the use of a slot; it is kept for the call that follows at once, unless others wait."""
         self._held -= 1
-        self._say()
+        self._publish_state()
         if any(rival.limit > slot.number and not rival.held for rival in self._rivals):
             self._yield_until = time.monotonic() + _YIELD_S
         if self._rivals or slot.is_ghost:
@@ -240,9 +240,9 @@ class Slots:
             self._kept.append(slot)
         self._given_back.set()
 
-    def rest(self) -> None:
+    def release_unused(self) -> None:
         """Let others have what was kept: no call follows at once."""
-        self._say()
+        self._publish_state()
         while self._kept:
             self._release(self._kept.pop())
 
@@ -253,11 +253,11 @@ class Slots:
 
     async def changed(self) -> None:
         """Wait until a slot may be free."""
-        self.rest()
+        self.release_unused()
         if self._given_back.is_set():
             self._given_back = anyio.Event()
         self._waiters += 1
-        self._say()
+        self._publish_state()
         try:
             with anyio.move_on_after(_POLL_S):
                 await self._given_back.wait()
@@ -266,7 +266,7 @@ class Slots:
 
     def ghosts(self) -> list[float]:
         """The Unix times until which calls that were given up keep slots of this run."""
-        self.rest()
+        self.release_unused()
         found, now = [], clock.machine_s()
         for number in self._free:
             if self._files[number].lock():
@@ -313,7 +313,7 @@ class Slots:
             for number, file in enumerate(self._files):
                 file.join(folder / f"{number:02}.slot")
 
-    def _say(self) -> None:
+    def _publish_state(self) -> None:
         """Say whether we wait, and how many slots we have; the latter only where somebody may look."""
         waits = self._waiters > 0
         if waits is not self._waits or self._others:

@@ -86,7 +86,7 @@ class Work:
                     for _ in range(self._plan.job.run.max_in_flight):
                         workers.start_soon(self._worker)
             watching.cancel_scope.cancel()
-        self._slots.rest()
+        self._slots.release_unused()
         self._write()
         self._waiting.over()
         self.settling.end()
@@ -103,7 +103,7 @@ class Work:
             self.settling.halt(RunStatus.INCOMPLETE, str(fault), fault.exit_code, fault)
         self.settling.queue.wake()
         self._write()
-        self._slots.rest()
+        self._slots.release_unused()
 
     async def _send_what_is_left(self) -> None:
         settling, queue = self.settling, self.settling.queue
@@ -136,7 +136,7 @@ class Work:
     async def _wait_for_a_turn(self) -> None:
         """Wait until a request may be sent; write first: what was answered meanwhile must not wait for the next intent."""
         self._write()
-        self._slots.rest()
+        self._slots.release_unused()
         self.settling.give_up_waiting()
         if not self._in_flight and (used_up := self.settling.guard.used_up()):
             self.settling.halt(RunStatus.STOPPED, used_up)  # retries would wait in vain
@@ -155,7 +155,7 @@ class Work:
     async def _wait_for_room(self) -> None:
         """Wait until what is in flight leaves room in a budget or a cap."""
         self._write()
-        self._slots.rest()
+        self._slots.release_unused()
         if self._waiting.is_watched:
             self._waiting.because("a budget or a cap has no room before others end", self._in_flight)
         await self.settling.queue.changed()
@@ -288,8 +288,8 @@ class Work:
         except JournalFullError as error:
             self.settling.halt(RunStatus.INCOMPLETE, "the journal cannot be written", error.exit_code, error)
             return False
-        if self._journal.trouble:
-            self.settling.halt(RunStatus.INCOMPLETE, self._journal.trouble)
+        if self._journal.disk_error:
+            self.settling.halt(RunStatus.INCOMPLETE, self._journal.disk_error)
         return True
 
     async def _watch_deadline(self) -> None:

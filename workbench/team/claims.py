@@ -113,8 +113,8 @@ def claim(
                 if other.machine != machine:
                     raise LockHeldError(_taken(other))
             cursor.execute("DELETE FROM workbench_live.runs WHERE job = %s AND apart = ''", [job])
-        told = {"host": host, "username": username, "pid": os.getpid(), "machine": machine, "for_s": CLAIM_S}
-        cursor.execute(_CLAIM, told | {"run_id": run_id, "job": job, "apart": run_id if is_fresh else ""})
+        fields = {"host": host, "username": username, "pid": os.getpid(), "machine": machine, "for_s": CLAIM_S}
+        cursor.execute(_CLAIM, fields | {"run_id": run_id, "job": job, "apart": run_id if is_fresh else ""})
 
 
 def _taken(other: Claim) -> str:

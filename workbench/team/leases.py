@@ -108,7 +108,7 @@ class Leases:
         self.hold_s = hold_s
         host, username = who()
         self._named = {"endpoint": endpoint, "holder": secrets.token_hex(8)}
-        self._told = self._named | {
+        self._fields = self._named | {
             "machine": machine,
             "host": host,
             "username": username,
@@ -173,7 +173,7 @@ class Leases:
         state = self._state()
         with self._server.transaction() as cursor:
             cursor.execute(_LOCK, self._named)
-            cursor.execute(_SAY, self._told | {"wants": state.wants, "lease_s": LEASE_S})
+            cursor.execute(_SAY, self._fields | {"wants": state.wants, "lease_s": LEASE_S})
             demands = {
                 row["holder"]: SlotDemand(row["most"], row["wants"]) for row in rows(cursor, _HOLDERS, **self._named)
             }

@@ -64,12 +64,12 @@ def _unpriced(found: AccountState) -> str:
 def unknown_text(found: AccountState) -> str:
     """The calls that may have drawn and reported nothing, with the bound on what they drew, where there is one."""
     seen = found.seen
-    told = f"{plural(seen.unknown_calls, 'call')} without usage"
+    text = f"{plural(seen.unknown_calls, 'call')} without usage"
     bounded = seen.unknown_calls - seen.unbounded_calls
     if not bounded:
-        return f"{told}, without a bound"
+        return f"{text}, without a bound"
     bound = f"of at most {units(seen.unknown_most)}"
-    return f"{told} {bound}" + (f" and {seen.unbounded_calls} without a bound" if seen.unbounded_calls else "")
+    return f"{text} {bound}" + (f" and {seen.unbounded_calls} without a bound" if seen.unbounded_calls else "")
 
 
 def _left(found: AccountState) -> str:
@@ -98,10 +98,10 @@ def runs_out(found: AccountState, zone: str) -> str:
     if _is_after(earliest, end):
         return f"It lasts {'to' if end else 'for'} {until}, {pace}."
     if _is_after(latest, end):
-        said = f"It may run out from {_moment(earliest, zone)} on, or last to {until}, {pace}."
+        text = f"It may run out from {_moment(earliest, zone)} on, or last to {until}, {pace}."
     else:
-        said = f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
-    return said if found.forecast.changing is None else f"{said} {_both_ends(found.forecast, end, zone)}"
+        text = f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
+    return text if found.forecast.changing is None else f"{text} {_both_ends(found.forecast, end, zone)}"
 
 
 def _both_ends(forecast: Forecast, end: datetime | None, zone: str) -> str:
@@ -135,17 +135,17 @@ def _why_unknown(found: AccountState) -> str:
 
 def missing(found: AccountState) -> list[str]:
     """What is not known, each with what would say it."""
-    told = []
+    notes = []
     if found.window is None:
-        told.append(NO_WINDOW)
+        notes.append(NO_WINDOW)
     if found.total is None:
         least = "" if found.least_total is None else f"; it is at least {units(found.least_total)} {found.unit}"
-        told.append(UNKNOWN_TOTAL + least)
+        notes.append(UNKNOWN_TOTAL + least)
     if found.window is not None and found.window.rolls:
-        told.append(ROLLING)
+        notes.append(ROLLING)
     elif found.window is not None and not found.readings:
-        told.append(NO_READING)
-    return told
+        notes.append(NO_READING)
+    return notes
 
 
 def demand_text(one: Demand, unit: str) -> str:

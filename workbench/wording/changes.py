@@ -69,8 +69,8 @@ def _day(occasion: str, are_nights: bool) -> str:
         day = date.fromisoformat(occasion[:10])
     except ValueError:
         return occasion
-    said = f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
-    return said if are_nights else f"{said} {occasion[11:16]}".strip()
+    text = f"{day.day} {day:%b}" + ("" if day.year == clock.now().year else f" {day.year}")
+    return text if are_nights else f"{text} {occasion[11:16]}".strip()
 
 
 def alarm_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:
@@ -126,19 +126,19 @@ def job_verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Se
     """What is open, or else the newest run against the one before, in a sentence or two."""
     newest = runs[0]
     if standing := [alarm for alarm in alarms if alarm.state == "open"]:
-        said = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
-        return said + ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing) + "."
+        text = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
+        return text + ". ".join(f"{alarm_what(alarm)}; {alarm_lasts(alarm)}; open" for alarm in standing) + "."
     if len(runs) == 1:
         return "One run so far: there is nothing to compare it with."
-    said = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
+    text = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
     shown = [change for change in changes if change.verdict != "none shown"]
     if not changes:
         if newest.status not in _ENDED or runs[1].status not in _ENDED:
-            return said + "Runs that are not complete are not compared."
-        return said + "It asked nothing again that the run before has a result for."
+            return text + "Runs that are not complete are not compared."
+        return text + "It asked nothing again that the run before has a result for."
     if not shown:
-        return said + "No difference from the run before is shown."
-    return said + "; ".join(change_text(change) for change in shown) + ", compared with the run before."
+        return text + "No difference from the run before is shown."
+    return text + "; ".join(change_text(change) for change in shown) + ", compared with the run before."
 
 
 def _ended(status: str | None) -> str:

@@ -20,9 +20,9 @@ def outcome(difference: Difference, *, are_shares: bool) -> str:
         case "better" | "worse":
             return _shown(difference)
         case "open" if found is not None:
-            said = "better" if found.difference > 0 else "worse"
+            direction = "better" if found.difference > 0 else "worse"
             all_asked = f"over all {difference.asked}: {difference.unknown} unknown"
-            return f"{said} on the {difference.shared} known of both; open {all_asked}"
+            return f"{direction} on the {difference.shared} known of both; open {all_asked}"
         case "too few" if found is not None and not found.better + found.worse:
             return f"the same on every sample{_beside_unknown(difference)}"
         case "too few":
@@ -38,19 +38,17 @@ def outcome(difference: Difference, *, are_shares: bool) -> str:
 
 def _shown(difference: Difference) -> str:
     """A difference that is shown, and on what it rests."""
-    said, among = difference.verdict, difference.among_scored
+    direction, among = difference.verdict, difference.among_scored
     if difference.is_finished_only:
-        return (
-            f"{said} on the {difference.shared} known of both; the scorer has no scale for {difference.unknown} others"
-        )
+        return f"{direction} on the {difference.shared} known of both; the scorer has no scale for {difference.unknown} others"
     if among is None:
-        return said
-    other = "worse" if said == "better" else "better"
-    is_reverse = among.better + among.worse > 0 and (among.difference > 0) != (said == "better")
+        return direction
+    other = "worse" if direction == "better" else "better"
+    is_reverse = among.better + among.worse > 0 and (among.difference > 0) != (direction == "better")
     beside = (
         f"{other}, {among.better}:{among.worse}" if is_reverse else f"no difference shown, {among.better}:{among.worse}"
     )
-    return f"{said} in right answers delivered; among the {among.n} scored on both: {beside}"
+    return f"{direction} in right answers delivered; among the {among.n} scored on both: {beside}"
 
 
 def _beside_unknown(difference: Difference) -> str:
@@ -72,9 +70,9 @@ def headline(difference: Difference, comparison: Comparison) -> str:
     ]
     if difference.among_scored is not None:
         parts += [
-            f"of {side_name(side, comparison)} {told}"
+            f"of {side_name(side, comparison)} {reason}"
             for side in (difference.side, difference.baseline)
-            if (told := not_right_words(side))
+            if (reason := not_right_words(side))
         ]
     if (tokens := _tokens(difference)) is not None:
         parts.append(tokens)
@@ -116,9 +114,9 @@ def warnings(comparison: Comparison) -> list[str]:
         name = side_name(side, comparison)
         if not comparison.is_ranked(side):
             found.append(f"{name} is not ranked: {not_ranked_words(side.coverage, comparison.min_answered)}.")
-        if told := not_right_words(side):
+        if reason := not_right_words(side):
             counted = "not right" if side.coverage.is_bounded else "no scale says what that is to a mean"
-            found.append(f"{name}: {told}: {counted}.")
+            found.append(f"{name}: {reason}: {counted}.")
         if side.fallbacks:
             says = "are left out" if comparison.on_fallback == "exclude" else "count all the same"
             given = f"{side.fallbacks} of {plural(side.answered, 'answer')} are of another model ({side.fallback_name})"

@@ -15,13 +15,13 @@ def verdict(found: AccountRoutes) -> str:
         return "No calls yet."
     states = state_of(found.routes)
     asked = f"{people.plural(len(found.routes), 'route')} asked"
-    told = [f"{number} {state}" for state, number in states.items() if number]
-    said = f"{asked}: {people.words(told)}."
+    counted = [f"{number} {state}" for state, number in states.items() if number]
+    text = f"{asked}: {people.words(counted)}."
     looked = list(dict.fromkeys(item.model for item in found.attention))
     if looked:
         more = f" and {people.plural(len(looked) - _NAMED, 'other')}" if len(looked) > _NAMED else ""
-        said += f" Needs attention: {people.words(looked[:_NAMED]) if not more else ', '.join(looked[:_NAMED])}{more}."
-    return said
+        text += f" Needs attention: {people.words(looked[:_NAMED]) if not more else ', '.join(looked[:_NAMED])}{more}."
+    return text
 
 
 def attention_text(item: Attention) -> str:

@@ -24,7 +24,7 @@ _NOTED = 0.05  # of a model's requests; less is in the table
 
 def verdict(figures: RunFigures) -> str:
     """The run in a few sentences, with their numbers."""
-    return " ".join(filter(None, (leader(figures.standing), coverage(figures) or trouble(figures))))
+    return " ".join(filter(None, (leader(figures.standing), coverage(figures) or worst_failure(figures))))
 
 
 def leader(found: Ranking) -> str:
@@ -62,9 +62,9 @@ def _unranked(found: Ranking) -> str:
     sides = [side for side in found.unranked if side.coverage.wanted]
     if not sides:
         return ""
-    told = [f"{side.model} ({not_ranked_words(side.coverage, found.min_answered)})" for side in sides[:_NAMED]]
+    named = [f"{side.model} ({not_ranked_words(side.coverage, found.min_answered)})" for side in sides[:_NAMED]]
     more = [f"{len(sides) - _NAMED} more"] if len(sides) > _NAMED else []
-    return f"Not ranked: {'; '.join([*told, *more])}."
+    return f"Not ranked: {'; '.join([*named, *more])}."
 
 
 def _two(found: Ranking, one: Difference, by: str) -> str:
@@ -81,12 +81,12 @@ def _several(found: Ranking, behind: list[Difference], by: str) -> str:
         nearest = behind[0]
         every = "both" if others == 2 else f"all {others}"
         return f"{best.model} beats {every} others {by}; the nearest, {nearest.side.model}, by {_lead(nearest, found)}."
-    said = f"{best.model} scores best {by}, {_mean(best)}{_on(found)}"
+    text = f"{best.model} scores best {by}, {_mean(best)}{_on(found)}"
     if len(unclear) == others:
-        return f"{said}, but is not shown to beat any of the {others} others."
+        return f"{text}, but is not shown to beat any of the {others} others."
     shown = [one.side.model for one in behind if one not in unclear]
     rest = shown[0] if len(shown) == 1 else f"the {len(shown)} others"
-    return f"{said}; it beats {rest}, but is not shown to beat {_named([one.side.model for one in unclear])}."
+    return f"{text}; it beats {rest}, but is not shown to beat {_named([one.side.model for one in unclear])}."
 
 
 def _others_behind(found: Ranking) -> str:
@@ -179,12 +179,12 @@ class FailureCount(NamedTuple):
     says: str
 
 
-def trouble(figures: RunFigures) -> str:
+def worst_failure(figures: RunFigures) -> str:
     """The worst that happened to the run's requests; that all are answered, where nothing did."""
     planned = figures.numbers.planned
     if not planned:
         return "The run has no requests."
-    found = sorted(_troubles(figures), key=lambda one: -one.requests)
+    found = sorted(_failures(figures), key=lambda one: -one.requests)
     if found:
         return found[0].says.replace("all ", "All ", 1) if found[0].says.startswith("all ") else found[0].says
     answered = figures.numbers.reused + figures.numbers.completed
@@ -193,7 +193,7 @@ def trouble(figures: RunFigures) -> str:
     return f"{count(answered)} of {plural(planned, 'request')} are answered."
 
 
-def _troubles(figures: RunFigures) -> Iterator[FailureCount]:
+def _failures(figures: RunFigures) -> Iterator[FailureCount]:
     numbers, planned = figures.numbers, figures.numbers.planned
     if numbers.pending:
         part = f"{count(numbers.pending)} of {plural(planned, 'request')}"

@@ -143,7 +143,7 @@ def test_a_full_disk_uses_the_reserve_and_says_so(tmp_path: Path, monkeypatch: p
     writer.append(entry(2))
     writer.flush()
     assert refused
-    assert writer.trouble
+    assert writer.disk_error
     path = writer.rotate()
     assert path is not None
     assert len(lines(path)) == 2
@@ -205,7 +205,7 @@ def test_a_limit_on_file_sizes_goes_on_in_another_file(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
         writer = JournalWriter(Path(sys.argv[1]))
         count = 0
-        while not writer.trouble:
+        while not writer.disk_error:
             writer.append(SampleSeen("k", os.urandom(200).hex())); writer.flush(); count += 1
         writer.close()
         print(count)
@@ -250,7 +250,7 @@ def test_what_one_failed_sync_may_have_lost_is_written_again_elsewhere(
     for number in (3, 4):  # answers that were in flight
         writer.append(entry(number))
         writer.flush()
-    assert "did not store" in writer.trouble
+    assert "did not store" in writer.disk_error
     writer.close()
     assert writer.durable == 4
     assert told[-1:] != [1]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from workbench.api.functions import make_job
-from workbench.local_platform.answer_key import AnswerKey, AnswerKeyFile, Entry, Said, digest_of
+from workbench.local_platform.answer_key import AnswerKey, AnswerKeyFile, Entry, KeyedAnswer, digest_of
 from workbench.planning.answers import TOGETHER, write_answers
 
 CALL = {"name": "book", "arguments": {"city": "Oslo", "nights": 2}}
@@ -49,7 +49,7 @@ def test_what_scores_one_is_right_and_another_samples_is_wrong(
     tmp_path: Path, targets: list[Any], scorers: list[Any], right: str, wrong: str, takes_words: bool
 ) -> None:
     found = entries(tmp_path, targets, *scorers)
-    assert found[0] == Entry(Said(right), Said(wrong), takes_words)
+    assert found[0] == Entry(KeyedAnswer(right), KeyedAnswer(wrong), takes_words)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_letter_of_an_option_is_found(tmp_path: Path, target: Any, right: st
     with contextlib.closing(AnswerKey(tmp_path / "key")) as key:
         found = key.entry(digest_of([{"role": "user", "content": "Where?"}]))
     assert found is not None
-    assert found.right == Said(right)
+    assert found.right == KeyedAnswer(right)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_tool_calls_are_right_or_wrong(
 def test_a_sample_without_a_target_has_no_entry_and_an_only_one_has_no_wrong_answer(tmp_path: Path) -> None:
     nothing, only = entries(tmp_path, [None, "Oslo"], "exact")
     assert nothing is None
-    assert only == Entry(Said("Oslo"), None, takes_words=False)
+    assert only == Entry(KeyedAnswer("Oslo"), None, takes_words=False)
 
 
 def test_of_answers_that_are_alike_none_is_wrong_and_over_many_samples_each_finds_one(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_of_answers_that_are_alike_none_is_wrong_and_over_many_samples_each_find
 def test_a_custom_scorer_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def score(answer, sample):\n    raise SystemExit('asked')\n")
     first, _ = entries(tmp_path, ["Oslo", "Rome"], {"name": "custom", "function": "mine.py:score"})
-    assert first == Entry(Said("Oslo"), Said("Rome"), takes_words=False)
+    assert first == Entry(KeyedAnswer("Oslo"), KeyedAnswer("Rome"), takes_words=False)
 
 
 def test_every_variant_has_its_own_messages(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_disk_that_takes_no_more_is_told_as_one(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
         try:
             with pytest.raises(OSError, match="disk"):
-                file.add([([], Entry(Said("x")))])
+                file.add([([], Entry(KeyedAnswer("x")))])
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 

@@ -48,4 +48,4 @@ def test_a_call_that_reports_nothing_counts_as_often_as_the_gateway_may_have_tri
     lost = Attempt(Outcome.GATEWAY_TIMEOUT, "", "answered", now, now, 1.0)
     assert guard.reserve(request(0), CAP) is None
     guard.settle(CallRecord(request(0), lost, None), CAP)
-    assert guard.told() == "30% of 1\u202f000 tokens of this run"
+    assert guard.nearest_limit_text() == "30% of 1\u202f000 tokens of this run"

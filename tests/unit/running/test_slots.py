@@ -44,7 +44,7 @@ def test_what_cannot_be_said_to_others_stops_nothing(tmp_path: Path, monkeypatch
             patched.setattr(os, "pwrite", full)
             assert one.take() is not None
             one.give_back(first)
-            one.rest()
+            one.release_unused()
 
 
 def test_a_jump_of_the_clock_neither_frees_a_ghost_nor_keeps_it(
