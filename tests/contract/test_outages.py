@@ -172,14 +172,14 @@ def test_unsettled_draws_are_settled_by_hand(tmp_path: Any) -> None:
     bench = Workbench(tmp_path, None)
     state = State(tmp_path / "platform.sqlite")
     first, second = (state.open_draw("lab", "m", "m", 1.0, 500) for _ in range(2))
-    assert "settled at 120 tokens" in bench("platform", "draws", "settle", str(first), "120", "--reason", "log").stderr
-    bench("platform", "draws", "release", str(second), "--reason", "never reached it")
+    assert "settled at 120 tokens" in bench("platform", "usage", "settle", str(first), "120", "--reason", "log").stderr
+    bench("platform", "usage", "release", str(second), "--reason", "never reached it")
     assert state.drawn_units("lab", 0) == 120
-    rows = bench.json("platform", "draws")
+    rows = bench.json("platform", "usage")
     assert [(row["total_tokens"], row["estimated_tokens"], row["note"]) for row in rows] == [
         (0, 500, "never reached it"),
         (120, 500, "log"),
     ]
-    again = bench("platform", "draws", "release", str(second), "--reason", "twice", code=2)
-    assert f"there is no unsettled draw {second}" in again.stderr
-    assert "--reason is empty" in bench("platform", "draws", "release", "1", "--reason", " ", code=2).stderr
+    again = bench("platform", "usage", "release", str(second), "--reason", "twice", code=2)
+    assert f"there is no unsettled entry {second}" in again.stderr
+    assert "--reason is empty" in bench("platform", "usage", "release", "1", "--reason", " ", code=2).stderr

@@ -165,7 +165,7 @@ def test_the_first_reading_may_precede_every_run_and_is_of_the_account(account: 
     bench = account.bench
     bench("demo", "--no-report")
     said = bench("allowance", "reading", "--used", "12%").stdout
-    assert "seen 0 credits" in said
+    assert "we used 0 credits" in said
     assert [one["said"] for one in bench.json("allowance", "readings")] == ["12%"]
     assert bench.json("allowance", "readings", "--local") == []
     missing = bench("allowance", "reading", "--used", "12%", "--ledger", "ledgr.duckdb", code=2)
@@ -178,7 +178,7 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
     bench.write("job.toml", job("m"))
     bench("run", "job.toml", "--no-report")
     said = bench("allowance", "reading", "--left", "31k", "--of", "40000").stdout
-    assert "unseen 8" in said
+    assert "others: 8" in said
     (one,) = bench.json("allowance", "readings")
     assert (one["of_what"], one["said"], one["total_units"]) == ("left", "31k", 40_000)
     bench("allowance", "reading", "--withdraw", one["reading_id"])
@@ -190,7 +190,7 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
     (bench.folder / "broken.duckdb").write_text("no ledger")
     bench("allowance", "reading", "--used", "5%", "--ledger", "broken.duckdb", code=2)
     assert not list(bench.folder.glob("broken.duckdb.journal/*")), "what cannot be opened takes no reading"
-    assert "unseen unknown" in bench("allowance").stdout
+    assert "others: unknown" in bench("allowance").stdout
     assert bench.json("allowance").keys() == bench.json("allowance", "status").keys(), (
         "options follow the group's name too"
     )
@@ -299,7 +299,7 @@ def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> N
     bench.write("workbench.toml", '[allowance]\nwindow = "month"\nwarn_at = 0.8\n')
     assert bench.json("allowance", "status")["warn"] == "not known"
     bench("allowance", "reading", "--used", "95%")
-    assert "Used 94 % to 100 % of a total that is not known." in bench("allowance", code=100).stdout
+    assert "Used: at least 94 % of a total that is not known; how much more others used is unknown." in bench("allowance", code=100).stdout
 
 
 @pytest.mark.slow

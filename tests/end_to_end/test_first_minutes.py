@@ -150,7 +150,7 @@ def test_tables_fit_a_terminal_of_80_columns(bench: Workbench) -> None:
         assert command != ["runs"] or run in said.decode()
         tables = [line for line in lines if "  " in line and name not in line]
         assert max(map(len, tables)) <= 80, tables
-    assert "its page: workbench report" in bench("show", run).stderr
+    assert "page: `workbench report" in bench("show", run).stderr
     assert "continue with: workbench run" in bench("show", run).stderr
 
 

@@ -81,10 +81,10 @@ def test_plan_prints_the_cap(tmp_path: Path) -> None:
         bench.write("sums.jsonl", sums(7))
         bench.write("job.toml", passes(3))
         assert bench.json("plan", "job.toml")["most_attempts"] == 21
-        assert "in at most 21 attempts" in bench("plan", "job.toml").stdout
+        assert "at most 21 attempts" in bench("plan", "job.toml").stdout
         bench("run", "job.toml", "--no-report")
-        assert "0 to send in at most 0 attempts" in bench("plan", "job.toml").stdout
-        assert "7 to send in at most 21 attempts" in bench("plan", "job.toml", "--fresh").stdout
+        assert "0 to send (7 reused), at most 0 attempts" in bench("plan", "job.toml").stdout
+        assert "7 to send (0 reused), at most 21 attempts" in bench("plan", "job.toml", "--fresh").stdout
 
 
 def ended(outcome: Outcome, retry_after_s: float | None = None) -> CallRecord:

@@ -62,14 +62,14 @@ def test_from_nothing_to_an_answer(desk: Workbench) -> None:
         asked = {"model": "Rehearsal", "messages": [{"role": "user", "content": "What is 40 + 2?"}]}
         used = http.post("/api/chat/completions", json=asked).json()["usage"]["total_tokens"]
     stopped(server)
-    desk("platform", "draws", "add", "ada", "500", "--note", "in the chat UI")
-    rows = desk.json("platform", "draws")
+    desk("platform", "usage", "add", "ada", "500", "--note", "in the chat UI")
+    rows = desk.json("platform", "usage")
     assert [(row["source"], row["total_tokens"], row["note"]) for row in rows] == [
         ("added", 500, "in the chat UI"),
         ("api", used, None),
     ]
-    desk("platform", "draws", "add", "ada", "7", "--at", "2001-02-03T04:05+01:00")
-    assert desk.json("platform", "draws", "--most", "1")[0]["at"] == "2001-02-03T03:05:00Z"
+    desk("platform", "usage", "add", "ada", "7", "--at", "2001-02-03T04:05+01:00")
+    assert desk.json("platform", "usage", "--most", "1")[0]["at"] == "2001-02-03T03:05:00Z"
     (ada, ben) = desk.json("platform", "accounts")
     assert (ada["keys"], ada["drawn_units"], ada["allowance_units"]) == (1, 500 + used, 1_000_000)
     assert (ben["keys"], ben["drawn_units"], ben["allowance_units"]) == (0, 0, 200_000)
@@ -109,7 +109,7 @@ def test_a_draw_made_elsewhere_counts_at_once(desk: Workbench) -> None:
     with httpx.Client(base_url=said["base_url"], headers={"Authorization": f"Bearer {key}"}) as http:
         body = {"model": "slow [one]", "messages": ASKED, "max_tokens": 5}
         assert http.post("/api/chat/completions", json=body).status_code == 200
-        desk("platform", "draws", "add", "lab", "100")
+        desk("platform", "usage", "add", "lab", "100")
         assert http.post("/api/chat/completions", json=body).json()["detail"] == "Your allowance is used up."
     stopped(server)
 
@@ -371,11 +371,11 @@ def test_a_log_that_nobody_reads_costs_no_answer(desk: Workbench) -> None:
 
 
 def test_a_mistyped_draw_is_taken_back_and_a_real_one_is_not(desk: Workbench) -> None:
-    assert "draws remove 1" in desk("platform", "draws", "add", "lab", "500").stderr
-    desk("platform", "draws", "remove", "1")
-    assert desk.json("platform", "draws") == []
-    assert "no draw 1 was added by hand" in desk("platform", "draws", "remove", "1", code=2).stderr
-    assert "not in the range" in desk("platform", "draws", "add", "lab", "9" * 20, code=2).stderr
+    assert "usage remove 1" in desk("platform", "usage", "add", "lab", "500").stderr
+    desk("platform", "usage", "remove", "1")
+    assert desk.json("platform", "usage") == []
+    assert "no entry 1 was added by hand" in desk("platform", "usage", "remove", "1", code=2).stderr
+    assert "not in the range" in desk("platform", "usage", "add", "lab", "9" * 20, code=2).stderr
 
 
 def test_a_file_of_another_program_is_left_alone(desk: Workbench) -> None:
@@ -383,7 +383,7 @@ def test_a_file_of_another_program_is_left_alone(desk: Workbench) -> None:
         db.execute("CREATE TABLE customers (name TEXT)")
         db.commit()
     before = (desk.folder / "theirs.db").read_bytes()
-    assert "another program's SQLite file" in desk("platform", "draws", "--state", "theirs.db", code=2).stderr
+    assert "another program's SQLite file" in desk("platform", "usage", "--state", "theirs.db", code=2).stderr
     assert (desk.folder / "theirs.db").read_bytes() == before
 
 
@@ -417,11 +417,11 @@ def test_files_may_be_named_with_either_command(desk: Workbench) -> None:
 
 def test_wrong_names_and_files(desk: Workbench) -> None:
     assert "did you mean 'lab'?" in desk("platform", "keys", "create", "lap", code=2).stderr
-    assert "is not an account" in desk("platform", "draws", "add", "nobody", "5", code=2).stderr
-    assert "no platform state yet" in desk("platform", "draws", code=2).stderr
+    assert "is not an account" in desk("platform", "usage", "add", "nobody", "5", code=2).stderr
+    assert "no platform state yet" in desk("platform", "usage", code=2).stderr
     assert "cannot be read" in desk("platform", "serve", "--ephemeral", "--config", "no.toml", code=2).stderr
     desk.write("bad.sqlite", "no database " * 500)
-    assert "cannot be used" in desk("platform", "draws", "--state", "bad.sqlite", code=2).stderr
+    assert "cannot be used" in desk("platform", "usage", "--state", "bad.sqlite", code=2).stderr
     assert not (desk.folder / "platform.sqlite").exists()
 
 
@@ -445,3 +445,9 @@ def test_the_workbench_runs_against_it(desk: Workbench) -> None:
     state = State(desk.folder / "platform.sqlite")
     assert sum(draw.total_tokens or 0 for draw in state.draws()) == result["usage"]["total_tokens"]
     assert os.path.exists(result["report"])
+
+
+def test_a_renamed_command_answers_to_its_earlier_name(desk: Workbench) -> None:
+    desk("platform", "usage", "add", "lab", "500")
+    assert desk.json("platform", "draws") == desk.json("platform", "usage")
+    assert "draws" not in desk("platform", "--help").stdout

@@ -42,7 +42,7 @@ def test_a_route_that_asks_for_more_than_a_run_waits_is_left_to_a_rerun(oddly: W
     done = oddly("run", "job.toml", "--no-report", "--fixed", code=3)
     assert len(odd.requests) == 2
     assert "m asks for a pause until" in done.stdout
-    assert "2 failed + 4 pending" in done.stdout
+    assert "2 failed, 4 pending" in done.stdout
 
 
 @pytest.mark.parametrize("word", ["epoch", "forever"])

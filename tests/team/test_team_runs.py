@@ -241,7 +241,7 @@ def test_a_server_that_is_away_stops_no_run_and_its_answers_wait(
         trouble(proxy)
         out, errors = running.communicate(timeout=60)
         assert running.returncode == 0, errors
-        assert "120 planned = 0 reused + 120 completed" in out
+        assert "120 of 120 answered (0 reused)" in out
         assert "not ingested yet, but safe in" in out + errors
         refused = second("run", "job.toml", "--no-report", code=5).stderr
         assert "job 'sums'" in refused

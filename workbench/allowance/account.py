@@ -65,7 +65,7 @@ class AccountState(msgspec.Struct, frozen=True, kw_only=True):
     readings: list[Reading]
     """Of the window."""
     left: _Range | None
-    """Units, from 0 where nothing bounds what others drew; None where the total is not known."""
+    """Units, from 0 where nothing bounds what others used; None where the total is not known."""
     share_read: float | None
     """The least share of the total that is used by a reading of the window."""
     pace: DrawPace | None

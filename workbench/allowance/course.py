@@ -21,7 +21,7 @@ class Moment(msgspec.Struct, frozen=True):
     seen: float
     """By our own calls, as reported."""
     low: float | None
-    """With what others drew, at least and at most; None where no reading says, or nothing bounds it."""
+    """With what others used, at least and at most; None where no reading says, or nothing bounds it."""
     high: float | None
 
 

@@ -169,7 +169,7 @@ class Frames:
     def allowance(self) -> "pandas.DataFrame":
         """What was used since the window of the allowance began, at every midnight and reading, as `workbench allowance` has it.
 
-        `seen_units` by the ledger's own calls; `used_low_units` and `used_high_units` with what others drew, missing where no
+        `seen_units` by the ledger's own calls; `used_low_units` and `used_high_units` with what others used, missing where no
         reading says. Empty where workbench.toml names no window.
         """
         import pandas

@@ -37,6 +37,7 @@ from workbench.planning.again import Kind
 from workbench.planning.run_plan import RunPlan
 from workbench.running.options import RunOptions
 from workbench.running.signals import Interrupts, forwarded_interrupts, handlers, restore
+from workbench.wording.runs import requests_text
 
 if TYPE_CHECKING:
     import pandas
@@ -101,10 +102,7 @@ class Run:
     def __repr__(self) -> str:
         ended = self.summary
         simulated = ", simulated" if ended.simulated else ""
-        return (
-            f"<Run {self.id} of {ended.job!r}: {self.status}{simulated}; {ended.planned} planned = {ended.reused} reused + "
-            f"{ended.completed} completed + {ended.failed} failed + {ended.pending} pending>"
-        )
+        return f"<Run {self.id} of {ended.job!r}: {self.status}{simulated}; {requests_text(ended)}>"
 
 
 def load_job(path: str | Path) -> Job:
@@ -154,7 +152,7 @@ def make_job(
         gates: What a run must reach.
         schedule: When it is asked again.
         fields: The parts of a sample, such as `target`, and the columns that hold them.
-        layout: What the rows are, such as "gsm8k"; by default told from the first one.
+        layout: What the rows are, such as "gsm8k"; detected from the first one by default.
         folder: What relative paths are relative to; by default the working folder.
 
     Raises:
@@ -274,7 +272,7 @@ def run(
         again: Ask once more: answers that were cut off, with `max_tokens`; of another model; refused; empty; or samples taken out
             of the newest run.
         max_tokens: The higher cap for `again="truncated"`.
-        leave_behind: Go on without the answers that this run of another machine of the team has not handed in.
+        leave_behind: Ignore the answers that this run, on another machine of the team, has not uploaded.
         occasion: The scheduled time to run, such as 2026-11-21 or 2026-11-21T02:00, for a job with `run.reuse = "occasion"`.
         fixed: Keep to the limit from the start, instead of adapting to the platform.
         report: Whether to write the run's page.

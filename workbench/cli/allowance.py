@@ -18,12 +18,12 @@ from workbench.api.session import ledger_to_change, ledger_to_read, ledger_to_wr
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display.columns import column, columns
-from workbench.display.text import exact_percent, percent
+from workbench.display.text import exact_percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
-from workbench.wording.allowance import demand_text, headline, missing, runs_out, units
+from workbench.wording.allowance import demand_text, headline, missing, runs_out, units, used_text
 
 _MOST_PARTS = 8
 
@@ -176,8 +176,7 @@ def _print_status(found: AccountState, ledger: Ledger) -> None:
     echo(headline(found, ledger.zone))
     share = found.used_share
     if share is not None:
-        total = "a total that is not known" if found.total is None else f"{units(found.total)} {found.unit}"
-        echo(f"Used {percent(share[0])} to {percent(share[1])} of {total}.")
+        echo(used_text(found, share))
     if found.left is not None:
         echo(runs_out(found, ledger.zone))
     price, currency = ledger.allowance.price_per_unit, ledger.allowance.currency

@@ -19,7 +19,7 @@ _FORMATS = {"jsonl": "JSON Lines", "json": "a JSON array", "csv": "CSV", "tsv": 
 
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 _layout = click.option(
-    "--layout", "named", metavar="NAME", help="Take the rows for this layout [default: told from the first row]."
+    "--layout", "named", metavar="NAME", help="Take the rows for this layout [default: detected from the first row]."
 )
 
 

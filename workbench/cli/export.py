@@ -30,7 +30,7 @@ FORMATS = ("csv", "jsonl", "parquet", "batch", "junit")
 def export(run: str | None, form: str, output: Path | None, **given: Any) -> None:
     """Write the answers of RUN, by default the newest: rows, OpenAI Batch output lines, or JUnit test cases.
 
-    In CSV a text that a spreadsheet would take for a formula begins with an apostrophe.
+    Formula-like text is prefixed with ' in CSV.
     """
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs --output FILE")

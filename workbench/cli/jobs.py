@@ -28,9 +28,11 @@ from workbench.job.job import Job, load_job
 from workbench.job.narrowing import pilot_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.planning.models import GATEWAY_ATTEMPTS
 from workbench.running.conduct import MOST_NAMED
 from workbench.running.options import RunOptions
 from workbench.running.signals import handlers, restore
+from workbench.wording.runs import requests_text
 
 _FAILED_ROUTES = columns(
     column("model", "failed route"), "state", column("outcome", "failure"), "in_a_row", "failed_trials",
@@ -80,12 +82,11 @@ def plan(job: Path, fresh: bool, show: int, as_json: bool, **given: Any) -> None
     factors = ((planned.samples, "sample"), *variants, (len(planned.models), "model"), (planned.epochs, "epoch"))
     echo(
         f"{plural(planned.planned, 'request')}: {' × '.join(plural(*factor) for factor in factors)}; "
-        f"{count(planned.reused)} answered already, {count(planned.to_send)} to send in at most "
-        f"{plural(planned.most_attempts, 'attempt')}"
+        f"{count(planned.to_send)} to send ({count(planned.reused)} reused), at most {plural(planned.most_attempts, 'attempt')}"
     )
     for model in planned.models:
-        limits = f"at most {model.max_in_flight} in flight, up to {model.timeout_s:g} s per call"
-        echo(f"  {model.model}: {model.to_send} to send, {limits}")
+        waits = f"a call may wait up to {model.timeout_s:g} s (gateway limit × {GATEWAY_ATTEMPTS} tries)"
+        echo(f"  {model.model}: {model.to_send} to send, at most {model.max_in_flight} in flight; {waits}")
     print_estimate(planned)
     for words in planned.findable:
         echo(f"alarm: {words}")
@@ -247,10 +248,7 @@ def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
     echo(f"run {run.run_id} {run.status}{f': {run.reason}' if run.reason else ''}")
     outcomes = ", ".join(f"{count} {name}" for name, count in run.outcomes.items())
     echo(f"outcomes: {outcomes or 'nothing was sent'}; {cost}")
-    echo(
-        f"{run.planned} planned = {run.reused} reused + {run.completed} completed + {run.failed} failed + "
-        f"{run.pending} pending"
-    )
+    echo(requests_text(run))
     if len(end.failed_routes) > MOST_NAMED:
         print_table([msgspec.to_builtins(route) for route in end.failed_routes], _FAILED_ROUTES)
     _print_found(run, ledger)

@@ -1,4 +1,4 @@
-"""`workbench platform keys | draws`: who may call, and what they used."""
+"""`workbench platform keys | usage`: who may call, and what they used."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -85,7 +85,7 @@ def revoke(ctx: click.Context, /, key_id: str, **_: Any) -> None:
 )
 @options.as_json
 @click.pass_context
-def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bool, most: int, **_: Any) -> None:
+def usage(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bool, most: int, **_: Any) -> None:
     """List usage of the allowance; `add` records usage elsewhere, `remove` undoes that."""
     if ctx.invoked_subcommand is not None:
         return
@@ -99,7 +99,7 @@ def draws(ctx: click.Context, /, as_json: bool, whose: str | None, unsettled: bo
     _print(rows, as_json, _DRAW_COLUMNS)
 
 
-@draws.command()
+@usage.command()
 @click.argument("account")
 @click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
 @click.option("--note", default="", help="Where it was used, such as in the chat UI.")
@@ -120,38 +120,38 @@ def add(ctx: click.Context, /, account: str, tokens: int, note: str, at: str | N
     if _as_json(ctx):
         print_json({"id": number})
     else:
-        say(f"recorded as draw {number}; `{commands.command('platform', 'draws', 'remove', str(number))}` undoes it")
+        say(f"recorded as entry {number}; `{commands.command('platform', 'usage', 'remove', str(number))}` undoes it")
 
 
-@draws.command()
-@click.argument("draw_id", type=click.IntRange(1, 2**62))
+@usage.command()
+@click.argument("draw_id", metavar="ID", type=click.IntRange(1, 2**62))
 @with_files
 @click.pass_context
 def remove(ctx: click.Context, /, draw_id: int, **_: Any) -> None:
-    """Remove the draw DRAW_ID, which was added by hand."""
+    """Remove the entry ID, which was added by hand."""
     state = open_state(given_files(ctx))
     with explained():
         state.remove_draw(draw_id)
 
 
-@draws.command()
-@click.argument("draw_id", type=click.IntRange(1, 2**62))
+@usage.command()
+@click.argument("draw_id", metavar="ID", type=click.IntRange(1, 2**62))
 @click.argument("tokens", type=click.IntRange(0, _MOST_TOKENS))
-@click.option("--reason", required=True, help="Where the number is from; kept with the draw.")
+@click.option("--reason", required=True, help="Where the number is from; kept with the entry.")
 @with_files
 @click.pass_context
 def settle(ctx: click.Context, /, draw_id: int, tokens: int, reason: str, **_: Any) -> None:
-    """Settle the draw DRAW_ID, whose usage was not reported, at TOKENS."""
+    """Settle the entry ID, whose usage was not reported, at TOKENS."""
     _settle(ctx, draw_id, tokens, reason)
 
 
-@draws.command()
-@click.argument("draw_id", type=click.IntRange(1, 2**62))
-@click.option("--reason", required=True, help="How it is known that it used nothing; kept with the draw.")
+@usage.command()
+@click.argument("draw_id", metavar="ID", type=click.IntRange(1, 2**62))
+@click.option("--reason", required=True, help="How it is known that it used nothing; kept with the entry.")
 @with_files
 @click.pass_context
 def release(ctx: click.Context, /, draw_id: int, reason: str, **_: Any) -> None:
-    """Settle the draw DRAW_ID, whose usage was not reported, at no tokens."""
+    """Settle the entry ID, whose usage was not reported, at no tokens."""
     _settle(ctx, draw_id, 0, reason)
 
 

@@ -30,7 +30,7 @@ from workbench.ledger.run_rows import RunGate, SuspectSample
 from workbench.running.machines import machines_of
 from workbench.wording.changes import alarm_objects, open_lines
 from workbench.wording.gates import recorded_text
-from workbench.wording.runs import resume_text
+from workbench.wording.runs import requests_text, resume_text
 from workbench.wording.scores import range_text
 
 _ALL = 2**62
@@ -137,10 +137,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         return
     because = f": {visible(summary.reason)}" if summary.reason else ""
     echo(f"{summary.run_id}  {summary.job}  {status or NOT_ENDED}{because}")
-    echo(
-        f"{summary.planned} planned = {summary.reused} reused + {summary.completed} completed + {summary.failed} failed + "
-        f"{summary.pending} pending\n"
-    )
+    echo(f"{requests_text(summary)}\n")
     print_table(figures.outcomes, columns("model", "outcome", "calls"))
     print_findings(figures)
     for gate in gates:
@@ -152,7 +149,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
         say(f"continue with: {resume_text(figures.provenance, summary.ledger)}")
     for line in open_lines(standing, ledger.name, named=False):
         say(line)
-    say(f"its page: {commands.command('report', run, *options.words(where))}")
+    say(f"page: `{commands.command('report', run, *options.words(where))}` writes it")
 
 
 def _gate(row: RunGate) -> dict[str, Any]:

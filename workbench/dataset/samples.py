@@ -182,8 +182,8 @@ def rows_of(
     """The rows of a file as they are there.
 
     Args:
-        kind: Its format; by default told from its content.
-        delimiter: What separates the cells of a table; by default told from its content.
+        kind: Its format; detected from its content by default.
+        delimiter: What separates the cells of a table; detected from its content by default.
         as_they_are: Whether somebody says what the rows are: then an only one is not looked into.
 
     Raises:

@@ -84,7 +84,7 @@ def _pair(counted: CountedDifferences) -> Paired:
 
 
 _TOLD_APART = {"dataset", "scorers"}
-"""What is told from more than the job file: a dataset of the same name may have other rows."""
+"""What is found in more than the job file: a dataset of the same name may have other rows."""
 _ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budget"}
 
 

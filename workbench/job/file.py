@@ -28,12 +28,12 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FieldNames(TomlTable, frozen=True):
-    """`[dataset.fields]`: our name = the dataset's column."""
+    """`[dataset.fields]`: workbench's name = the dataset's column."""
 
     input: str | None = None
     """The prompt, or what the template uses; a column `input` or `messages` needs no mapping."""
     target: str | list[str] | None = None
-    """What is right; a list of columns gives a list of accepted targets."""
+    """The expected answer; a list of columns gives a list of accepted targets."""
     choices: str | list[str] | None = None
     """The options: one column that holds a list, or a list of columns that hold an option each."""
     id: str | None = None
@@ -48,11 +48,11 @@ class DatasetTable(TomlTable, frozen=True):
     path: str | list[str]
     """A file, a glob, or a list of them, relative to the job file."""
     format: Literal["jsonl", "json", "csv", "tsv", "parquet"] | None = None
-    """By default told from the content."""
+    """Detected from the content by default."""
     delimiter: Annotated[str, msgspec.Meta(min_length=1, max_length=1)] | None = None
-    """What separates the cells of a CSV or TSV file, such as ";"; by default told from its first rows."""
+    """What separates the cells of a CSV or TSV file, such as ";"; detected from its first rows by default."""
     layout: str | None = None
-    """What the rows are, such as "gsm8k", "bfcl" or "plain"; by default told from the first row where `fields` is not given."""
+    """What the rows are, such as "gsm8k", "bfcl" or "plain"; detected from the first row where `fields` is not given."""
     fields: FieldNames = FieldNames()
     """Which columns hold input, target, choices, id and tools."""
     limit: int | str | None = None
@@ -91,9 +91,9 @@ class RequestFields(TomlTable, frozen=True):
     max_completion_tokens: Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENS)] | Unset = UNSET
     """The same under its newer name."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | Unset = UNSET
-    """0 for the most likely words, 2 for the least."""
+    """0 = most deterministic, 2 = most random."""
     top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | Unset = UNSET
-    """Sample from the words that make up this share of the probability."""
+    """Nucleus sampling: the smallest set of tokens with this total probability."""
     stop: str | list[str] | Unset = UNSET
     """Texts at which an answer ends."""
     seed: int | Unset = UNSET
@@ -154,7 +154,7 @@ class RunTable(TomlTable, frozen=True):
     on_fallback: Literal["accept", "exclude", "fail"] = "exclude"
     """What to do with an answer of another model: "accept" counts it, "exclude" leaves it out, "fail" fails the run."""
     ghost_s: Annotated[float, msgspec.Meta(ge=0, le=86400)] | None = None
-    """How long a call without an answer keeps its slot; by default until the gateway must be done with it."""
+    """How long a call without an answer keeps its slot; by default the gateway's worst case."""
     order: Literal["auto", "file"] = "auto"
     """Requests that took longest before go first ("auto"), so that a run does not wait for them at its end; "file" keeps the
     dataset's order, as "auto" does without earlier answers, or with a `[budget]`."""
@@ -191,7 +191,7 @@ class GatesTable(TomlTable, frozen=True):
     """`[gates]`: what a complete run must reach; one that does not ends with exit code 100."""
 
     min_mean: dict[str, float] = {}
-    """Scorer -> the mean over all asked that every model must reach, by its 95 % interval: it errs for one model in forty."""
+    """Scorer -> the mean over all asked that each model must reach, by its 95 % interval; one in forty fails by chance."""
     max_drop: dict[str, Annotated[float, msgspec.Meta(ge=0)]] = {}
     """Scorer -> how far a model may score below the baseline on the samples of both, by a paired test at 5 % for all models."""
     baseline: str = PREVIOUS
@@ -208,7 +208,7 @@ class GatesTable(TomlTable, frozen=True):
     max_fallback_share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """The largest share of answers that another model gave."""
     on_uncertain: Literal["pass", "fail"] = "pass"
-    """What to do where the answers cannot tell: "pass" notes it, "fail" takes it for not met."""
+    """What to do where the answers cannot tell: "pass" notes it, with "fail", inconclusive counts as failed."""
 
 
 class CompareTable(TomlTable, frozen=True):
@@ -253,7 +253,7 @@ class ScheduleTable(TomlTable, frozen=True):
     catch_up: bool = True
     """Whether a missed occasion runs late, when the machine was off or busy with the previous one."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=100)] = 3
-    """How often an occasion that ended incomplete is continued before it is left."""
+    """Retries of an incomplete occasion before giving up."""
 
 
 class JobFile(TomlTable, frozen=True):

@@ -185,7 +185,7 @@ def refuse_other_files(db: duckdb.DuckDBPyConnection, path: Path) -> None:
         is_ledger = False
     if not is_ledger:
         problem = f"{path} is a DuckDB file, but not a ledger; nothing was changed"
-        raise InputError(Fault("--ledger", problem, "name another file"))
+        raise InputError(Fault("--ledger", problem, "give another file"))
 
 
 def _make(engine: Engine, path: Path) -> None:

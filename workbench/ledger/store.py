@@ -83,7 +83,7 @@ class Ledger:
             if beside.exists() and not is_right():
                 raise InputError(Fault("--ledger", f"{beside} is in the way: the ledger needs this path"))
         if _is_something_else(self.path):
-            raise InputError(Fault("--ledger", f"{self.path} is not a DuckDB file", "name another file"))
+            raise InputError(Fault("--ledger", f"{self.path} is not a DuckDB file", "give another file"))
 
     @property
     def name(self) -> str:

@@ -278,7 +278,7 @@ class State:
             StateError: There is no such draw.
         """
         if not self._execute("DELETE FROM draws WHERE id = ? AND source = 'added'", (draw,)).rowcount:
-            raise StateError(f"no draw {draw} was added by hand")
+            raise StateError(f"no entry {draw} was added by hand")
         self._changes += 1
 
     def settle_by_hand(self, draw: int, tokens: int, reason: str) -> None:
@@ -293,7 +293,7 @@ class State:
         """
         change = "UPDATE draws SET settled = 1, total_tokens = ?, note = ? WHERE id = ? AND NOT settled"
         if not self._execute(change, (tokens, reason, draw)).rowcount:
-            raise StateError(f"there is no unsettled draw {draw}; `workbench platform draws --unsettled` lists them")
+            raise StateError(f"there is no unsettled entry {draw}; `workbench platform usage --unsettled` lists them")
         self._changes += 1
 
     def draws(self, account: str | None = None, *, unsettled_only: bool = False, most: int = -1) -> list[Draw]:

@@ -96,7 +96,7 @@ def _lint_dataset(plan: Plan) -> list[Finding]:
     found += [
         Finding(
             f"scorers {scorer.named!r}",
-            f"asked after the run, by `{commands.ASK_JUDGES}`: its calls are not in the plan",
+            f"its calls are made later, by `{commands.ASK_JUDGES}`; they are not counted in this plan",
         )
         for scorer in job.scorers
         if scorer.asks_a_model

@@ -1,6 +1,6 @@
 """A route that fails the same way again and again is paused while others continue, and tried with one call at a time.
 
-One that says when to come again (`Retry-After`) is left alone until then, and then tried with one call at a time as well.
+One that says when to come again (`Retry-After`) gets no requests until then, and is then tried with one call at a time as well.
 """
 
 from typing import Literal, NamedTuple

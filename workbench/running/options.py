@@ -28,7 +28,7 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     fresh: Annotated[bool, _described("Send everything again; earlier answers are kept.")] = False
     resume: Annotated[
-        str | None, _described("Resume within the generation of RUN, with its job unless JOB is given.", "RUN")
+        str | None, _described("Continue RUN (a --fresh run); its job is used unless JOB is given.", "RUN")
     ] = None
     again: Annotated[
         Kind | None,
@@ -49,7 +49,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     ] = None
     leave_behind: Annotated[
         str | None,
-        _described("Go on without the answers that RUN, of another machine of the team, has not handed in.", "RUN"),
+        _described("Ignore answers that RUN, on another machine, has not uploaded.", "RUN"),
     ] = None
     fixed: Annotated[bool, _described("Keep to max_in_flight from the start, instead of adapting to the platform.")] = (
         False

@@ -243,7 +243,7 @@ class Queue:
                 continue
             flying, again = self._flying[model], self._again[model]
             if breaker.held_until > self._looked_at:
-                yield model, f"is left alone until {self._utc(breaker.held_until)}, as it asked"
+                yield model, f"gets no requests until {self._utc(breaker.held_until)}, as it asked"
             elif breaker.state == "open":
                 yield model, f"is paused until {self._utc(breaker.next_trial_at)}"
             elif not self._pace.allows(model, flying):

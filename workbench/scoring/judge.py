@@ -60,7 +60,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
     )
     """The words that it may give -> their score."""
     votes: Annotated[int, msgspec.Meta(ge=1, le=25)] = 1
-    """How often it judges each answer; the majority counts. More than one needs a temperature above 0 to say more."""
+    """Votes per answer, of which the majority counts; identical at temperature 0."""
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
     """Of a judgement."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None

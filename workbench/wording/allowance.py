@@ -12,7 +12,7 @@ from workbench.allowance.unseen import CONFIDENCE
 from workbench.display.text import amount, percent, plural
 
 UNKNOWN_TOTAL = "the total is unknown: `total_units` in workbench.toml, or `allowance reading --of N`, says it"
-NO_READING = f"what others drew is unknown: `{commands.TAKE_READING}` records what the chat UI shows"
+NO_READING = f"what others used is unknown: `{commands.TAKE_READING}` records what the chat UI shows"
 ROLLING = "of rolling hours a reading says nothing later on, as what was used then rolls off"
 NO_WINDOW = 'the window is unknown: `window = "month"` in [allowance] of workbench.toml says it'
 
@@ -46,8 +46,8 @@ def window_text(found: AccountState, zone: str) -> str:
 
 def headline(found: AccountState, zone: str) -> str:
     """Where the account stands, in a line."""
-    parts = [f"seen {units(found.seen.units)} {found.unit}{_unpriced(found)}"]
-    parts.append("unseen unknown" if found.unseen is None else f"unseen {span(*found.unseen)}")
+    parts = [f"we used {units(found.seen.units)} {found.unit}{_unpriced(found)}"]
+    parts.append("others: unknown" if found.unseen is None else f"others: {span(*found.unseen)}")
     parts.append(_left(found))
     return f"{window_text(found, zone)}: {'; '.join(parts)}."
 
@@ -57,30 +57,41 @@ def _unpriced(found: AccountState) -> str:
     if found.seen.unweighted_tokens:
         more.append(f"{amount(found.seen.unweighted_tokens)} tokens without a weight")
     if found.seen.unknown_calls:
-        more.append(unknown_text(found))
-    return f" and {', '.join(more)}" if more else ""
+        more.append(_unknown(found))
+    return f" (plus {', '.join(more)})" if more else ""
 
 
-def unknown_text(found: AccountState) -> str:
-    """The calls that may have drawn and reported nothing, with the bound on what they drew, where there is one."""
+def _unknown(found: AccountState) -> str:
+    """The calls that may have used something and reported nothing, with the most that they used, where there is one."""
     seen = found.seen
-    text = f"{plural(seen.unknown_calls, 'call')} without usage"
     bounded = seen.unknown_calls - seen.unbounded_calls
-    if not bounded:
-        return f"{text}, without a bound"
-    bound = f"of at most {units(seen.unknown_most)}"
-    return f"{text} {bound}" + (f" and {seen.unbounded_calls} without a bound" if seen.unbounded_calls else "")
+    parts = [f"at most {units(seen.unknown_most)} in {plural(bounded, 'call')} without usage"] if bounded else []
+    if seen.unbounded_calls:
+        parts.append(f"any amount in {plural(seen.unbounded_calls, 'call')} without usage and without max_tokens")
+    return " and ".join(parts)
 
 
 def _left(found: AccountState) -> str:
     newest = f" (last reading {found.readings[-1].read_at:%d %b %H:%M} UTC)" if found.readings else ""
     if found.left is not None:
         if found.used is not None and math.isinf(found.used[1]):
-            return f"left at most {units(found.left[1])}{newest}"
-        return f"left {span(*found.left)}{newest}"
+            return f"left: at most {units(found.left[1])}{newest}"
+        return f"left: {span(*found.left)}{newest}"
     if found.share_read is not None:
-        return f"left at most {percent(1 - found.share_read)} of a total that is not known{newest}"
-    return f"left unknown{newest}"
+        return f"left: at most {percent(1 - found.share_read)} of a total that is not known{newest}"
+    return f"left: unknown{newest}"
+
+
+def used_text(found: AccountState, share: tuple[float, float]) -> str:
+    """What is used of the total.
+
+    Args:
+        share: At least and at most.
+    """
+    total = "a total that is not known" if found.total is None else f"{units(found.total)} {found.unit}"
+    if share[1] >= 1:
+        return f"Used: at least {percent(share[0])} of {total}; how much more others used is unknown."
+    return f"Used: {percent(share[0])} to {percent(share[1])} of {total}."
 
 
 def runs_out(found: AccountState, zone: str) -> str:
@@ -94,11 +105,11 @@ def runs_out(found: AccountState, zone: str) -> str:
     pace = f"at {span(*found.pace.a_day_range)} {found.unit} a day"
     end = found.window.end_at if found.window is not None and not found.window.rolls else None
     earliest, latest = found.forecast.earliest_at, found.forecast.latest_at
-    until = f"the end of the window, {_moment(end, zone)}" if end else "a year"
+    until = f"until the window resets ({_moment(end, zone)})" if end else "for a year"
     if _is_after(earliest, end):
-        return f"It lasts {'to' if end else 'for'} {until}, {pace}."
+        return f"It lasts {until}, {pace}."
     if _is_after(latest, end):
-        text = f"It may run out from {_moment(earliest, zone)} on, or last to {until}, {pace}."
+        text = f"It may run out from {_moment(earliest, zone)} on, or last {until}, {pace}."
     else:
         text = f"It runs out between {_moment(earliest, zone)} and {_moment(latest, zone)} ({percent(CONFIDENCE)}), {pace}."
     return text if found.forecast.changing is None else f"{text} {_both_ends(found.forecast, end, zone)}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import workbench.display.commands as commands
 from workbench.display.text import count, plural, words
-from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON
+from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, RunSummary
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Difference, ModelResult
@@ -246,6 +246,15 @@ def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:
 
 def _part(part: int, whole: int) -> str:
     return f"{count(part)} of {count(whole)}" if part < whole else f"all {count(whole)}"
+
+
+def requests_text(run: RunSummary) -> str:
+    """How the requests of a run ended: `95 of 98 answered (40 reused); 2 failed, 1 pending`."""
+    open_ones = [
+        f"{count(number)} {what}" for number, what in ((run.failed, "failed"), (run.pending, "pending")) if number
+    ]
+    answered = f"{count(run.reused + run.completed)} of {count(run.planned)} answered ({count(run.reused)} reused)"
+    return "; ".join(filter(None, (answered, ", ".join(open_ones))))
 
 
 def resume_text(run: Provenance, ledger: str) -> str:

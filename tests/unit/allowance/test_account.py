@@ -112,8 +112,8 @@ def test_without_readings_what_others_drew_is_unknown(tmp_path: Path) -> None:
     assert found.left is not None
     assert found.left[0] == 0 < truth.total - truth.used(NOW) <= found.left[1], "our own part is used at least"
     assert found.seen.units == sum(tokens for at, tokens in truth.own if WINDOW_START <= at < NOW)
-    assert "what others drew is unknown" in missing(found)[0]
-    assert "left at most" in headline(found, "UTC")
+    assert "what others used is unknown" in missing(found)[0]
+    assert "left: at most" in headline(found, "UTC")
     assert runs_out(found, "UTC").startswith("When it runs out is unknown")
 
 
@@ -323,7 +323,7 @@ def test_what_nothing_bounds_since_the_last_reading_is_no_infinity(tmp_path: Pat
     assert found.left[0] == 0
     assert found.forecast is None
     assert all(moment.high is None or math.isfinite(moment.high) for moment in found.course)
-    assert "left at most" in headline(found, "UTC")
+    assert "left: at most" in headline(found, "UTC")
     assert runs_out(found, "UTC") == "When it runs out is unknown: calls of ours since the last reading have no bound."
 
 
