@@ -299,7 +299,10 @@ def test_what_is_certain_warns_though_the_rest_is_unknown(account: Account) -> N
     bench.write("workbench.toml", '[allowance]\nwindow = "month"\nwarn_at = 0.8\n')
     assert bench.json("allowance", "status")["warn"] == "not known"
     bench("allowance", "reading", "--used", "95%")
-    assert "Used: at least 94 % of a total that is not known; how much more others used is unknown." in bench("allowance", code=100).stdout
+    assert (
+        "Used: at least 94 % of a total that is not known; how much more others used is unknown."
+        in bench("allowance", code=100).stdout
+    )
 
 
 @pytest.mark.slow

@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.asked_rows import rows_of
 from tests.compared_runs import record
 from tests.conftest import Workbench, job, sums
 from workbench.api.pipeline import evaluate_gates
 from workbench.job.job import parse_job
 from workbench.ledger.queries import reading
+from workbench.ledger.run_rows import RunGate
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
+from workbench.wording.gates import recorded_text
 
 
 def gated(bench: Workbench, gates: str, *models: str, wrong: int = 0, count: int = 60) -> None:
@@ -202,8 +203,9 @@ def test_a_model_that_becomes_worse_fails_one_occasion_and_not_each_after_it(ben
     after = [result for found in said[failed[0] :] for _, model, result in found if model == "m"]
     assert set(after) == {"open"}
     with reading(bench.ledger) as reader:
-        (gone,) = rows_of(reader, "run_gates", run_id=f"r{failed[0]}")
-    assert "below its level before 8 Nov by “exact”" in gone["reason"]
+        (gone,) = reader.all(RunGate, run_id=f"r{failed[0]}")
+    assert gone.reason == "", "the sentence is made when it is shown"
+    assert "below its level before 8 Nov by “exact”" in recorded_text(gone)
 
 
 def test_a_fallback_fails_a_run_whose_job_says_so(bench: Workbench) -> None:
