@@ -74,7 +74,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The run's page, where one was written."""
 
     def as_object(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return the same as plain values."""
         values: dict[str, Any] = msgspec.to_builtins(self)
         return values
 
@@ -124,7 +124,7 @@ class RunEnd(msgspec.Struct, frozen=True):
     """What the gates of its job say, where it is complete."""
 
     def as_object(self) -> dict[str, Any]:
-        """The object of `run --json`."""
+        """Return the object of `run --json`."""
         return self.summary.as_object() | {
             "failed_routes": msgspec.to_builtins(self.failed_routes),
             "gates": msgspec.to_builtins(self.gates),
@@ -140,5 +140,5 @@ MADE_IN_PYTHON = "(made in Python)"
 
 
 def occasion_generation(job: str, occasion: str) -> str:
-    """The generation of the answers of one occasion of a job."""
+    """Return the generation of the answers of one occasion of a job."""
     return f"{job}@{occasion}"

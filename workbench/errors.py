@@ -97,7 +97,7 @@ class UnreachableError(WorkbenchError):
 
 
 def internal_error(error: BaseException) -> WorkbenchError:
-    """A fault of ours as the error of a command; its traceback is in a file that the message names."""
+    """Return a fault of ours as the error of a command; its traceback is in a file that the message names."""
     import traceback  # for an error
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -121,7 +121,7 @@ def _traceback_kept(error: BaseException) -> str:
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether an operation failed for want of room on the disk."""
+    """Return whether an operation failed for want of room on the disk."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -138,7 +138,7 @@ def read_error_text(error: OSError | ValueError) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known name closest to `word`, as a hint; empty if none is close."""
+    """Return the known name closest to `word`, as a hint; empty if none is close."""
     import difflib  # for a word that is wrong
 
     folded = {name.casefold(): name for name in known if name != word}

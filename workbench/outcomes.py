@@ -119,7 +119,7 @@ EFFECTS: dict[Outcome, Effects] = {
 
 
 def outcomes_view() -> str:
-    """The table as the definition of the SQL view `outcomes`, with the columns of `Effects` after `outcome`."""
+    """Return the table as the definition of the SQL view `outcomes`, with the columns of `Effects` after `outcome`."""
     rows = ", ".join(f"({', '.join(map(_sql, (str(name), *row)))})" for name, row in EFFECTS.items())
     columns = ", ".join(("outcome", *Effects._fields))
     return f"CREATE OR REPLACE VIEW outcomes AS SELECT * FROM (VALUES {rows}) AS known({columns});"  # noqa: S608 - ours

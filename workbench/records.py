@@ -148,7 +148,7 @@ class CallRecord(msgspec.Struct, frozen=True):
 
 
 def without_texts(record: CallRecord) -> CallRecord:
-    """The same record without what the platform wrote, which may take megabytes."""
+    """Return the same record without what the platform wrote, which may take megabytes."""
     completion = record.completion
     if completion is not None:
         completion = msgspec.structs.replace(completion, answer=None, reasoning=None, tool_calls=())

@@ -62,7 +62,7 @@ def convert(data: dict[str, Any], to: type[T]) -> tuple[T | None, list[Problem]]
 
 
 def without(data: dict[str, Any], places: Iterable[PathTo]) -> dict[str, Any]:
-    """Parsed TOML without the keys at some places; an entry of a list stays, so that the others keep their numbers."""
+    """Return parsed TOML without the keys at some places; an entry of a list stays, so that the others keep their numbers."""
     kept = copy.deepcopy(data)
     for place in places:
         around: Any = kept
@@ -74,14 +74,14 @@ def without(data: dict[str, Any], places: Iterable[PathTo]) -> dict[str, Any]:
 
 
 def _inside(value: Any, part: str | int) -> Any:
-    """What a table or a list has there; None where it has nothing."""
+    """Return what a table or a list has there; None where it has nothing."""
     if isinstance(part, int):
         return value[part] if isinstance(value, list) else None
     return value.get(part) if isinstance(value, dict) else None
 
 
 def _as_problem(message: str) -> Problem:
-    """A message of msgspec, which names its place at its end, for what a JSON Schema cannot see (that 3.0 is a float)."""
+    """Return a message of msgspec, which names its place at its end, for what a JSON Schema cannot see (that 3.0 is a float)."""
     text, _, place = message.partition(" - at `$")
     path = tuple(name or int(number) for name, number in re.findall(r"\.([^.\[`]+)|\[(\d+)\]", place))
     if text == "Expected `int`, got `float`":
@@ -105,7 +105,7 @@ def located(path: PathTo, text: str, source: str) -> str:
 
 
 def line_of(path: PathTo, text: str) -> int | None:
-    """The line of a key, or of the nearest table or key around it."""
+    """Return the line of a key, or of the nearest table or key around it."""
     best, best_length = None, 0
     for number, place in _places(text):
         length = next(
@@ -151,15 +151,15 @@ class _Places(NamedTuple):
     root: dict[str, Any]
 
     def given(self, error: Any) -> Any:
-        """The value at fault, as it was given: the library's copy has neither times nor infinity."""
+        """Return the value at fault, as it was given: the library's copy has neither times nor infinity."""
         return _at(self.data, error.instance_path)
 
     def keyword(self, error: Any) -> Any:
-        """What the keyword says that the value does not fit."""
+        """Return what the keyword says that the value does not fit."""
         return _at(self.root, error.schema_path)
 
     def schema(self, error: Any) -> dict[str, Any]:
-        """The schema that has this keyword."""
+        """Return the schema that has this keyword."""
         found = _at(self.root, error.schema_path[:-1])
         return found if isinstance(found, dict) else {}
 
@@ -171,7 +171,7 @@ def _at(value: Any, path: Iterable[str | int]) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """The same with what TOML has and JSON has not: times become texts, and infinity the largest number."""
+    """Return the same with what TOML has and JSON has not: times become texts, and infinity the largest number."""
     match value:
         case dict():
             return {key: _as_json(inner) for key, inner in value.items()}
@@ -215,7 +215,7 @@ def _explain(error: Any, places: _Places) -> Iterator[Problem]:
 
 
 def _explain_choice(error: Any, places: _Places, path: PathTo) -> Iterator[Problem]:
-    """A value that fits none of several types: explain the one it was meant to be."""
+    """Return a value that fits none of several types: explain the one it was meant to be."""
     given, tried = places.given(error), error.kind.context
     branches = [_resolved(branch, places.root) for branch in places.keyword(error)]
     if isinstance(given, dict):
@@ -268,7 +268,7 @@ def _named(kind: str | Sequence[str]) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What a value of JSON or TOML is, in words."""
+    """Return what a value of JSON or TOML is, in words."""
     match value:
         case None:
             return "null"
@@ -285,6 +285,6 @@ def kind_of(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as messages quote it, cut where it is long."""
+    """Return a value as messages quote it, cut where it is long."""
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -55,7 +55,7 @@ class Template:
             raise InputError(Fault(where, f"not a usable Jinja template: {error}")) from error
 
     def rendered(self, variables: dict[str, Any], whose: str) -> str:
-        """The text that the template makes of some values.
+        """Return the text that the template makes of some values.
 
         Args:
             variables: By name.
@@ -89,14 +89,14 @@ class Template:
 
 
 def _joined_as_text(tree: nodes.Template) -> nodes.Template:
-    """The same program where `~` joins values as the prompt shows them."""
+    """Return the same program where `~` joins values as the prompt shows them."""
     for joined in tree.find_all(nodes.Concat):
         joined.nodes = [nodes.Filter(part, "text", [], [], None, None, lineno=part.lineno) for part in joined.nodes]
     return tree
 
 
 def _guarded(tree: nodes.Template) -> set[str]:
-    """The variables that a template tests for, or has another value for."""
+    """Return the variables that a template tests for, or has another value for."""
     asked = (*tree.find_all(nodes.Test), *tree.find_all(nodes.Filter))
     return {
         each.node.name
@@ -106,7 +106,7 @@ def _guarded(tree: nodes.Template) -> set[str]:
 
 
 def as_text(value: Any) -> str:
-    """A value as a prompt shows it: text as it is, everything else as JSON.
+    """Return a value as a prompt shows it: text as it is, everything else as JSON.
 
     Raises:
         ValueError: It is null, or something that JSON does not have.
@@ -126,7 +126,7 @@ def _as_text(value: Any) -> Any:
 
 
 def _as_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON for a model: Jinja's own filter escapes it for HTML. Keys are sorted, as Jinja does."""
+    """Return a value as JSON for a model: Jinja's own filter escapes it for HTML. Keys are sorted, as Jinja does."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=indent)
 
 

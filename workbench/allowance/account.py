@@ -112,7 +112,7 @@ def account_state(reader: Reader, allowance: AllowanceSettings, zone: str, now: 
 
 
 def _window_starts(rule: WindowRule | None, since: datetime, now: datetime) -> list[datetime]:
-    """When the windows begin that reach into the time looked at; none of rolling hours."""
+    """Return when the windows begin that reach into the time looked at; none of rolling hours."""
     if rule is None or rule.at(now).rolls:
         return []
     starts = [rule.at(now).start_at]
@@ -122,7 +122,7 @@ def _window_starts(rule: WindowRule | None, since: datetime, now: datetime) -> l
 
 
 def _day_starts(zone: str, since: datetime, now: datetime) -> list[datetime]:
-    """The midnights of a zone between two moments."""
+    """Return the midnights of a zone between two moments."""
     day = since.astimezone(ZoneInfo(zone)).date() + timedelta(days=1)
     found = []
     while (at := datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).astimezone(UTC)) <= now:
@@ -175,7 +175,9 @@ class _Account(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
     def _used_after(self, newest: Point, rate: Rate | None, weekdays: Weekdays, at: datetime) -> _Range:
-        """What is used by a moment after the newest reading: that, what our own calls drew since, and others at their rate."""
+        """Return what is used by a moment after the newest reading: that, what our own calls drew since, and others at their
+        rate.
+        """
         until = -weekdays.days(at, self.now)
         others = (0.0, 0.0) if rate is None else rate.over(until - weekdays.days(newest.at, at), until)
         most = self.draws.overlapping(newest.at, at).most
@@ -197,14 +199,14 @@ class _Account(msgspec.Struct, frozen=True):
         return [] if first is None else [one for one in whole if one.day >= first]
 
     def _total(self) -> tuple[float | None, float | None]:
-        """The window's units, as the settings or the newest reading that has them say; and the least that they can be."""
+        """Return the window's units, as the settings or the newest reading that has them say; and the least that they can be."""
         told = [one.total_units for one in self.readings if one.total_units is not None]
         known = self.total_units if self.total_units is not None else told[-1] if told else None
         bounds = [least_total(start, observed) for start, observed in self._by_window(None)]
         return known, max((bound for bound in bounds if bound is not None), default=None)
 
     def _by_window(self, total: float | None) -> list[tuple[datetime, list[Observed]]]:
-        """The readings of each window that was looked at, with its begin."""
+        """Return the readings of each window that was looked at, with its begin."""
         ends = [*self.starts[1:], self.now + timedelta(seconds=1)]
         return [
             (start, [self._observed(one, start, total) for one in self.readings if start < one.read_at < end])
@@ -228,7 +230,7 @@ class _Account(msgspec.Struct, frozen=True):
 
 
 def _unseen(used: _Range | None, seen: Drawn) -> _Range | None:
-    """What others drew, of all that was used."""
+    """Return what others drew, of all that was used."""
     if used is None:
         return None
     low = 0.0 if seen.most is None else max(used[0] - seen.most, 0.0)

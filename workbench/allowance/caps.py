@@ -1,4 +1,4 @@
-"""The caps that hold for a run, from `workbench.toml` and its job, with what was used of them before."""
+"""Yield the caps that hold for a run, from `workbench.toml` and its job, with what was used of them before."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ _EACH = {"window": "a window", "day": "a day", "week": "a week", "month": "a mon
 def caps_kept(
     ledger: Ledger, job: Job, given: Sequence[CapSettings], models: Sequence[PlannedModel], run_id: str
 ) -> Iterator[Caps]:
-    """The caps that hold for a run while it lasts, shared with the other runs of the ledger.
+    """Yield the caps that hold for a run while it lasts, shared with the other runs of the ledger.
 
     Args:
         ledger: With what its settings say of the allowance.
@@ -56,7 +56,7 @@ def caps_kept(
 
 
 def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
-    """The caps that hold for a run of a job, with what is used now, reserves of runs that are going on included.
+    """Return the caps that hold for a run of a job, with what is used now, reserves of runs that are going on included.
 
     Raises:
         InputError: A cap is in units or shares of what is not known.
@@ -69,7 +69,7 @@ def caps_now(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap
 
 
 def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]:
-    """The caps that a run of a job must keep, without what is used of them.
+    """Return the caps that a run of a job must keep, without what is used of them.
 
     Args:
         ledger: With what its settings say of the allowance.
@@ -90,7 +90,9 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
 
 
 def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]) -> list[Cap]:
-    """The same with what runs used that are over; `counted` names those that say it themselves, once the ledger was asked."""
+    """Return the same with what runs used that are over; `counted` names those that say it themselves, once the ledger was
+    asked.
+    """
     if not ledger.exists or all(cap.alone for cap in caps):
         return caps
     with reading(ledger, frugal=True) as reader:
@@ -98,7 +100,7 @@ def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]
 
 
 def price_of(ledger: Ledger, models: Sequence[str], now: datetime) -> Price | None:
-    """What calls of some models draw in units; None where one of them has no weight."""
+    """Return what calls of some models draw in units; None where one of them has no weight."""
     weights = weights_of(ledger.allowance, ledger.zone)
     if any(weights.most_units(model, now, 0, 0) is None for model in models):
         return None
@@ -128,7 +130,7 @@ def check_caps(job: Job, caps: Sequence[Cap], price: Price | None, models: Seque
 
 
 def _shared(ledger: Ledger, number: int, given: CapSettings, now: datetime) -> Cap:
-    """A cap of `workbench.toml`."""
+    """Return a cap of `workbench.toml`."""
     rule = window_rule(ledger.allowance, ledger.zone, None if given.per == "window" else given.per)
     assert rule is not None  # the settings were checked
     window = rule.at(now)
@@ -165,7 +167,7 @@ def _size(ledger: Ledger, number: int, given: CapSettings) -> tuple[Kind, float,
 
 
 def _own(ledger: Ledger, job: Job, now: datetime) -> list[Cap]:
-    """The caps of the job's own `[budget]` that are not counted in requests or tokens."""
+    """Return the caps of the job's own `[budget]` that are not counted in requests or tokens."""
     unit, found = weights_of(ledger.allowance, ledger.zone).unit, []
     if job.budget.units is not None:
         found.append(Cap(f"{significant(job.budget.units)} {unit} of this run", "units", job.budget.units, alone=True))
@@ -205,7 +207,7 @@ def _with_used(reader: Reader, ledger: Ledger, cap: Cap, counted: Callable[[], s
 
 
 def _amount(row: RunSpent, weights: Weights) -> Spending:
-    """What a run's calls of one day and model used, those of unknown usage by their bounds."""
+    """Return what a run's calls of one day and model used, those of unknown usage by their bounds."""
     at = datetime.combine(row.day, time(12), ZoneInfo(weights.zone))
     tokens = ReportedTokens(row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.total_tokens)
     units = weights.units(row.model, at, tokens) or 0.0
@@ -218,7 +220,7 @@ def _most_units(weights: Weights, model: str, body_bytes: int, cap: int) -> floa
 
 
 def _units(weights: Weights, model: str, usage: Usage) -> float | None:
-    """What a call drew; None where a part that has a weight is not reported."""
+    """Return what a call drew; None where a part that has a weight is not reported."""
     if usage.total_tokens is None or (
         weights.entries and (usage.prompt_tokens is None or usage.completion_tokens is None)
     ):

@@ -36,7 +36,7 @@ class ForecastPoint(msgspec.Struct, frozen=True):
 def course(
     draws: Draws, window: Window, points: Sequence[Point], after: Callable[[datetime], _Range] | None
 ) -> list[Moment]:
-    """The moments of a window at which something is known, until now.
+    """Return the moments of a window at which something is known, until now.
 
     Args:
         points: What was used at its begin and at its readings.
@@ -62,7 +62,7 @@ def course(
 
 
 def ahead(pace: DrawPace, used: _Range, now: datetime, end: datetime) -> list[ForecastPoint]:
-    """What will be used by the coming midnights, with the range of `drawn_over`, until a window ends.
+    """Return what will be used by the coming midnights, with the range of `drawn_over`, until a window ends.
 
     Args:
         pace: Of the account.

@@ -59,12 +59,14 @@ class Draws(msgspec.Struct, frozen=True):
     calls: tuple[CallsDrawn, ...]
 
     def within(self, start: datetime, end: datetime) -> Drawn:
-        """What the calls drew that began and ended between two edges: it was drawn then, whenever the platform counts it."""
+        """Return what the calls drew that began and ended between two edges: it was drawn then, whenever the platform counts
+        it.
+        """
         low, high = self._numbers(start, end)
         return _sum(call for call in self.begun(start, end) if call.ended is not None and low <= call.ended < high)
 
     def overlapping(self, start: datetime, end: datetime) -> Drawn:
-        """What the calls drew, or will have drawn, that began or ended between two edges: no more was drawn by us then."""
+        """Return what the calls drew, or will have drawn, that began or ended between two edges: no more was drawn by us then."""
         low, high = self._numbers(start, end)
         found = (
             low <= call.sent < high or (call.ended is not None and low <= call.ended < high) for call in self.calls
@@ -72,11 +74,11 @@ class Draws(msgspec.Struct, frozen=True):
         return _sum(call for call, touches in zip(self.calls, found, strict=True) if touches)
 
     def begun_between(self, start: datetime, end: datetime) -> Drawn:
-        """What the calls drew, or will have drawn, that were sent between two edges."""
+        """Return what the calls drew, or will have drawn, that were sent between two edges."""
         return _sum(self.begun(start, end))
 
     def begun(self, start: datetime, end: datetime) -> list[CallsDrawn]:
-        """The calls that were sent between two edges."""
+        """Return the calls that were sent between two edges."""
         low, high = self._numbers(start, end)
         return [call for call in self.calls if low <= call.sent < high]
 

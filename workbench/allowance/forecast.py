@@ -74,7 +74,7 @@ class Forecast(Between, frozen=True):
 
 
 def weekdays_of(days: Sequence[Day], zone: str) -> Weekdays:
-    """How our own draws vary over the week; evenly where not every weekday was seen twice, or nothing was drawn.
+    """Return how our own draws vary over the week; evenly where not every weekday was seen twice, or nothing was drawn.
 
     Args:
         days: Whole ones, with those on which nothing was drawn.
@@ -89,7 +89,7 @@ def weekdays_of(days: Sequence[Day], zone: str) -> Weekdays:
 
 
 def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None, now: datetime) -> DrawPace | None:
-    """How the allowance was drawn.
+    """Return how the allowance was drawn.
 
     Args:
         days: Whole ones, with those on which nothing was drawn, oldest first.
@@ -110,7 +110,7 @@ def pace_of(days: Sequence[Day], weekdays: Weekdays, unseen: Rate | None, now: d
 
 
 def _trend(days: Sequence[Day], lengths: Sequence[float], weekdays: Weekdays, now: datetime) -> Trend | None:
-    """The trend of days, each as long as its weekday's share of an average one."""
+    """Return the trend of days, each as long as its weekday's share of an average one."""
     today = now.astimezone(ZoneInfo(weekdays.zone)).replace(hour=0, minute=0, second=0, microsecond=0)
     at = -weekdays.days(today.astimezone(UTC), now)
     found = []
@@ -121,7 +121,7 @@ def _trend(days: Sequence[Day], lengths: Sequence[float], weekdays: Weekdays, no
 
 
 def forecast(pace: DrawPace, left: _Range, now: datetime) -> Forecast:
-    """When what is left is drawn.
+    """Return when what is left is drawn.
 
     Args:
         pace: Of the account.
@@ -148,7 +148,7 @@ def forecast(pace: DrawPace, left: _Range, now: datetime) -> Forecast:
 
 
 def _first(hours: Sequence[float], is_reached: Callable[[float], bool]) -> int | None:
-    """The hour from which something is so, looked for day by day; None: not at the end of any day.
+    """Return the hour from which something is so, looked for day by day; None: not at the end of any day.
 
     Args:
         hours: Average days until each.
@@ -161,7 +161,7 @@ def _first(hours: Sequence[float], is_reached: Callable[[float], bool]) -> int |
 
 
 def drawn_over(pace: DrawPace, days: float, more: float = 0.0) -> _Range:
-    """What is drawn in so many coming average days, at least and at most, with `CONFIDENCE`.
+    """Return what is drawn in so many coming average days, at least and at most, with `CONFIDENCE`.
 
     It is what is drawn at an unchanged pace, joined with what is drawn if the pace goes on changing as it did: six weeks do
     not say which of them it will be.
@@ -178,7 +178,7 @@ def drawn_over(pace: DrawPace, days: float, more: float = 0.0) -> _Range:
 
 
 def unchanged_over(pace: DrawPace, days: float, more: float) -> _Range:
-    """The same at an unchanged pace.
+    """Return the same at an unchanged pace.
 
     The sum over coming days is taken as normal around the pace's: each day varies, and the pace is known from so many only.
     """
@@ -190,7 +190,9 @@ def unchanged_over(pace: DrawPace, days: float, more: float) -> _Range:
 
 
 def changing_over(pace: DrawPace, trend: Trend, days: float, more: float) -> _Range:
-    """The same if our own draws go on changing by their trend, and those of others by theirs where enough is known of them."""
+    """Return the same if our own draws go on changing by their trend, and those of others by theirs where enough is known of
+    them.
+    """
     parts = [trend.over(0, days, CONFIDENCE)]
     if pace.unseen is not None and pace.unseen.trend is not None:
         parts.append(pace.unseen.trend.over(0, days, CONFIDENCE))

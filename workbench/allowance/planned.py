@@ -59,7 +59,7 @@ def window_plan(ledger: Ledger, job: Job, caps: list[CapSettings], estimate: Run
 def cap_findings(
     ledger: Ledger, job: Job, caps: list[CapSettings], models: Sequence[PlannedModel]
 ) -> Iterator[Finding]:
-    """Why a run would refuse to begin: a cap that it cannot keep."""
+    """Return why a run would refuse to begin: a cap that it cannot keep."""
     price = price_of(ledger, [model.id for model in models], clock.now())
     try:
         check_caps(job, caps_of(ledger, job, caps), price, models)
@@ -69,7 +69,7 @@ def cap_findings(
 
 
 def window_findings(plan: WindowPlan, job: Job, estimate: RunEstimate) -> Iterator[Finding]:
-    """What is likely to go wrong for want of time or allowance."""
+    """Return what is likely to go wrong for want of time or allowance."""
     now = clock.now()
     if job.run.deadline_s is not None and estimate.low_s is not None and estimate.low_s > job.run.deadline_s:
         text = f"takes at least {duration(estimate.low_s)} by earlier answers: the run stops after {duration(job.run.deadline_s)}"
@@ -107,7 +107,9 @@ def _drawn_before(reader: Reader, job: str, weights: Weights) -> dict[str, Repor
 def _per_token(
     weights: Weights, model: str, now: datetime, before: ReportedTokens | None
 ) -> tuple[float, float | None]:
-    """The units of a token, at least and at most: as the earlier runs had them, else of its cheapest and costliest kind."""
+    """Return the units of a token, at least and at most: as the earlier runs had them, else of its cheapest and costliest
+    kind.
+    """
     if before is not None and before.total and (units := weights.units(model, now, before)) is not None:
         return units / before.total, units / before.total
     scale = _SCALE_TOKENS

@@ -48,7 +48,7 @@ class Reading(msgspec.Struct, frozen=True):
     withdrawn: bool
 
     def used(self, total: tuple[float, float] | None) -> tuple[float, float] | None:
-        """How many units were used then, at least and at most; None where it takes a total that is not known.
+        """Return how many units were used then, at least and at most; None where it takes a total that is not known.
 
         Args:
             total: The units of a window, at least and at most.
@@ -75,7 +75,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def amount(text: str) -> Amount:
-    """A number with its rounding: `37%` is from 36.5 to 37.5 percent, `1.2M` from 1.15 to 1.25 million units.
+    """Return a number with its rounding: `37%` is from 36.5 to 37.5 percent, `1.2M` from 1.15 to 1.25 million units.
 
     Raises:
         ValueError: It is neither a share nor a number of units.
@@ -143,12 +143,12 @@ def withdraw(ledger: Ledger, reading: Reading) -> Ingested:
 
 
 def readings_of(reader: Reader) -> list[Reading]:
-    """The readings of a ledger that were not withdrawn, in the order of when they were read."""
+    """Return the readings of a ledger that were not withdrawn, in the order of when they were read."""
     return [Reading(**msgspec.structs.asdict(row)) for row in reader.all(ReadingRow)]
 
 
 def refusals_of(reader: Reader) -> list[Reading]:
-    """What the platform's refusals say of the allowance, as readings: all of it was used at that moment."""
+    """Return what the platform's refusals say of the allowance, as readings: all of it was used at that moment."""
     return [
         Reading(
             reading_id=row.run_id, recorded_at=row.refused_at, read_at=row.refused_at, of_what="used", share_low=1.0,

@@ -45,7 +45,7 @@ class Demand(msgspec.Struct, frozen=True):
 def demands(
     reader: Reader, weights: Weights, now: datetime, end: datetime | None, left: tuple[float, float] | None
 ) -> list[Demand]:
-    """The scheduled jobs, those that come first before the others.
+    """Return the scheduled jobs, those that come first before the others.
 
     Args:
         reader: Of the ledger.
@@ -95,7 +95,7 @@ def _demand(
 
 
 def _range(totals: Sequence[float], occasions: int | None) -> tuple[float, float | None, float | None]:
-    """The mean of a run, and what so many coming ones draw together, at least and at most."""
+    """Return the mean of a run, and what so many coming ones draw together, at least and at most."""
     n, mean = len(totals), math.fsum(totals) / len(totals)
     if occasions is None:
         return mean, None, None
@@ -110,7 +110,7 @@ def _range(totals: Sequence[float], occasions: int | None) -> tuple[float, float
 
 
 def _afforded(ordered: Sequence[Demand], left: tuple[float, float] | None) -> list[Demand]:
-    """Whether each fits into what the ones before it leave."""
+    """Return whether each fits into what the ones before it leave."""
     found, low, high = [], 0.0, 0.0
     for one in ordered:
         mark = "✓" if one.occasions == 0 and left is not None else "?"

@@ -55,7 +55,7 @@ class UnseenStretch(msgspec.Struct, frozen=True):
 
 
 def points_of(start: datetime, observed: Sequence[Observed]) -> list[Point]:
-    """What was used at the begin of a window, which is nothing, and at each of its readings.
+    """Return what was used at the begin of a window, which is nothing, and at each of its readings.
 
     A reading narrows the others: what was drawn is not given back within a window. Readings that contradict each other
     leave all that lies between them.
@@ -77,7 +77,7 @@ def points_of(start: datetime, observed: Sequence[Observed]) -> list[Point]:
 
 
 def stretches(found: Sequence[Point]) -> list[UnseenStretch]:
-    """What others drew between each two of these, at least `_SHORTEST` apart: the rounding of closer ones would be all."""
+    """Return what others drew between each two of these, at least `_SHORTEST` apart: the rounding of closer ones would be all."""
     kept: list[Point] = []
     for point in found:
         if len(kept) > 1 and point.at - kept[-1].at < _SHORTEST:
@@ -94,7 +94,7 @@ def stretches(found: Sequence[Point]) -> list[UnseenStretch]:
 
 
 def contradictions(observed: Sequence[Observed]) -> list[str]:
-    """What cannot all be true of some readings of one window: a total, a weight or a reading is wrong."""
+    """Return what cannot all be true of some readings of one window: a total, a weight or a reading is wrong."""
     told = []
     known = [one for one in observed if one.used is not None]
     for place, one in enumerate(known):
@@ -114,7 +114,7 @@ def _named(one: Observed) -> str:
 
 
 def least_total(start: datetime, observed: Sequence[Observed]) -> float | None:
-    """The least that a window's unknown total can be: what our own calls drew between two readings took at most the share
+    """Return the least that a window's unknown total can be: what our own calls drew between two readings took at most the share
     that lies between them.
 
     Args:
@@ -142,7 +142,7 @@ class Weekdays(msgspec.Struct, frozen=True):
     zone: str
 
     def days(self, start: datetime, end: datetime) -> float:
-        """A time as so many average days."""
+        """Return a time as so many average days."""
         found, at = 0.0, start
         while at < end:
             local = at.astimezone(ZoneInfo(self.zone))
@@ -167,7 +167,7 @@ class Rate(msgspec.Struct, frozen=True):
     """Of what is drawn in an average day, counted from now; None: too little is known to tell one."""
 
     def over(self, start: float, end: float) -> _Range:
-        """What others draw between two moments, each so many average days from now, with `CONFIDENCE`.
+        """Return what others draw between two moments, each so many average days from now, with `CONFIDENCE`.
 
         It is what they draw at an unchanged rate, joined with what they draw if the rate goes on changing as it did.
         """
@@ -180,7 +180,7 @@ class Rate(msgspec.Struct, frozen=True):
         return min(low, least), max(high, most)
 
     def reach_over(self, days: float) -> float:
-        """How far off that may be."""
+        """Return how far off that may be."""
         return self._quantile * math.sqrt(self.spread * (days + days**2 / max(self.days, 1e-9))) if days > 0 else 0.0
 
     @property
@@ -194,7 +194,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def rate_of(windows: Sequence[Sequence[UnseenStretch]], weekdays: Weekdays, now: datetime) -> Rate | None:
-    """The rate that the stretches of some windows show; None where they show none.
+    """Return the rate that the stretches of some windows show; None where they show none.
 
     A day is taken to vary by a quarter of its mean at least, and of a single stretch by its whole mean.
     """

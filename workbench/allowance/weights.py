@@ -28,12 +28,12 @@ class Weights(msgspec.Struct, frozen=True):
     zone: str
 
     def changes(self) -> list[datetime]:
-        """The moments from which other weights hold, in UTC-aware order."""
+        """Return the moments from which other weights hold, in UTC-aware order."""
         days = sorted({entry.since for entry in self.entries})
         return [datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(self.zone)) for day in days]
 
     def units(self, model: str, at: datetime, tokens: ReportedTokens) -> float | None:
-        """What calls of a model draw that were sent at about one moment.
+        """Return what calls of a model draw that were sent at about one moment.
 
         Returns:
             None where the model has no weight then: unweighted is not free.
@@ -47,7 +47,7 @@ class Weights(msgspec.Struct, frozen=True):
         return (drawn + _thinking(weight) * tokens.reasoning) / _PER
 
     def most_units(self, model: str, at: datetime, prompt: int, generated: int) -> float | None:
-        """The most that so many tokens of a prompt and as many generated ones can draw, reasoning or not."""
+        """Return the most that so many tokens of a prompt and as many generated ones can draw, reasoning or not."""
         if not self.entries:
             return float(prompt + generated)
         weight = self._of(model, at.astimezone(ZoneInfo(self.zone)).date())

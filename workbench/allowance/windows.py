@@ -20,7 +20,7 @@ class Window(msgspec.Struct, frozen=True):
     """It is always the last hours; nothing is reset at its end."""
 
     def holds(self, at: datetime) -> bool:
-        """Whether a moment is in it."""
+        """Return whether a moment is in it."""
         return self.start_at <= at < self.end_at or (self.rolls and at == self.end_at)
 
 
@@ -36,7 +36,7 @@ class WindowRule(msgspec.Struct, frozen=True):
     """IANA time zone, at whose midnight a window begins."""
 
     def at(self, moment: datetime) -> Window:
-        """The window that a moment is in; of rolling hours, the one that ends then.
+        """Return the window that a moment is in; of rolling hours, the one that ends then.
 
         Args:
             moment: With its zone.
@@ -74,7 +74,7 @@ class WindowRule(msgspec.Struct, frozen=True):
 
 
 def window_rule(given: AllowanceSettings, zone: str, kind: str | None = None) -> WindowRule | None:
-    """The rule that `workbench.toml` gives, or another kind with the same days; None where it names no window."""
+    """Return the rule that `workbench.toml` gives, or another kind with the same days; None where it names no window."""
     kind = kind or given.window
     if kind is None:
         return None

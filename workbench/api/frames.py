@@ -77,17 +77,19 @@ class Frames:
         return f"Frames({self._ledger.name!r})"
 
     def runs(self) -> "pandas.DataFrame":
-        """One row per run, newest first: status, how its requests ended, tokens; `tags`, and `parameters` of its requests, as
-        JSON.
+        """Return one row per run, newest first: status, how its requests ended, tokens; `tags`, and `parameters` of its
+        requests, as JSON.
         """
         return self._pandas("runs", None)
 
     def calls(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens, `tags` as JSON."""
+        """Return one row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens, `tags` as
+        JSON.
+        """
         return self._pandas("calls", run)
 
     def answers(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it.
+        """Return one row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it.
 
         Every further column of the dataset is one of `metadata.NAME`: as JSON where its values are of several types, or are
         objects.
@@ -100,7 +102,8 @@ class Frames:
         return _as_pandas(table)
 
     def scores(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per run, request and scorer; `value` is missing where an answer is unscored, and `state` says what that means.
+        """Return one row per run, request and scorer; `value` is missing where an answer is unscored, and `state` says what
+        that means.
 
         The mean of what is scored is over the rows whose `counts` is true: not over answers of fallbacks, which a job may leave
         out, nor over samples that were taken out. The mean of all asked is between the means of `low` and `high`.
@@ -108,17 +111,17 @@ class Frames:
         return self._pandas("scores", run)
 
     def usage(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per day, run and model: tokens reported, and the calls whose usage is unknown; days are those of
+        """Return one row per day, run and model: tokens reported, and the calls whose usage is unknown; days are those of
         `[account] time_zone`. Variants of a model are one row; `calls` has what each used.
         """
         return self._pandas("usage", run)
 
     def tool_calls(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per tool call of an answer; `arguments` verbatim."""
+        """Return one row per tool call of an answer; `arguments` verbatim."""
         return self._pandas("tool_calls", run)
 
     def tags(self, run: str | None = None) -> "pandas.DataFrame":
-        """One row per run and tag, to join with the others on `run_id`."""
+        """Return one row per run and tag, to join with the others on `run_id`."""
         return self._pandas("tags", run)
 
     def compare(
@@ -131,7 +134,7 @@ class Frames:
         on_fallback: Literal["exclude", "accept"] | None = None,
         by: str | None = None,
     ) -> "pandas.DataFrame":
-        """One row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
+        """Return one row per difference from the baseline, as `workbench compare` tests it, with `says`, its line in words.
 
         Args:
             runs: The first of them is the baseline; none is the newest run with scores, whose models are
@@ -159,7 +162,7 @@ class Frames:
         )
 
     def readings(self) -> "pandas.DataFrame":
-        """One row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""
+        """Return one row per reading of the allowance (`workbench allowance reading`); shares are from 0 to 1 of the total."""
         import pandas
 
         with reading(self._ledger) as reader:
@@ -167,7 +170,8 @@ class Frames:
         return found.astype(_READING_TYPES)
 
     def allowance(self) -> "pandas.DataFrame":
-        """What was used since the window of the allowance began, at every midnight and reading, as `workbench allowance` has it.
+        """Return what was used since the window of the allowance began, at every midnight and reading, as `workbench
+        allowance` has it.
 
         `seen_units` by the ledger's own calls; `used_low_units` and `used_high_units` with what others used, missing where no
         reading says. Empty where workbench.toml names no window.
@@ -182,7 +186,7 @@ class Frames:
         return found.astype({"at": _MOMENT} | dict.fromkeys(figures, "float64"))
 
     def routes(self) -> "pandas.DataFrame":
-        """One row per route that was asked, as `workbench routes` has it; shares are from 0 to 1, latencies in ms."""
+        """Return one row per route that was asked, as `workbench routes` has it; shares are from 0 to 1, latencies in ms."""
         import pandas
 
         with reading(self._ledger) as reader:
@@ -196,7 +200,7 @@ class Frames:
         return _in_utc(frame, "first_at", "last_at", "listed_at")
 
     def substitutions(self) -> "pandas.DataFrame":
-        """One row per requested model, model that answered in its place, and days in a row on which it did."""
+        """Return one row per requested model, model that answered in its place, and days in a row on which it did."""
         import pandas
 
         with reading(self._ledger) as reader:
@@ -206,7 +210,7 @@ class Frames:
         return _in_utc(frame.astype({"answers": "int64"}), "first_at", "last_at")
 
     def probes(self) -> "pandas.DataFrame":
-        """One row per probe and route: what it found (`workbench probe`); what is missing, it did not show."""
+        """Return one row per probe and route: what it found (`workbench probe`); what is missing, it did not show."""
         import pandas
 
         with reading(self._ledger) as reader:
@@ -220,7 +224,7 @@ class Frames:
         return _in_utc(pandas.DataFrame(rows, columns=columns).astype(_PROBE_TYPES), "started_at")
 
     def arrow(self, name: Name, run: str | None = None) -> "pyarrow.Table":
-        """The same as an Arrow table.
+        """Return the same as an Arrow table.
 
         Args:
             name: Of the method that gives it as pandas.
@@ -248,7 +252,7 @@ class Frames:
 
 
 def _as_pandas(table: "pyarrow.Table") -> "pandas.DataFrame":
-    """The same with Arrow's types: whole numbers stay whole where some are missing."""
+    """Return the same with Arrow's types: whole numbers stay whole where some are missing."""
     import pandas
 
     return table.to_pandas(types_mapper=pandas.ArrowDtype)
@@ -271,7 +275,7 @@ def _has_object(value: Any) -> bool:
 
 
 def _with_tags(runs: "pyarrow.Table") -> "pyarrow.Table":
-    """Runs with their tags as JSON, as calls and usage have them: a map is nothing to group or sort by."""
+    """Return runs with their tags as JSON, as calls and usage have them: a map is nothing to group or sort by."""
     import pyarrow
 
     place = runs.column_names.index("tags")
@@ -283,7 +287,7 @@ def _with_tags(runs: "pyarrow.Table") -> "pyarrow.Table":
 
 
 def _in_utc(frame: "pandas.DataFrame", *moments: str) -> "pandas.DataFrame":
-    """The same with times that say that they are UTC, as those of the other tables do."""
+    """Return the same with times that say that they are UTC, as those of the other tables do."""
     import pandas
 
     present = [name for name in moments if name in frame]
@@ -291,7 +295,7 @@ def _in_utc(frame: "pandas.DataFrame", *moments: str) -> "pandas.DataFrame":
 
 
 def _with_parameters(runs: "pyarrow.Table", job_files: dict[str, str]) -> "pyarrow.Table":
-    """Runs with what their job files say of every request, as JSON."""
+    """Return runs with what their job files say of every request, as JSON."""
     import pyarrow
 
     requests = [tomllib.loads(job_files[run_id]).get("request", {}) for run_id in runs.column("run_id").to_pylist()]

@@ -82,18 +82,18 @@ class Run:
         return None if self.summary.report is None else Path(self.summary.report)
 
     def scores(self) -> "pandas.DataFrame":
-        """One row per request and scorer; `value` is missing where an answer is unscored.
+        """Return one row per request and scorer; `value` is missing where an answer is unscored.
 
         Means are over the rows whose `counts` is true: without answers of fallbacks, unless the job accepts them.
         """
         return self._frames().scores(self.id)
 
     def answers(self) -> "pandas.DataFrame":
-        """One row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
+        """Return one row per request, with `input`, `target` and the `answer` that the run uses, whoever paid for it."""
         return self._frames().answers(self.id)
 
     def calls(self) -> "pandas.DataFrame":
-        """One row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
+        """Return one row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens."""
         return self._frames().calls(self.id)
 
     def _frames(self) -> Frames:
@@ -175,7 +175,7 @@ def make_job(
 
 
 def _job(written: dict[str, Any], path: Path) -> Job:
-    """The job that the tables of a job file make, recorded as that file's text."""
+    """Return the job that the tables of a job file make, recorded as that file's text."""
     import tomli_w
 
     try:
@@ -354,7 +354,7 @@ def ask(
 
 
 def question(model: str, text: str, system: str | None = None, request: Mapping[str, Any] | None = None) -> Job:
-    """The job that asks a model once; the texts are sent as they are, whatever braces they have.
+    """Return the job that asks a model once; the texts are sent as they are, whatever braces they have.
 
     Raises:
         InputError: A body field is wrong.
@@ -365,7 +365,7 @@ def question(model: str, text: str, system: str | None = None, request: Mapping[
 
 
 def open(ledger: str | Path | None = None, *, folder: str | Path | None = None) -> Frames:
-    """The tables of a ledger, for pandas; see `Frames`."""
+    """Return the tables of a ledger, for pandas; see `Frames`."""
     return Frames(ledger, folder=folder)
 
 
@@ -383,7 +383,7 @@ async def _run(where: Target, part: Job, options: RunOptions, report: bool, prog
 def _where(
     local: bool, base_url: str | None, profile: str | None, ledger: str | Path | None, folder: str | Path | None
 ) -> Target:
-    """Where a platform and a ledger are looked for.
+    """Return where a platform and a ledger are looked for.
 
     Raises:
         InputError: Several platforms are named.
@@ -405,17 +405,17 @@ def _occasion(given: str | None) -> str | None:
 
 
 def _given(**values: Any) -> dict[str, Any]:
-    """The values that are not None."""
+    """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _table(given: str | Path | Mapping[str, Any], key: str) -> dict[str, Any]:
-    """A table of a job file, given whole or as its only key."""
+    """Return a table of a job file, given whole or as its only key."""
     return {key: str(given)} if isinstance(given, str | Path) else dict(given)
 
 
 def _dataset(dataset: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...] | None]:
-    """The `[dataset]` table, and the samples where they are given as rows."""
+    """Return the `[dataset]` table, and the samples where they are given as rows."""
     if isinstance(dataset, str | Path | Mapping):
         return _table(dataset, "path"), None
     if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
@@ -427,7 +427,7 @@ def _dataset(dataset: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...] |
 
 
 def _records(frame: "pandas.DataFrame") -> list[dict[Hashable, Any]]:
-    """The rows of a pandas table; missing values become null."""
+    """Return the rows of a pandas table; missing values become null."""
     twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
     if twice:  # a row can hold one value of a name
         raise InputError(Fault("dataset", f"two columns are named {twice[0]!r}", "give each column its own name"))

@@ -109,7 +109,7 @@ async def judging(
 
 
 def _asked_in(ledger: Ledger, job: Job, planned: int) -> str | None:
-    """The newest run of a judge, where it had all of its answers."""
+    """Return the newest run of a judge, where it had all of its answers."""
     with reading(ledger, frugal=True) as reader:
         for run in reader.all(RunOfJob, job=job.name)[:1]:
             found = reader.only(Provenance, run_id=run.run_id)
@@ -173,7 +173,9 @@ def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None
 
 
 def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
-    """The job that asks a judge, as a job file would have it: with the caps, the tags and the platform's limits of the run."""
+    """Return the job that asks a judge, as a job file would have it: with the caps, the tags and the platform's limits of
+    the run.
+    """
     request: dict[str, Any] = {"max_tokens": scorer.max_tokens}
     if scorer.temperature is not None:
         request["temperature"] = scorer.temperature

@@ -73,7 +73,7 @@ from workbench.wording.gates import failed_text, gate_results
 
 
 def recorded_job_path(where: Target, run_id: str) -> Path:
-    """The job file of an earlier run.
+    """Return the job file of an earlier run.
 
     Raises:
         InputError: There is no such run.
@@ -135,12 +135,12 @@ async def plan_job(
 
 
 def _judge_findings(where: Target, session: Session, job: Job) -> list[Finding]:
-    """The judges that the account does not see; simulated ones have stand-ins when they are asked."""
+    """Return the judges that the account does not see; simulated ones have stand-ins when they are asked."""
     return [] if where.local else [Finding(*found) for found in invisible_judges(job, session.models)]
 
 
 def _caps(where: Target) -> list[CapSettings]:
-    """The caps of the settings, which are the account's: nothing simulated counts."""
+    """Return the caps of the settings, which are the account's: nothing simulated counts."""
     return [] if where.local else load_settings(where.folder).caps
 
 
@@ -149,7 +149,7 @@ _SAYS_LESS = (ExitCode.DONE, ExitCode.INCOMPLETE)
 
 
 def _ready(where: Target, job: Job, options: RunOptions) -> tuple[Job, Ledger]:
-    """The job as this machine can carry it out, and where it is recorded, before anything is asked.
+    """Return the job as this machine can carry it out, and where it is recorded, before anything is asked.
 
     Raises:
         InputError: An option, a folder or a limit of this machine keeps it from running.
@@ -251,14 +251,14 @@ def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled
 
 
 def _passes(failed: BaseException) -> bool:
-    """Whether scores and pages are missing for a while only: skipped, or the ledger is busy or away, or the disk full."""
+    """Return whether scores and pages are missing for a while only: skipped, or the ledger is busy or away, or the disk full."""
     return isinstance(failed, AbortedBySignal | LockHeldError | UnreachableError | JournalFullError) or lacks_room(
         failed
     )
 
 
 def _explained(failed: BaseException) -> WorkbenchError:
-    """What keeps scores and pages from being made until somebody repairs it, or a fault of ours."""
+    """Return what keeps scores and pages from being made until somebody repairs it, or a fault of ours."""
     match failed:
         case InputError():  # not 2, which says that nothing was sent
             return IncompleteError(str(failed))
@@ -271,7 +271,7 @@ def _explained(failed: BaseException) -> WorkbenchError:
 
 
 def _decided(ledger: Ledger, job: Job, end: RunEnd) -> RunEnd:
-    """How a complete run ends by the gates of its job."""
+    """Return how a complete run ends by the gates of its job."""
     results, reason = evaluate_gates(ledger, end.summary.run_id, job)
     if reason is None:
         return msgspec.structs.replace(end, gates=results)
@@ -304,7 +304,7 @@ def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[tuple[GateRes
 
 @contextmanager
 def _expanded(session: Session, job: Job, max_tokens: int | None = None, answers: Path | None = None) -> Iterator[Plan]:
-    """A job times its dataset; `answers` is where the embedded platform looks for an answer key."""
+    """Yield a job times its dataset; `answers` is where the embedded platform looks for an answer key."""
     models = with_cap(planned_models(job, session.models, session.endpoint.gateway_limit_s), max_tokens)
     with Spool() as spool, contextlib.ExitStack() as stack:
         plan = Plan(job, models, session.endpoint.identity, spool)
@@ -315,7 +315,7 @@ def _expanded(session: Session, job: Job, max_tokens: int | None = None, answers
 
 
 def _again(ledger: Ledger, job: Job, options: RunOptions) -> ReaskPlan:
-    """Which accepted answers are asked once more.
+    """Return which accepted answers are asked once more.
 
     Raises:
         InputError: No sample of the job's newest run is taken out.
@@ -353,7 +353,7 @@ def _take_answers(
 
 
 def _is_simulated(session: Session, plan: Plan) -> bool:
-    """Whether a run asks simulated models.
+    """Return whether a run asks simulated models.
 
     Raises:
         InputError: It asks real ones too, as your own platform may have both; or real ones, with a clock that is set.
@@ -385,7 +385,7 @@ def _check_baseline(ledger: Ledger, job: Job) -> None:
 
 
 def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) -> str:
-    """The generation of a run's answers; a resumed one must ask the same dataset."""
+    """Return the generation of a run's answers; a resumed one must ask the same dataset."""
     if options.fresh:
         return run_id
     if options.resume is None:
@@ -404,7 +404,7 @@ def _generation(ledger: Ledger, options: RunOptions, run_id: str, plan: Plan) ->
 
 
 def _provenance(ledger: Ledger, run_id: str) -> Provenance:
-    """How an earlier run began.
+    """Return how an earlier run began.
 
     Raises:
         InputError: There is no such run.

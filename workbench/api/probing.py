@@ -17,7 +17,7 @@ _SIDE_BY_SIDE = 32
 
 
 def probe_job(models: Sequence[str], repeat: int = 1, deadline_s: float = DEADLINE_S) -> Job:
-    """The job that asks routes what they can do, side by side; every answer is kept in the ledger like any other.
+    """Return the job that asks routes what they can do, side by side; every answer is kept in the ledger like any other.
 
     Args:
         models: Ids, or globs with `*` or `?`; none asks every visible one.
@@ -42,7 +42,7 @@ def probe_job(models: Sequence[str], repeat: int = 1, deadline_s: float = DEADLI
 
 
 def finished_routes(repeat: int) -> Callable[[CallRecord], str | None]:
-    """What to say of a route once all its questions are answered or failed (see `FanOutSettings.line_of`)."""
+    """Return what to say of a route once all its questions are answered or failed (see `FanOutSettings.line_of`)."""
     ended: Counter[str] = Counter()
     answers: dict[str, list[float]] = {}
     failures: dict[str, str] = {}

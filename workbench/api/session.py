@@ -164,7 +164,8 @@ def _embedded_platform(
 
 
 def rehearsal(where: Target) -> Path | None:
-    """The configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are simulated.
+    """Return the configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are
+    simulated.
 
     Raises:
         InputError: It cannot be served.
@@ -219,20 +220,20 @@ def _announced(process: subprocess.Popen[bytes]) -> Endpoint:
 
 
 def settings_files(where: Target) -> tuple[str, ...]:
-    """The `workbench.toml` and `.env` that are used here; the embedded platform needs none."""
+    """Return the `workbench.toml` and `.env` that are used here; the embedded platform needs none."""
     names = (FILE_NAME,) if where.local else (FILE_NAME, DOTENV)
     return tuple(str(path) for name in names if (path := found_upward(where.folder, name)))
 
 
 def ledger_to_write(where: Target) -> Ledger:
-    """The ledger that a run records in: the one named, or the folder's for this kind of data."""
+    """Return the ledger that a run records in: the one named, or the folder's for this kind of data."""
     if where.ledger is not None:
         return _named(where, where.ledger)
     return _ledger(where, where.folder / LOCAL_LEDGER) if where.local else account_ledger(where)
 
 
 def account_ledger(where: Target) -> Ledger:
-    """The account's ledger, whatever this command records in: the team's, or the folder's.
+    """Return the account's ledger, whatever this command records in: the team's, or the folder's.
 
     Raises:
         InputError: The settings name one that cannot be used.
@@ -256,7 +257,7 @@ def account_ledger(where: Target) -> Ledger:
 
 
 def ledger_to_read(where: Target) -> Ledger:
-    """The ledger to read: the one named, or the one here; of two, the account's, with a note.
+    """Return the ledger to read: the one named, or the one here; of two, the account's, with a note.
 
     Raises:
         InputError: There is none.
@@ -278,7 +279,7 @@ def ledger_to_read(where: Target) -> Ledger:
 
 
 def ledger_to_change(where: Target) -> Ledger:
-    """The ledger to read, and to write in: of a team's this user may do so.
+    """Return the ledger to read, and to write in: of a team's this user may do so.
 
     Raises:
         InputError: There is none, or a right is missing.
@@ -290,7 +291,7 @@ def ledger_to_change(where: Target) -> Ledger:
 
 
 def _named(where: Target, text: str) -> Ledger:
-    """The ledger that a user names; a path is relative to the working folder."""
+    """Return the ledger that a user names; a path is relative to the working folder."""
     named = _ledger(where, where.folder / text if is_path(text) else text)
     if not named.address.is_shared:
         return named
@@ -299,14 +300,14 @@ def _named(where: Target, text: str) -> Ledger:
 
 
 def _ledger(where: Target, address: str | Path, data: Path | None = None) -> Ledger:
-    """A ledger, read as the account's settings say."""
+    """Return a ledger, read as the account's settings say."""
     settings = load_settings(where.folder)
     return Ledger(address, settings.account.time_zone, served_as(settings), settings.allowance, data)
 
 
 @contextmanager
 def presence_of(ledger: Ledger) -> Iterator[RunPresence]:
-    """This process among those that work on a ledger.
+    """Return this process among those that work on a ledger.
 
     Raises:
         InputError: A right is missing.
@@ -321,7 +322,7 @@ def presence_of(ledger: Ledger) -> Iterator[RunPresence]:
 def slots_of(
     where: Target, endpoint: Endpoint, limit: int, job: str, presence: RunPresence, hold_s: float
 ) -> Iterator[Slots]:
-    """The slots of an endpoint, kept for all of this machine, whatever the key, and for a team's machines together; an
+    """Return the slots of an endpoint, kept for all of this machine, whatever the key, and for a team's machines together; an
     embedded platform has its own.
 
     Args:
@@ -345,13 +346,13 @@ def slots_of(
 
 
 def slots_root(where: Target) -> tuple[Path, bool]:
-    """Where the slots of all endpoints are kept, and whether other users of this machine share them."""
+    """Return where the slots of all endpoints are kept, and whether other users of this machine share them."""
     named = load_settings(where.folder).slots_folder
     return (state_folder() / "slots", False) if named is None else (Path(named).expanduser(), True)
 
 
 def pages_folder(where: Target, ledger: Ledger) -> Path:
-    """Where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
+    """Return where a ledger's pages go: `reports/`, and a folder of its own in there for any but the default ledger."""
     folder = where.folder / "reports"
     return folder if ledger.address.is_shared or ledger.path.name == DEFAULT_LEDGER else folder / ledger.path.stem
 

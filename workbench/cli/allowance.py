@@ -138,19 +138,19 @@ def _state(ledger: Ledger) -> tuple[AccountState, list[Demand]]:
 
 
 def as_object(found: AccountState) -> dict[str, Any]:
-    """The state as plain values."""
+    """Return the state as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(found)
     finite = {name: _finite(plain[name]) for name in ("used", "unseen")}
     return plain | finite | {"used_share": found.used_share, "missing": missing(found)}
 
 
 def _finite(limits: Any) -> Any:
-    """The same with null in place of what nothing bounds: JSON has no infinity."""
+    """Return the same with null in place of what nothing bounds: JSON has no infinity."""
     return None if limits is None else [None if math.isinf(value) else value for value in limits]
 
 
 def _crossed(found: AccountState, ledger: Ledger) -> str:
-    """Whether the share to warn at is used: not known, below, may be beyond, beyond."""
+    """Return whether the share to warn at is used: not known, below, may be beyond, beyond."""
     share, warn_at = found.used_share, ledger.allowance.warn_at
     if share is None or warn_at is None:
         return "not known"

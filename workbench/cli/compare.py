@@ -88,7 +88,7 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
 
 
 def as_objects(found: Comparison) -> dict[str, Any]:
-    """A comparison as plain values."""
+    """Return a comparison as plain values."""
     plain: dict[str, Any] = msgspec.to_builtins(found)
     plain["runs"] = [{"run_id": run.run_id, "job": run.job, "started_at": run.started_at} for run in found.runs]
     for row, difference in zip(plain["differences"], found.differences, strict=True):
@@ -101,7 +101,7 @@ def as_objects(found: Comparison) -> dict[str, Any]:
 
 
 def _newest(reader: Reader, job: str) -> list[str]:
-    """The two newest runs of a job, the older first."""
+    """Return the two newest runs of a job, the older first."""
     found = [run.run_id for run in reader.all(RunOfJob, job=job)]
     if not found:
         known = {one.job for one in reader.all(JobRuns)}
@@ -127,7 +127,7 @@ def _print_sides(found: Comparison) -> None:
 
 
 def _print_slices(found: Comparison) -> None:
-    """A line for each value and difference."""
+    """Print a line for each value and difference."""
     rows = [
         {
             "value": part.value, "side": side_name(one.side, found),

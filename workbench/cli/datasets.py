@@ -89,7 +89,7 @@ def _described(file: Path, found: Overview) -> list[str]:
 
 
 def _in_a_line(text: str) -> str:
-    """A name from a file, which must not begin a line of ours."""
+    """Return a name from a file, which must not begin a line of ours."""
     return text.replace("\n", "⏎")
 
 

@@ -155,7 +155,7 @@ def _ledger(where: Target) -> CheckResult:
 
 
 def _team(where: Target) -> list[CheckResult]:
-    """Whether this machine may run jobs on a team's ledger, and what its other machines do."""
+    """Return whether this machine may run jobs on a team's ledger, and what its other machines do."""
     try:
         ledger = ledger_to_write(where)
         if not ledger.address.is_shared:
@@ -178,7 +178,7 @@ def _team(where: Target) -> list[CheckResult]:
 
 
 def _slots(where: Target) -> list[CheckResult]:
-    """Whether the slots of this machine can be written; without them nothing is sent."""
+    """Return whether the slots of this machine can be written; without them nothing is sent."""
     folder, shared = slots_root(where)
     try:
         make_folder(folder, shared=shared)

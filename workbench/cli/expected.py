@@ -18,7 +18,7 @@ from workbench.settings.file import ConfirmSettings, load_settings
 def is_confirmed(
     where: Target, job: Job, options: RunOptions, tell: Callable[[str], None], *, asks: bool, yes: bool
 ) -> bool:
-    """Whether a run may begin: after a pilot, or above a threshold of the settings, somebody has to say so.
+    """Return whether a run may begin: after a pilot, or above a threshold of the settings, somebody has to say so.
 
     Args:
         where: Endpoint and ledger.
@@ -87,7 +87,7 @@ def print_estimate(planned: RunPlan, tell: Callable[[str], None] = echo) -> None
 
 
 def _cut_off(expected: RunEstimate) -> str | None:
-    """What the earlier answers cannot exclude; None where the range holds it already."""
+    """Return what the earlier answers cannot exclude; None where the range holds it already."""
     known = [part for part in expected.models if part.cut_off_share is not None]
     if expected.high_tokens is None or not known:
         return None

@@ -59,7 +59,7 @@ def _tables(topic: str) -> list[tuple[str, str]]:
 
 
 def _keys(heading: str, table: str) -> str:
-    """The keys of one table of a job file, each with its type, default and meaning."""
+    """Return the keys of one table of a job file, each with its type, default and meaning."""
     from workbench.job.keys import keys_of  # reads the source of the tables
 
     lines = [f"\n## {heading}\n\n"]

@@ -54,7 +54,7 @@ def init(folder: Path) -> None:
 
 
 async def _account() -> tuple[str, list[str]] | None:
-    """The platform that is configured here, and the models that it lists; None where there is none to ask."""
+    """Return the platform that is configured here, and the models that it lists; None where there is none to ask."""
     try:
         async with connected(Target(Path.cwd())) as session:
             ids = [model.id for model in session.models if not model.preset]
@@ -64,14 +64,14 @@ async def _account() -> tuple[str, list[str]] | None:
 
 
 def _for_account(texts: dict[str, str], base_url: str, ids: list[str]) -> dict[str, str]:
-    """The starter files for a platform: its URL in place of the example's, and two of its models."""
+    """Return the starter files for a platform: its URL in place of the example's, and two of its models."""
     texts = {name: text.replace(_EXAMPLE_URL, base_url) for name, text in texts.items()}
     job = "jobs/first.toml"
     return texts | {job: texts[job].replace(_EXAMPLE_MODELS, json.dumps(ids[:2], ensure_ascii=False))}
 
 
 def starter_files() -> dict[str, str]:
-    """The files' texts by their path in the folder."""
+    """Return the files' texts by their path in the folder."""
     from workbench.job.keys import job_schema
 
     source = resources.files("workbench.starter").joinpath("init")

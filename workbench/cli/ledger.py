@@ -56,13 +56,13 @@ def check(as_json: bool, **given: Any) -> None:
 
 
 def waiting_journals(state: dict[str, Any]) -> str:
-    """How many journals of a checked ledger wait to be ingested, and how many are being written."""
+    """Return how many journals of a checked ledger wait to be ingested, and how many are being written."""
     live = f", {count(state['live_journals'])} being written" if state["live_journals"] else ""
     return f"{plural(state['journals'], 'journal')} not ingested yet{live}"
 
 
 def _print_checked(found: dict[str, Any]) -> None:
-    """What a check found, in sentences."""
+    """Say what a check found, in sentences."""
     kind = "simulated" if found["simulated"] else "an account's"
     held = ", ".join(plural(found[name], name.removesuffix("s")) for name in ("runs", "requests", "attempts", "scores"))
     echo(f"{found['ledger']}: {'sound' if found['sound'] else 'NOT sound'}")

@@ -98,7 +98,7 @@ def workbench(ctx: click.Context, debug: bool, verbose: bool, log: str | None) -
 
 
 def console() -> NoReturn:
-    """The console script; ends the process."""
+    """Run the console script and end the process."""
     # everything is closed and written: a normal interpreter exit would spend 60 ms freeing memory
     os._exit(main())
 
@@ -137,7 +137,7 @@ def _only(error: BaseException) -> BaseException:
 
 
 def _terminal_is_gone(error: BaseException) -> bool:
-    """Whether writing failed because the terminal was closed; nothing is written from then on."""
+    """Return whether writing failed because the terminal was closed; nothing is written from then on."""
     if not isinstance(error, OSError) or error.errno != errno.EIO or not any(map(_is_hung_up, (1, 2))):
         return False  # a disk failure has the same errno
     sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
@@ -190,7 +190,7 @@ def _explained(error: BaseException) -> int:
 
 
 def _is_utf8(argument: str) -> bool:
-    """Whether an argument has no bytes that are not UTF-8; Python hands those on as halves of surrogate pairs."""
+    """Return whether an argument has no bytes that are not UTF-8; Python hands those on as halves of surrogate pairs."""
     return not any("\ud800" <= sign <= "\udfff" for sign in argument)
 
 

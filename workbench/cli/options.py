@@ -31,7 +31,7 @@ _MOST_OFFERED = 50  # to a shell that completes
 
 
 def complete_runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The newest runs of the ledger, for shell completion; empty without a ledger."""
+    """Return the newest runs of the ledger, for shell completion; empty without a ledger."""
     from workbench.api.session import ledger_to_read
     from workbench.errors import WorkbenchError
     from workbench.ledger.queries import reading
@@ -76,24 +76,24 @@ def _of_a_run(option: Described) -> Callable[[F], F]:
 
 
 def of_run(command: F) -> F:
-    """The options of a run, as `RunOptions` declares them."""
+    """Return the options of a run, as `RunOptions` declares them."""
     for option in reversed(list(described_options())):
         command = _of_a_run(option)(command)
     return command
 
 
 def fixed(command: F) -> F:
-    """`--fixed` alone."""
+    """Add `--fixed` alone."""
     return next(_of_a_run(option) for option in described_options() if option.name == "fixed")(command)
 
 
 def run_options(given: dict[str, Any]) -> RunOptions:
-    """What the options of `of_run` say."""
+    """Return what the options of `of_run` say."""
     return RunOptions(**{option.name: given[option.name] for option in described_options()})
 
 
 def repeated_words(chosen: RunOptions) -> list[str]:
-    """The options that the command which continues a run repeats, as typed on a command line."""
+    """Return the options that the command which continues a run repeats, as typed on a command line."""
     values = [(option.name, getattr(chosen, option.name)) for option in described_options() if option.repeated]
     return [word for name, value in values if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
 
@@ -113,7 +113,7 @@ def narrowing(command: F) -> F:
 
 
 def narrowed_by(given: dict[str, Any], job: Job) -> Job:
-    """The job as far as the options of `narrowing` ask for it.
+    """Return the job as far as the options of `narrowing` ask for it.
 
     Raises:
         InputError: A named model is not one of the job's.
@@ -122,7 +122,7 @@ def narrowed_by(given: dict[str, Any], job: Job) -> Job:
 
 
 def narrowing_words(given: dict[str, Any]) -> list[str]:
-    """The options of `narrowing` as typed on a command line."""
+    """Return the options of `narrowing` as typed on a command line."""
     words = []
     for option, name in (("--limit", "limit"), ("--max-in-flight", "max_in_flight")):
         words += [option, str(given[name])] if given.get(name) else []
@@ -141,7 +141,7 @@ def ledger(command: F) -> F:
 
 
 def endpoint(command: F) -> F:
-    """The options of `ledger`, and those that say which platform is meant."""
+    """Return the options of `ledger`, and those that say which platform is meant."""
     command = click.option("--base-url", metavar="URL", help="Base URL of the platform, with or without /api.")(command)
     command = click.option("--profile", metavar="NAME", help="Use a profile of workbench.toml.")(command)
     return ledger(command)
@@ -164,7 +164,7 @@ def where(given: dict[str, Any]) -> Target:
 
 
 def words(where: Target) -> list[str]:
-    """The shared options as typed on a command line."""
+    """Return the shared options as typed on a command line."""
     given = ["--local"] if where.local else []
     for option, value in (("--base-url", where.base_url), ("--profile", where.profile), ("--ledger", where.ledger)):
         given += [option, value] if value else []
@@ -172,7 +172,7 @@ def words(where: Target) -> list[str]:
 
 
 def moment(option: str, text: str, zone: str) -> datetime:
-    """The time that an option names, in UTC.
+    """Return the time that an option names, in UTC.
 
     Args:
         option: Its name, for the error.

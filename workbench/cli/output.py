@@ -32,7 +32,7 @@ def _print(text: str | bytes) -> None:
 
 
 def say(text: str) -> None:
-    """A line for people, on standard error."""
+    """Print a line for people on standard error."""
     click.echo(visible(text), err=True)
 
 
@@ -42,12 +42,12 @@ def agreed(question: str) -> bool:
 
 
 def terminal_safe(data: bytes) -> bytes:
-    """Data as a terminal may show it; a file or a program gets it as it is."""
+    """Return data as a terminal may show it; a file or a program gets it as it is."""
     return visible(data.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else data
 
 
 def terminal_safe_json(data: bytes) -> bytes:
-    """The same of JSON, which stays what it is: what would control the terminal is escaped."""
+    """Return the same of JSON, which stays what it is: what would control the terminal is escaped."""
     if not sys.stdout.isatty():
         return data
     text = "".join(sign if visible(sign) == sign else f"\\u{ord(sign):04x}" for sign in data.decode("utf-8", "replace"))
@@ -116,7 +116,7 @@ def print_table(
 
 
 def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: str) -> _TerminalTable:
-    """A table as wide as its texts, or on a terminal as wide as that where it can be."""
+    """Return a table as wide as its texts, or on a terminal as wide as that where it can be."""
     for_people = sys.stdout.isatty()
     cells = [[_cell(one, row.get(one.name), for_people=for_people) for one in columns] for row in rows]
     numeric = [all(isinstance(row.get(one.name), int | float | Decimal | None) for row in rows) for one in columns]
@@ -130,7 +130,7 @@ def _laid_out(rows: Sequence[dict[str, Any]], columns: Sequence[Column], whole: 
 
 
 def _print_stacked(headings: list[str], cells: list[list[str]]) -> None:
-    """A block of lines for each row; what does not fit beside its heading stands below it."""
+    """Print a block of lines for each row; what does not fit beside its heading stands below it."""
     margin, room = max(map(len, headings)), shutil.get_terminal_size().columns
     for number, line in enumerate(cells):
         if number:
@@ -161,7 +161,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _heading(column: Column, *, for_people: bool) -> str:
-    """A heading; with the unit, where values are shown without one."""
+    """Return a heading; with the unit, where values are shown without one."""
     is_bare = column.unit and (not for_people or not column.is_figure)
     return f"{column.heading} ({column.unit})" if is_bare else column.heading
 

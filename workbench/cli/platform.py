@@ -91,7 +91,7 @@ def init(folder: Path, from_history: bool, ledger_path: str | None) -> None:
 
 
 def _rehearsal(ledger_path: str | None) -> str:
-    """A configuration like the account's routes, as TOML."""
+    """Return a configuration like the account's routes, as TOML."""
     import tomli_w
 
     ledger = ledger_to_read(Target(Path.cwd(), ledger=ledger_path))
@@ -159,7 +159,7 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tu
 
 @contextmanager
 def _answer_key(jobs: list[Job]) -> Iterator[Path | None]:
-    """A file with what is right by some jobs, for as long as it is needed; of a prompt in two of them the first counts.
+    """Yield a file with what is right by some jobs, for as long as it is needed; of a prompt in two of them the first counts.
 
     Raises:
         InputError: A dataset or a prompt has a fault.

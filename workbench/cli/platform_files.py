@@ -52,7 +52,7 @@ def with_files(command: F) -> F:
 
 
 def given_files(ctx: click.Context) -> Files:
-    """What the command, or one above it, was given."""
+    """Return what the command, or one above it, was given."""
     found: dict[str, Any] = {}
     level: click.Context | None = ctx
     while level is not None:
@@ -132,7 +132,7 @@ def explained() -> Iterator[None]:
 
 
 def known_account(files: Files, account: str) -> str:
-    """An account of the configuration.
+    """Return an account of the configuration.
 
     Raises:
         InputError: It has none of that name.

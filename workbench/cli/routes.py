@@ -100,7 +100,7 @@ def _print_more(found: AccountRoutes) -> None:
 
 
 def _row(known: AccountRoute) -> dict[str, Any]:
-    """A route as the terminal has it."""
+    """Return a route as the terminal has it."""
     row = known.as_row()
     if known.usual_identity == "as_requested":
         row["usual_name"] = "itself"

@@ -64,7 +64,7 @@ def _print_scores(found: RunFindings) -> None:
 
 
 def _coverages(found: RunFindings) -> Iterator[tuple[RunScore, Coverage]]:
-    """How much is known of every model by every scorer."""
+    """Return how much is known of every model by every scorer."""
     asked = [row.scored + row.not_right + row.unknown for row, _ in found.scores]
     wanted: dict[str, int] = {}
     for (row, _), answers in zip(found.scores, asked, strict=True):

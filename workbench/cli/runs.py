@@ -81,14 +81,14 @@ def runs(most: int, as_json: bool, **given: Any) -> None:
 
 
 def _means(found: ModelMean | None) -> dict[str, float | None]:
-    """The mean score of a run, of what is known, and between which it is of all asked."""
+    """Return the mean score of a run, of what is known, and between which it is of all asked."""
     if found is None:
         return dict.fromkeys(("mean_score", "mean_score_at_worst", "mean_score_at_best"))
     return {"mean_score": found.mean, "mean_score_at_worst": found.at_worst, "mean_score_at_best": found.at_best}
 
 
 def _in_short(row: RunLine, found: ModelMean | None) -> dict[str, Any]:
-    """A run as a line of a table."""
+    """Return a run as a line of a table."""
     taken_s = row.duration_s
     if row.status == RUNNING:
         taken_s = (clock.now() - row.started_at).total_seconds()
@@ -153,7 +153,7 @@ def show(run: str | None, calls: bool, suspects: bool, as_json: bool, **given: A
 
 
 def _gate(row: RunGate) -> dict[str, Any]:
-    """What a gate found, in words and as values."""
+    """Return what a gate found, in words and as values."""
     evidence = None if row.evidence is None else msgspec.json.decode(row.evidence)
     return msgspec.structs.asdict(row) | {"reason": recorded_text(row), "evidence": evidence}
 

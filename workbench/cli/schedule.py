@@ -87,14 +87,14 @@ def schedule(job: str | None, **given: Any) -> None:
 
 
 def _one_of(given: dict[str, Any], one: str, other: str) -> str | None:
-    """Which of two flags is given."""
+    """Return which of two flags is given."""
     if given[one] and given[other]:
         raise click.UsageError(f"give either --{one} or --{other}, not both")
     return one if given[one] else other if given[other] else None
 
 
 def _files(job: Job, command: Command, kind: str) -> dict[str, str]:
-    """What a timer consists of, by file name."""
+    """Return what a timer consists of, by file name."""
     checked(job, command)
     if kind == "cron" or not calendar_events(job.timetable):
         coming = list(islice(following(job.timetable, clock.now()), _NEXT))
@@ -123,7 +123,7 @@ def _log(job: Job) -> Path:
 
 
 def _command(where: Target, job: Job, given: dict[str, Any]) -> Command:
-    """What the timer starts: this very workbench, here, with the same options."""
+    """Return what the timer starts: this very workbench, here, with the same options."""
     program = Path(sysconfig.get_path("scripts"), "workbench")
     started = [str(program)] if program.exists() else [sys.executable, "-m", "workbench"]
     path = os.path.relpath(job.path, where.folder)
@@ -144,7 +144,7 @@ def _command(where: Target, job: Job, given: dict[str, Any]) -> Command:
 
 
 def _gateway_limit_s(where: Target) -> float | None:
-    """The endpoint's own setting; also warns if a timer would not find the endpoint."""
+    """Return the endpoint's own setting; also warns if a timer would not find the endpoint."""
     if where.local:
         return None
     settings = load_settings(where.folder)

@@ -23,7 +23,7 @@ class _Day(click.ParamType[date]):
     name = "day"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """The day that a text names."""
+        """Return the day that a text names."""
         try:
             return date.fromisoformat(value)
         except ValueError:

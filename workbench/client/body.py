@@ -89,7 +89,7 @@ class _Packed:
         self.is_whole = False
 
     def unpacked(self, data: bytes) -> Iterator[bytes]:
-        """What a part of the stream unpacks to, in pieces."""
+        """Return what a part of the stream unpacks to, in pieces."""
         if not data or (self._is_deflate and self.is_whole):  # what follows a deflate stream would only pile up
             return
         member = self._member or zlib.decompressobj(zlib.MAX_WBITS if data[0] & 15 == _ZLIB else -zlib.MAX_WBITS)

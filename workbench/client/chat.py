@@ -82,7 +82,7 @@ class ChatClient:
         return self._listed(reply)
 
     def _explained(self, text: str) -> str:
-        """A failure of the transport, with what may fix it."""
+        """Return a failure of the transport, with what may fix it."""
         through = "" if self._proxy is None else f"; it was asked through {self._proxy}"
         if lacking := _LACKING.search(text):
             told = (
@@ -147,7 +147,7 @@ class ChatClient:
         return _record(request, progress, verdict, reply.status, retry_after_s(reply.headers), raw)
 
     def _judged(self, reply: Reply) -> tuple[Verdict, str]:
-        """What a reply means, and its body as text; the key is in neither."""
+        """Return what a reply means, and its body as text; the key is in neither."""
         text = text_of(reply.body)
         raw = self._redact(text)
         if reply.coding:
@@ -164,7 +164,7 @@ class ChatClient:
         return redacted, raw
 
     def _redacted(self, verdict: Verdict) -> Verdict:
-        """The same without the key, which decoding may have put together from parts or another encoding."""
+        """Return the same without the key, which decoding may have put together from parts or another encoding."""
         evidence, error_text = self._redact(verdict.evidence), self._redact.optional(verdict.error_text)
         if evidence != verdict.evidence or error_text != verdict.error_text:
             verdict = verdict._replace(evidence=evidence, error_text=error_text)
@@ -212,7 +212,7 @@ def _texts(said: Completion) -> list[str | None]:
 
 
 def cancelled(request: ChatRequest, progress: Sending) -> CallRecord:
-    """The record of a call that we cancelled; the platform may still be processing it."""
+    """Return the record of a call that we cancelled; the platform may still be processing it."""
     goes_on = progress.sent != "never"
     verdict = Verdict(Outcome.CANCELLED, "cancelled by the caller", goes_on=goes_on)
     return _record(request, progress, verdict, None)
@@ -244,7 +244,9 @@ def _record(
 
 
 def retry_after_s(headers: dict[str, str]) -> float | None:
-    """The `Retry-After` header in s, a month at most: whole, fractional (as limiters send it) or a date (RFC 9110, 10.2.3)."""
+    """Return the `Retry-After` header in s, a month at most: whole, fractional (as limiters send it) or a date (RFC 9110,
+    10.2.3).
+    """
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
@@ -273,5 +275,5 @@ def _clock_ahead_s(reply: Reply) -> float | None:
 
 
 def text_of(body: bytes) -> str:
-    r"""A body as text, every byte recoverable: bytes that are not valid UTF-8 appear as `\xNN`."""
+    r"""Return a body as text, every byte recoverable: bytes that are not valid UTF-8 appear as `\xNN`."""
     return body.decode("utf-8", "backslashreplace")

@@ -56,7 +56,7 @@ WHOLE_ENDS = _REASONS["whole"]
 
 
 def judged(value: dict[str, Any] | list[Any] | str | float | None) -> Verdict:
-    """What a body under status 200 means, where it is not an error by itself."""
+    """Return what a body under status 200 means, where it is not an error by itself."""
     if value is None:
         return Verdict(Outcome.NULL_BODY, "HTTP 200 with the body null")
     completion = completion_from(value)
@@ -87,27 +87,27 @@ def judged(value: dict[str, Any] | list[Any] | str | float | None) -> Verdict:
 
 
 def is_error(value: Any) -> bool:
-    """Whether a body under status 200 is an error without an answer."""
+    """Return whether a body under status 200 is an error without an answer."""
     if not isinstance(value, dict) or "error" not in value:
         return False
     return "choices" not in value or bool(value["error"] and not value["choices"])
 
 
 def _ended(reason: str | None) -> str:
-    """Which kind of end a reason is; `unknown` where none has it."""
+    """Return which kind of end a reason is; `unknown` where none has it."""
     plain = re.sub(r"[\s-]+", "_", (reason or "stop").strip().lower()) or "stop"
     return next((kind for kind, reasons in _REASONS.items() if plain in reasons), "unknown")
 
 
 def _refusal_in(value: Any) -> str | None:
-    """The words of the API's own field for a refusal, never words found in a text."""
+    """Return the words of the API's own field for a refusal, never words found in a text."""
     message = value["choices"][0].get("message")
     refusal = message.get("refusal") if isinstance(message, dict) else None
     return refusal if isinstance(refusal, str) and refusal.strip() else None
 
 
 def _error_beside(value: Any) -> str | None:
-    """The error object beside an answer, or in its choice, in words."""
+    """Return the error object beside an answer, or in its choice, in words."""
     for holder in (value, value["choices"][0]):
         if holder.get("error"):
             return error_text_from({"error": holder["error"]})[1] or "an error without words"
@@ -249,12 +249,12 @@ def _string(value: Any) -> str | None:
 
 
 def _first_count(value: dict[str, Any], *names: str) -> int | None:
-    """The first of these that is a count."""
+    """Return the first of these that is a count."""
     return next((count for name in names if (count := _count(value.get(name))) is not None), None)
 
 
 def _count(value: Any) -> int | None:
-    """A whole number, also as a float or as digits."""
+    """Return a whole number, also as a float or as digits."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,15}(?:\.0+)?", value):
         value = float(value)
     if isinstance(value, float) and value.is_integer():

@@ -72,7 +72,7 @@ def decode_reply(body: bytes) -> Any:
 
 
 def _together(events: list[Any], *, has_ended: bool) -> dict[str, Any]:
-    """The answer that the parts of a stream make.
+    """Return the answer that the parts of a stream make.
 
     Raises:
         ValueError: They are no parts of one, or it was cut.

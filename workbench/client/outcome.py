@@ -47,7 +47,7 @@ class AllowanceSignature:
         self._given = pattern
 
     def found(self, text: str) -> str | None:
-        """The words that match, in the beginning of a text."""
+        """Return the words that match, in the beginning of a text."""
         if self._own is not None:
             match = self._own.search(text[:_LOOKED_AT_CHARS])
             return match.group() if match else None
@@ -151,7 +151,7 @@ def of_reply(reply: Reply, signature: AllowanceSignature) -> Verdict:
 
 
 def target_of(reply: Reply) -> str | None:
-    """Where a redirect leads; None for other replies. It is never followed: the key is for the host that was named."""
+    """Return where a redirect leads; None for other replies. It is never followed: the key is for the host that was named."""
     return reply.headers.get("location") or "nowhere" if reply.status in _REDIRECTS else None
 
 

@@ -22,7 +22,7 @@ class Redactor:
         self._longest = 12 * len(key)
 
     def __call__(self, text: str) -> str:
-        """The text without the key: plain, in the escapes of JSON, or between the zero bytes of UTF-16 and UTF-32."""
+        """Return the text without the key: plain, in the escapes of JSON, or between the zero bytes of UTF-16 and UTF-32."""
         if self._key is None:
             return text
         if "\x00" not in text and "\\u00" not in text and not ("/" in self._key and "\\/" in text):
@@ -34,7 +34,7 @@ class Redactor:
         return "".join([*parts, text[end:]])
 
     def finds(self, texts: Iterable[str | None]) -> bool:
-        """Whether the key is in one of these texts as it is."""
+        """Return whether the key is in one of these texts as it is."""
         key = self._key
         if key is not None:
             for text in texts:
@@ -43,7 +43,7 @@ class Redactor:
         return False
 
     def optional(self, text: str | None) -> str | None:
-        """The same, where there may be no text."""
+        """Return the same, where there may be no text."""
         return None if text is None else self(text)
 
     def _found(self, text: str) -> "list[re.Match[str]]":

@@ -237,14 +237,14 @@ def _client_timeout(connect_s: float | None, read_s: float | None) -> aiohttp.Cl
 
 
 def _payload(content: bytes) -> aiohttp.Payload | None:
-    """A request's body; a large one in pieces, as one write of it would keep the event loop."""
+    """Return a request's body; a large one in pieces, as one write of it would keep the event loop."""
     if len(content) >= _LARGE_BODY_BYTES:
         return aiohttp.BytesIOPayload(io.BytesIO(content))
     return aiohttp.BytesPayload(content) if content else None
 
 
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
-    """The one place where aiohttp's errors become httpx's."""
+    """Return the one place where aiohttp's errors become httpx's."""
     text = _error_text(error)
     # which case an error falls into says whether its request may have been read: a wrong one pays for it twice, or drops a
     # request that was never sent from the passes
@@ -284,7 +284,7 @@ async def _note_connecting(session: Any, context: Any, params: Any) -> None:
 
 
 def _kept_alive_socket(address: Any) -> socket.socket:
-    """A socket that notices a dead peer within two minutes, however long the answer may take."""
+    """Return a socket that notices a dead peer within two minutes, however long the answer may take."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

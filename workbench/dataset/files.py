@@ -62,7 +62,7 @@ _ENCODINGS = (
 
 
 def expand(patterns: tuple[str, ...], where: str) -> list[Path]:
-    """The files that paths and globs name, in order, each once.
+    """Return the files that paths and globs name, in order, each once.
 
     Args:
         patterns: Paths or globs.
@@ -102,7 +102,7 @@ def _no_file(pattern: str, path: Path, where: str) -> Fault:
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """A file's bytes, decompressed if its first bytes say gzip or Zstandard.
+    """Yield a file's bytes, decompressed if its first bytes say gzip or Zstandard.
 
     Raises:
         InputError: It cannot be read, or its compression is broken or cut.
@@ -131,7 +131,7 @@ class _Bounded(io.RawIOBase):
         self._since_line_end = 0
 
     def readable(self) -> bool:
-        """Required of a readable stream."""
+        """Say that it is readable, as a stream must."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
@@ -171,13 +171,13 @@ def format_of(path: Path) -> Format:
 
 
 def delimiter_of(path: Path) -> str:
-    """What separates the cells of a table."""
+    """Return what separates the cells of a table."""
     with opened(path) as stream:
         return delimiter_in(stream.read(_HEAD_BYTES))
 
 
 def delimiter_in(head: bytes) -> str:
-    """What separates the cells of a table: whatever gives its first rows the same number of cells, with regard to quotes.
+    """Return what separates the cells of a table: whatever gives its first rows the same number of cells, with regard to quotes.
 
     Args:
         head: The beginning of the file.
@@ -191,7 +191,7 @@ def delimiter_in(head: bytes) -> str:
 
 
 def _cells(lines: list[str], delimiter: str) -> tuple[bool, int]:
-    """How many cells the first rows have with a delimiter, after whether that is more than one, and the same for all."""
+    """Return how many cells the first rows have with a delimiter, after whether that is more than one, and the same for all."""
     reader, widths = csv.reader(lines, delimiter=delimiter, strict=True), list[int]()
     try:
         widths += (len(row) for row in itertools.islice(reader, _LOOKED_AT_ROWS) if row)
@@ -202,7 +202,7 @@ def _cells(lines: list[str], delimiter: str) -> tuple[bool, int]:
 
 
 def likely_encoding(data: bytes) -> str:
-    """The question which encoding a text is in that is not UTF-8, with the command that converts it.
+    """Return the question which encoding a text is in that is not UTF-8, with the command that converts it.
 
     Args:
         data: Some of it, from its beginning.

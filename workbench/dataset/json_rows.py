@@ -23,7 +23,7 @@ _SCAN = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # for the e
 
 
 def jsonl_rows(path: Path) -> Iterator[PlacedRow]:
-    """The objects of a JSON Lines file, one per line; blank lines are skipped.
+    """Return the objects of a JSON Lines file, one per line; blank lines are skipped.
 
     Raises:
         InputError: A line is not a JSON object.
@@ -44,7 +44,7 @@ def jsonl_rows(path: Path) -> Iterator[PlacedRow]:
 
 
 def array_rows(path: Path) -> Iterator[PlacedRow]:
-    """The objects of one JSON array, read as a stream.
+    """Return the objects of one JSON array, read as a stream.
 
     Elements are cut out by the standard library's scanner and decoded like the lines of JSON Lines: the streaming parser
     ijson silently puts a question mark for half a surrogate pair, which would change the question.
@@ -66,7 +66,7 @@ def array_rows(path: Path) -> Iterator[PlacedRow]:
 
 
 def decoded(text: bytes) -> Any:
-    """A value from JSON that every encoder can write again.
+    """Return a value from JSON that every encoder can write again.
 
     Raises:
         ValueError: It is not valid JSON, holds what no request can carry, or is nested too deeply.
@@ -81,7 +81,7 @@ def decoded(text: bytes) -> Any:
 
 
 def _goes_on(text: bytes, stream: io.BufferedReader) -> bool:
-    """Whether a first line is the beginning of an object that was printed for people."""
+    """Return whether a first line is the beginning of an object that was printed for people."""
     ends_open = text.endswith((b"{", b"[", b",", b":"))
     return ends_open and text.startswith(b"{") and not stream.peek(1)[:1].strip(b" \t").startswith(b"{")
 
@@ -99,7 +99,7 @@ def _object(text: bytes, place: str) -> dict[str, Any]:
 
 
 def _elements(stream: IO[str], path: Path) -> Iterator[Any]:
-    """The values of one array; none where there is nothing at all.
+    """Return the values of one array; none where there is nothing at all.
 
     Raises:
         InputError: It is not an array.
@@ -132,7 +132,7 @@ def _elements(stream: IO[str], path: Path) -> Iterator[Any]:
 
 
 def _end_of_value(text: str, start: int) -> int:
-    """Where a value ends; where the text ends, if it does not."""
+    """Return where a value ends; where the text ends, if it does not."""
     try:
         return _SCAN(text, start)[1]
     except json.JSONDecodeError:
@@ -147,7 +147,7 @@ def _past_blanks(text: str, start: int) -> int:
 
 
 def _levels(value: Any) -> int:
-    """How deep a value is nested; level by level, because recursion would fail on the very values it is for."""
+    """Return how deep a value is nested; level by level, because recursion would fail on the very values it is for."""
     count, level = 0, [value]
     while level := [entry for entry in level if isinstance(entry, list | dict)]:
         count += 1
@@ -156,7 +156,7 @@ def _levels(value: Any) -> int:
 
 
 def _reason(text: bytes, error: Exception) -> str:
-    """The reason, with a column; msgspec gives byte offsets, and nothing for half a surrogate pair or NaN."""
+    """Return the reason, with a column; msgspec gives byte offsets, and nothing for half a surrogate pair or NaN."""
     constants: list[str] = []
     try:
         json.dumps(json.loads(text, parse_constant=constants.append), ensure_ascii=False).encode()

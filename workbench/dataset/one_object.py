@@ -27,7 +27,7 @@ class Inside(NamedTuple):
 
 
 def rows_inside(value: dict[str, Any]) -> Inside | None:
-    """The rows that an object holds; None where it looks like a row itself."""
+    """Return the rows that an object holds; None where it looks like a row itself."""
     lists = {name: column for name, column in value.items() if isinstance(column, list)}
     objects = {name: inner for name, inner in value.items() if isinstance(inner, dict)}
     if len(lists) == len(value) and (found := _by_column(lists)):
@@ -81,7 +81,7 @@ def refuse_one_object(path: Path, value: dict[str, Any]) -> None:
 
 
 def object_in(path: Path) -> dict[str, Any] | None:
-    """The object that a whole file is; None where it is something else.
+    """Return the object that a whole file is; None where it is something else.
 
     Raises:
         InputError: It cannot be read.
@@ -96,7 +96,7 @@ def object_in(path: Path) -> dict[str, Any] | None:
 
 
 def rows_within(path: Path) -> Iterator[PlacedRow] | None:
-    """The rows that a file has as one object; None where it has them otherwise.
+    """Return the rows that a file has as one object; None where it has them otherwise.
 
     Raises:
         InputError: It cannot be read.
@@ -107,7 +107,7 @@ def rows_within(path: Path) -> Iterator[PlacedRow] | None:
 
 
 def _are_objects(values: list[Any]) -> bool:
-    """Whether a list is one of objects: messages, tools or rows, and no column."""
+    """Return whether a list is one of objects: messages, tools or rows, and no column."""
     return bool(values) and all(isinstance(value, dict) for value in values)
 
 

@@ -79,7 +79,7 @@ def overview(path: Path, layout: Layout | None, most: int) -> Overview:
 
 
 def converted(path: Path, layout: Layout | None) -> Iterator[bytes]:
-    """A file's samples as lines of JSON in our own form, which read back as the same samples.
+    """Return a file's samples as lines of JSON in our own form, which read back as the same samples.
 
     Args:
         layout: By default the one that its first row has.
@@ -122,7 +122,7 @@ def write_converted(path: Path, layout: Layout | None, target: Path) -> int:
 
 
 def _own_row(sample: Sample, place: str) -> dict[str, Any]:
-    """A sample in our columns, checked as if it were a file's first row: lines are also cut and shuffled."""
+    """Return a sample in our columns, checked as if it were a file's first row: lines are also cut and shuffled."""
     parts: dict[str, Any] = {"target": sample.target}
     parts |= {"choices": sample.choices} if sample.choices else {}
     parts |= {"tools": sample.tools} if sample.tools else {}

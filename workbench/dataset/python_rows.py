@@ -14,7 +14,7 @@ _LARGEST_WHOLE = 10**4300
 
 
 def checked_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Rows whose values are those that JSON has: text, numbers, true and false, null, lists and objects.
+    """Return rows whose values are those that JSON has: text, numbers, true and false, null, lists and objects.
 
     Times and decimals become text, as those of Parquet do, and tuples lists; the numbers of numpy become plain ones.
 
@@ -35,7 +35,7 @@ def _object(given: Mapping[Any, Any], place: str, level: int) -> dict[str, Any]:
 
 
 def _value(value: Any, place: str, level: int) -> Any:
-    """The value as JSON has it.
+    """Return the value as JSON has it.
 
     Raises:
         InputError: JSON has no such value, or it is nested too deeply (a list within itself, for one).

@@ -39,7 +39,7 @@ class IdGlobs:
         """Those that match no sample that was taken."""
 
     def match(self, sample_id: str) -> bool:
-        """Whether a sample is among those that are meant."""
+        """Return whether a sample is among those that are meant."""
         if not self._ids and not self._patterns:
             return True
         return sample_id in self._ids or any(fnmatch.fnmatchcase(sample_id, glob) for glob in self._patterns)
@@ -57,7 +57,7 @@ _NAMES = ("input", "target", "choices", "id", "tools")
 
 
 def selected_samples(job: Job) -> Iterator[Sample]:
-    """The samples a job takes, in file order, streamed.
+    """Return the samples a job takes, in file order, streamed.
 
     Raises:
         InputError: A file is missing or broken, a named column is missing, or no sample is left.
@@ -84,7 +84,7 @@ def selected_samples(job: Job) -> Iterator[Sample]:
 
 
 def _nothing_taken(job: Job, files: list[Path], matching: int, rows: int) -> Fault:
-    """Why a job takes no sample."""
+    """Return why a job takes no sample."""
     if not rows:
         named = ", ".join(str(path) for path in files) or job.where("dataset")
         return Fault(named, "the dataset has no rows")
@@ -106,12 +106,12 @@ class ContentHash:
         self._digest.update(len(content).to_bytes(8, "big") + content)
 
     def hexdigest(self) -> str:
-        """The hash of the samples so far, as 64 hexadecimal digits."""
+        """Return the hash of the samples so far, as 64 hexadecimal digits."""
         return self._digest.hexdigest()
 
 
 def _shuffled_choice(job: Job, files: list[Path]) -> set[int] | None:
-    """Which rows a seeded draw of `limit` takes; None without a seed."""
+    """Return which rows a seeded draw of `limit` takes; None without a seed."""
     if job.dataset.shuffle_seed is None:
         return None
     globs = IdGlobs(job.dataset.sample_ids)
@@ -141,13 +141,13 @@ def _rows_of_job(job: Job, path: Path) -> Iterator[PlacedRow]:
 
 
 def _given_rows(job: Job) -> Iterator[PlacedRow]:
-    """The rows of a job made in Python."""
+    """Return the rows of a job made in Python."""
     for number, columns in enumerate(job.rows or (), 1):
         yield f"row {number}", dict(columns)
 
 
 def _layout(job: Job) -> Layout | None:
-    """What a job says its rows are; None leaves it to the first row.
+    """Return what a job says its rows are; None leaves it to the first row.
 
     Raises:
         InputError: No layout has that name.
@@ -162,7 +162,7 @@ def _layout(job: Job) -> Layout | None:
 
 
 def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRow] | None = None) -> Iterator[Sample]:
-    """All samples of one file, without a job.
+    """Return all samples of one file, without a job.
 
     Args:
         layout: By default the one that its first row has.
@@ -179,7 +179,7 @@ def samples_in(path: Path, layout: Layout | None = None, rows: Iterator[PlacedRo
 def rows_of(
     path: Path, kind: Format | None = None, delimiter: str | None = None, *, as_they_are: bool = False
 ) -> Iterator[PlacedRow]:
-    """The rows of a file as they are there.
+    """Return the rows of a file as they are there.
 
     Args:
         kind: Its format; detected from its content by default.
@@ -206,7 +206,7 @@ def rows_of(
 
 
 def _not_one_object(path: Path) -> Iterator[PlacedRow]:
-    """The rows of a file that is JSON Lines as far as its first byte tells.
+    """Return the rows of a file that is JSON Lines as far as its first byte tells.
 
     Raises:
         InputError: It is one object around the rows.
@@ -268,7 +268,7 @@ class _SampleReader:
         return sample
 
     def _options_of_columns(self, columns: dict[str, Any], names: list[str], place: str) -> list[Any]:
-        """An option from each column; the last may be empty, but a gap would give those after it other letters."""
+        """Return an option from each column; the last may be empty, but a gap would give those after it other letters."""
         options = [columns.get(name) for name in names]
         while options and options[-1] in (None, ""):
             options.pop()
@@ -317,17 +317,17 @@ def _columns(mapped: str | list[str] | None) -> list[str]:
 
 
 def _collected(columns: dict[str, Any], names: list[str]) -> list[Any] | None:
-    """A list from several columns, without the empty ones; None where all are."""
+    """Return a list from several columns, without the empty ones; None where all are."""
     return [columns[name] for name in names if columns.get(name) not in (None, "")] or None
 
 
 def _named(source: str | list[str], name: str) -> str:
-    """The column that a part of a sample is from, for messages."""
+    """Return the column that a part of a sample is from, for messages."""
     return source if isinstance(source, str) else name
 
 
 def _listed(value: Any, place: str, name: str) -> tuple[Any, ...]:
-    """A list column; tables carry it as JSON text."""
+    """Return a list column; tables carry it as JSON text."""
     if value in (None, ""):
         return ()
     if isinstance(value, str):

@@ -21,7 +21,7 @@ _OTHER_CELLS = "quote the cells that hold a delimiter, or set dataset.delimiter"
 
 
 def delimited_rows(path: Path, delimiter: str) -> Iterator[PlacedRow]:
-    """The rows of a table with a header line; every cell is text.
+    """Return the rows of a table with a header line; every cell is text.
 
     Args:
         delimiter: What separates the cells.
@@ -70,7 +70,7 @@ def _check_header(header: list[str], path: Path) -> None:
 
 
 def _plain(value: Any, place: str) -> Any:
-    """A value as any other format would hold it: times and decimals as text, bytes as the text that they are.
+    """Return a value as any other format would hold it: times and decimals as text, bytes as the text that they are.
 
     Raises:
         InputError: Bytes are not text, or a number is one that JSON does not have.
@@ -96,7 +96,9 @@ def _plain(value: Any, place: str) -> Any:
 
 
 def _as_given(column: Any) -> Any:
-    """A column with numbers of 32 bits as they were given: 0.1, not 0.10000000149011612, which is only its nearest there."""
+    """Return a column with numbers of 32 bits as they were given: 0.1, not 0.10000000149011612, which is only its nearest
+    there.
+    """
     import pyarrow
 
     in_digits = _retyped(column.type, pyarrow.string())
@@ -104,7 +106,7 @@ def _as_given(column: Any) -> Any:
 
 
 def _retyped(kind: Any, narrow: Any) -> Any:
-    """A type with another one in place of floats of 32 bits, at any depth."""
+    """Return a type with another one in place of floats of 32 bits, at any depth."""
     import pyarrow
     import pyarrow.types as types
 
@@ -126,7 +128,7 @@ def _retyped(kind: Any, narrow: Any) -> Any:
 
 
 def _rows_at_once(group: Any, path: Path) -> int:
-    """How many rows of a row group are read at once.
+    """Return how many rows of a row group are read at once.
 
     Fewer where a column repeats values by number: a small file may hold a long text a million times.
     """
@@ -149,7 +151,7 @@ def _dictionary_bytes(column: Any) -> int:
 
 
 def parquet_rows(path: Path) -> Iterator[PlacedRow]:
-    """The rows of a Parquet file; a compressed one is unpacked to a temporary file first, for it is read from its end.
+    """Return the rows of a Parquet file; a compressed one is unpacked to a temporary file first, for it is read from its end.
 
     Raises:
         InputError: It is not a Parquet file, or is damaged.

@@ -47,7 +47,7 @@ class Column(msgspec.Struct, frozen=True):
         return _UNITS.get(self.kind, "")
 
     def shown(self, value: Any) -> str:
-        """A figure as people read it."""
+        """Return a figure as people read it."""
         return _FIGURES[self.kind](value)
 
 

@@ -14,12 +14,12 @@ MINUTE_S, HOUR_S = 60, 3600
 
 
 def count(value: int | None) -> str:
-    """A whole number with thin spaces between thousands."""
+    """Return a whole number with thin spaces between thousands."""
     return NOT_KNOWN if value is None else f"{value:,}".replace(",", THIN)
 
 
 def amount(value: int | None) -> str:
-    """A large whole number to three significant figures with its unit: `9 748`, `28.8 k`, `288 M`."""
+    """Return a large whole number to three significant figures with its unit: `9 748`, `28.8 k`, `288 M`."""
     if value is None:
         return NOT_KNOWN
     for unit, size, least in (("G", 1e9, 0.9995e9), ("M", 1e6, 0.9995e6), ("k", 1e3, 1e4)):
@@ -29,7 +29,7 @@ def amount(value: int | None) -> str:
 
 
 def significant(value: float | None) -> str:
-    """A number to three significant figures, never in exponents for sizes people meet."""
+    """Return a number to three significant figures, never in exponents for sizes people meet."""
     if value is None or math.isnan(value):
         return NOT_KNOWN
     if value == 0:
@@ -39,7 +39,7 @@ def significant(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time span: `430 ms`, `1.80 s`, `2 m 05 s`, `3 h 12 m`."""
+    """Return a time span: `430 ms`, `1.80 s`, `2 m 05 s`, `3 h 12 m`."""
     if seconds is None:
         return NOT_KNOWN
     if seconds < 1:
@@ -52,12 +52,12 @@ def duration(seconds: float | None) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """A latency given in ms."""
+    """Return a latency given in ms."""
     return duration(None if value is None else value / 1000)
 
 
 def percent(value: float | None) -> str:
-    """A ratio as a percentage to a whole number, with words for what is nearly nothing and what is nearly all."""
+    """Return a ratio as a percentage to a whole number, with words for what is nearly nothing and what is nearly all."""
     if value is None or math.isnan(value):
         return NOT_KNOWN
     if 0 < value < 0.01:
@@ -66,27 +66,27 @@ def percent(value: float | None) -> str:
 
 
 def exact_percent(value: float | None) -> str:
-    """A ratio that somebody chose, as a percentage with all its figures: `0.5 %`."""
+    """Return a ratio that somebody chose, as a percentage with all its figures: `0.5 %`."""
     return NOT_KNOWN if value is None else f"{100 * value:.6g} %"
 
 
 def plural(number: int, noun: str) -> str:
-    """A count with its noun: `1 run`, `2 runs`."""
+    """Return a count with its noun: `1 run`, `2 runs`."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def words(items: Sequence[str]) -> str:
-    """A list as a sentence has it: `a, b and c`."""
+    """Return a list as a sentence has it: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def moment(at: datetime | None) -> str:
-    """A UTC time to the second."""
+    """Return a UTC time to the second."""
     return NOT_KNOWN if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def clipped(text: str | None, most: int) -> str:
-    """A text cut at `most` characters, with how much was cut."""
+    """Return a text cut at `most` characters, with how much was cut."""
     if text is None:
         return ""
     return (
@@ -95,7 +95,7 @@ def clipped(text: str | None, most: int) -> str:
 
 
 def visible(text: str) -> str:
-    """A text with control characters made visible and harmless: ESC becomes ␛, a direction override its code."""
+    """Return a text with control characters made visible and harmless: ESC becomes ␛, a direction override its code."""
     return text.translate(_SIGNS)
 
 

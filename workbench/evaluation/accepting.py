@@ -56,7 +56,7 @@ def accept(
 
 
 def _nothing(reader: Reader, job: str, model: str | None, found: Sequence[Alarm], state: str) -> Fault:
-    """Why there is nothing to do, and what there is."""
+    """Return why there is nothing to do, and what there is."""
     models = list(dict.fromkeys(one.model for one in found))
     if model is not None and models:
         return Fault(

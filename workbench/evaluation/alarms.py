@@ -80,7 +80,7 @@ T = TypeVar("T", GatesTable, CompareTable)
 
 
 def _table(job_toml: str, name: str, kind: type[T]) -> T:
-    """A table of a recorded job file; of one that this version cannot read as it is by default."""
+    """Return a table of a recorded job file; of one that this version cannot read as it is by default."""
     try:
         return msgspec.convert(tomllib.loads(job_toml).get(name, {}), kind)
     except (ValueError, msgspec.ValidationError):
@@ -88,7 +88,7 @@ def _table(job_toml: str, name: str, kind: type[T]) -> T:
 
 
 def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
-    """Every alarm of the jobs that watch for them, the newest last of each.
+    """Return every alarm of the jobs that watch for them, the newest last of each.
 
     Args:
         job: Only of this one; None takes all.
@@ -97,7 +97,7 @@ def alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
 
 
 def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
-    """Those that are neither over nor accepted.
+    """Return those that are neither over nor accepted.
 
     Args:
         job: Only of this one; None takes all.
@@ -106,7 +106,7 @@ def open_alarms(reader: Reader, job: str | None = None) -> list[Alarm]:
 
 
 def open_of(found: Sequence[Watch]) -> list[Alarm]:
-    """The alarms among these that are neither over nor accepted."""
+    """Return the alarms among these that are neither over nor accepted."""
     return [alarm for alarm in _in_order(found) if alarm.state == "open"]
 
 
@@ -116,7 +116,7 @@ def _in_order(found: Sequence[Watch]) -> list[Alarm]:
 
 
 def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]] | None = None) -> list[Watch]:
-    """What the jobs that watch for changes show, by the job files of their newest occasions.
+    """Return what the jobs that watch for changes show, by the job files of their newest occasions.
 
     Args:
         job: Only this one; None takes all.
@@ -132,7 +132,7 @@ def watched(reader: Reader, job: str | None = None, known: dict[str, list[Watch]
 
 
 def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
-    """What was accepted of a job and not taken back, in the order in which it was said."""
+    """Return what was accepted of a job and not taken back, in the order in which it was said."""
     found: list[Acceptance] = []
     for one in reader.all(Acceptance, job=job):
         if one.accepted:
@@ -148,7 +148,7 @@ def standing_acceptances(reader: Reader, job: str) -> list[Acceptance]:
 def watches(
     reader: Reader, job: str, gates: GatesTable, min_answered: float, until_at: datetime | None = None
 ) -> list[Watch]:
-    """What each scorer that a job watches, and how long answers take, shows of each model.
+    """Return what each scorer that a job watches, and how long answers take, shows of each model.
 
     Args:
         min_answered: The share of a model's answers that must be known for an occasion to count.
@@ -213,7 +213,7 @@ class _JobScores:
         self._scales = table["scale"]
 
     def each(self) -> list[_ModelNights]:
-        """The series of every scorer and model."""
+        """Return the series of every scorer and model."""
         found = []
         for scorer, name in enumerate(self._scorer_names):
             models = dict.fromkeys(self._models[self._scorers == scorer].tolist())
@@ -282,7 +282,7 @@ class _JobScores:
 
 
 def _coded(column: "pyarrow.ChunkedArray") -> "tuple[numpy.ndarray[Any, Any], list[Any]]":
-    """A column's values as numbers from 0 on, in the order in which they appear, and what each stands for."""
+    """Return a column's values as numbers from 0 on, in the order in which they appear, and what each stands for."""
     coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
 
@@ -351,7 +351,7 @@ def _are_shares(values: "numpy.ndarray[Any, Any]") -> bool:
 
 
 def watches_of(reader: Reader, job: Job) -> list[Watch]:
-    """What a job watches of its models' scores; nothing where it watches for no change."""
+    """Return what a job watches of its models' scores; nothing where it watches for no change."""
     if job.gates is None:
         return []
     return [one for one in watches(reader, job.name, job.gates, job.compare.min_answered) if one.scorer is not None]

@@ -55,7 +55,7 @@ def routes_that_need_attention(
 
 
 def fallbacks(matrix: Sequence[S]) -> list[S]:
-    """The rows that another model answered, the most answers first.
+    """Return the rows that another model answered, the most answers first.
 
     Args:
         matrix: Who answered for whom, of a run or over everything.
@@ -64,17 +64,17 @@ def fallbacks(matrix: Sequence[S]) -> list[S]:
 
 
 def suspected(matrix: Sequence[S]) -> list[S]:
-    """The rows with a name that is not the model's, though no list says whose it is."""
+    """Return the rows with a name that is not the model's, though no list says whose it is."""
     return _of_identity(matrix, "suspected")
 
 
 def unconfirmed(matrix: Sequence[S]) -> list[S]:
-    """The rows with a served name that the model list does not have: perhaps another name of the same model."""
+    """Return the rows with a served name that the model list does not have: perhaps another name of the same model."""
     return [row for row in _of_identity(matrix, "unknown") if row.served_model is not None]
 
 
 def constancy(row: RunServed, matrix: Sequence[RunServed]) -> str:
-    """How often a name came; it shows whether the route kept to it, and proves nothing.
+    """Return how often a name came; it shows whether the route kept to it, and proves nothing.
 
     Args:
         row: With the name.

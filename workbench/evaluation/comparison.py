@@ -62,11 +62,11 @@ class Comparison(msgspec.Struct, frozen=True):
     """Of the jobs of the runs."""
 
     def is_ranked(self, side: ModelResult) -> bool:
-        """Whether enough is known of a side to rank it."""
+        """Return whether enough is known of a side to rank it."""
         return side.coverage.is_enough(self.min_answered)
 
     def unanswered(self, side: ModelResult) -> int:
-        """How many requests of a side have no answer: they failed, were interrupted, or never sent."""
+        """Return how many requests of a side have no answer: they failed, were interrupted, or never sent."""
         return self.planned[side.run_id, side.model] - side.answered
 
 
@@ -207,7 +207,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
 
 
 def _others(material: ComparisonInput, pairs: Pairs) -> list[tuple[ModelResult, ModelResult]]:
-    """The further pairs that another baseline would show: who looks first and chooses then has looked at them all."""
+    """Return the further pairs that another baseline would show: who looks first and chooses then has looked at them all."""
     run_ids = [run.run_id for run in material.runs]
     if len(run_ids) == 1:
         every = list(itertools.combinations(material.sides, 2))
@@ -231,7 +231,7 @@ def _places(pair: tuple[ModelResult, ModelResult]) -> tuple[tuple[str, str], tup
 
 
 def _scorer(wanted: str | None, settings: Sequence[RunScorer], runs: int) -> str:
-    """The scorer that is named, or the first one that scored something in all runs; if none did, the first."""
+    """Return the scorer that is named, or the first one that scored something in all runs; if none did, the first."""
     known = list(dict.fromkeys(row.scorer for row in settings if row.scored))
     everywhere = [name for name in known if sum(row.scorer == name and row.scored > 0 for row in settings) == runs]
     if not known:
@@ -258,7 +258,7 @@ def _check(wanted: ComparisonRequest, sides: Sequence[ModelResult], run_ids: Seq
 def _pairs(
     sides: Sequence[ModelResult], run_ids: Sequence[str], baseline: str
 ) -> list[tuple[ModelResult, ModelResult]]:
-    """Each side with what it is compared with: a model of a single run, or else the first run."""
+    """Return each side with what it is compared with: a model of a single run, or else the first run."""
     if len(run_ids) == 1:
         base = next(side for side in sides if side.model == baseline)
         pairs = [(side, base) for side in sides if side is not base]
@@ -277,7 +277,7 @@ def _pairs(
 
 
 def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[str]:
-    """Why the samples are not taken as clusters although a column was named, or is there."""
+    """Return why the samples are not taken as clusters although a column was named, or is there."""
     rows = [row for side in sides for row in samples[side.run_id, side.model] if row.asked]
     known = sum(row.cluster is not None for row in rows)
     if known == len(rows) or (not known and cluster in (CLUSTER, NO_CLUSTER)):
@@ -288,18 +288,18 @@ def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -
 
 
 def is_baseline(side: ModelResult, comparison: Comparison) -> bool:
-    """Whether another side is compared with it."""
+    """Return whether another side is compared with it."""
     return any((one.baseline.run_id, one.baseline.model) == (side.run_id, side.model) for one in comparison.differences)
 
 
 def few_clusters(difference: Difference) -> bool:
-    """Whether the test rests on so few clusters that its level is doubtful."""
+    """Return whether the test rests on so few clusters that its level is doubtful."""
     found = difference.found
     return found is not None and "cluster" in found.method and found.freedom + 1 < FEW_CLUSTERS
 
 
 def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """The differences within each slice as flat rows, with the mean scores of both sides in it."""
+    """Return the differences within each slice as flat rows, with the mean scores of both sides in it."""
     rows = []
     for part in comparison.slices:
         scores = {(score.run_id, score.model): score for score in part.scores}
@@ -315,7 +315,7 @@ def slice_rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _means(name: str, score: SliceScore) -> dict[str, float | None]:
-    """A mean of what is known, between which it is of all asked, and that of what is scored."""
+    """Return a mean of what is known, between which it is of all asked, and that of what is scored."""
     found = score.interval
     ends = (None, None, None) if found is None else (found.mean, found.at_worst, found.at_best)
     return dict(zip((name, f"{name}_at_worst", f"{name}_at_best"), ends, strict=True)) | {
@@ -324,7 +324,7 @@ def _means(name: str, score: SliceScore) -> dict[str, float | None]:
 
 
 def difference_row(difference: Difference, comparison: Comparison) -> dict[str, Any]:
-    """A difference as a flat row."""
+    """Return a difference as a flat row."""
     side, base, found = difference.side, difference.baseline, difference.found
     return {
         "run_id": side.run_id, "model": side.model, "baseline_run_id": base.run_id, "baseline_model": base.model,

@@ -73,7 +73,7 @@ def _of_runs(runs: Sequence[Provenance], there: Sides) -> Iterator[str]:
 
 
 def _asked_of(run: Provenance, there: Sides) -> str:
-    """How many samples a run asked that has not ended as it should, and which."""
+    """Return how many samples a run asked that has not ended as it should, and which."""
     if sum(side.asked for side in there.sides if side.run_id == run.run_id) == run.planned:
         return "it sent every request, and some have no answer"
     rows = [row for (run_id, _), own in there.samples.items() if run_id == run.run_id for row in own]
@@ -87,7 +87,7 @@ def _asked_of(run: Provenance, there: Sides) -> str:
 
 
 def _of_jobs(runs: Sequence[Provenance]) -> Iterator[str]:
-    """Every key of the jobs that is not the same, with both values."""
+    """Return every key of the jobs that is not the same, with both values."""
     written = {run.run_id: job_values(run.job_toml) for run in runs}
     for key in dict.fromkeys(key for values in written.values() for key in values):
         if len({values.get(key, "not given") for values in written.values()}) > 1:
@@ -95,7 +95,7 @@ def _of_jobs(runs: Sequence[Provenance]) -> Iterator[str]:
 
 
 def job_values(job_toml: str) -> dict[str, str]:
-    """The values of a job file by their dotted keys, with defaults, without those that change no answer and no score.
+    """Return the values of a job file by their dotted keys, with defaults, without those that change no answer and no score.
 
     Args:
         job_toml: Its text; one that this version does not read is taken as it is written.
@@ -132,7 +132,7 @@ def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iter
 
 
 def _fields_of(run: Provenance, side: str) -> dict[str, str]:
-    """What a job file says of one model and variant alone."""
+    """Return what a job file says of one model and variant alone."""
     data = tomllib.loads(run.job_toml)
     model, _, variant = side.partition(" · ") if run.variants else (side, "", "")
     tables = [
@@ -170,7 +170,7 @@ def _of_scorers(settings: Sequence[RunScorer], scorer: str) -> Iterator[str]:
 
 
 def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[str]:
-    """Where the answers that are compared were capped at different numbers of tokens."""
+    """Return where the answers that are compared were capped at different numbers of tokens."""
     rows = {(row.run_id, row.model): row for row in reader.all(SideCaps, run_ids=list(run_ids))}
     caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
     if len({(row.least, row.most) for row in caps}) <= 1 and all(row.least == row.most for row in caps):

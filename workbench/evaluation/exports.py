@@ -20,7 +20,7 @@ _MOST_SAID_CHARS = 2_000
 
 
 def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
-    """One flat row per request: the columns of `answers`, and columns `score.NAME` and `state.NAME` for each scorer."""
+    """Return one flat row per request: the columns of `answers`, and columns `score.NAME` and `state.NAME` for each scorer."""
     scorers = [scorer.scorer for scorer in reader.all(RunScorer, run_ids=[run_id])]
     for answer, own in _scored(reader, run_id):
         calls = answer.tool_calls
@@ -33,7 +33,7 @@ def rows(reader: Reader, run_id: str) -> Iterator[dict[str, Any]]:
 
 
 def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[str, AnswerScore]]]:
-    """Every request of a run with its scores by scorer."""
+    """Return every request of a run with its scores by scorer."""
     scores: dict[str, dict[str, AnswerScore]] = {}
     for score in reader.all(AnswerScore, run_id=run_id):
         scores.setdefault(score.request_key, {})[score.scorer] = score
@@ -41,7 +41,7 @@ def _scored(reader: Reader, run_id: str) -> Iterator[tuple[RecordedAnswer, dict[
 
 
 def safe_for_a_spreadsheet(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets write such texts.
+    """Return a text that a spreadsheet would take for a formula gets an apostrophe before it, as spreadsheets write such texts.
 
     Source: OWASP, CSV Injection.
     """
@@ -75,7 +75,9 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[bytes]:
 
 
 def json_line(value: Any) -> bytes:
-    """A value as a line of JSON: as it is read best, or in escapes where it holds half of a surrogate pair, as answers may."""
+    """Return a value as a line of JSON: as it is read best, or in escapes where it holds half of a surrogate pair, as
+    answers may.
+    """
     try:
         return json.dumps(value, ensure_ascii=False, default=str).encode() + b"\n"
     except UnicodeEncodeError:

@@ -23,7 +23,7 @@ PENDING = GROUPS["cancelled"]
 
 
 def sides_asked(run: Provenance) -> list[str]:
-    """What a run asks and compares: its models, each with every variant of the job."""
+    """Return what a run asks and compares: its models, each with every variant of the job."""
     return [" · ".join(filter(None, (model, variant))) for model in run.limits for variant in run.variants or [""]]
 
 
@@ -42,7 +42,7 @@ def planned_by_side(run: Provenance, items: Mapping[str, int]) -> dict[str, int]
 
 
 def planned_by_model(figures: RunFigures) -> dict[str, int]:
-    """The same of the run of a page."""
+    """Return the same of the run of a page."""
     items = {row.model: row.items for row in figures.items}
     return planned_by_side(figures.provenance, items)
 

@@ -54,13 +54,13 @@ def gate_findings(
 
 
 def is_met(findings: Sequence[GateFinding], gates: GatesTable) -> bool:
-    """Whether a run passes, given what its job says of gates that cannot tell."""
+    """Return whether a run passes, given what its job says of gates that cannot tell."""
     worst = ("not met",) if gates.on_uncertain == "pass" else ("not met", "cannot tell")
     return all(one.result not in worst for one in findings)
 
 
 def _means(found: RunFindings, least: dict[str, float]) -> Iterator[GateFinding]:
-    """The mean of every model against the least that is wanted, by its 95 % interval."""
+    """Return the mean of every model against the least that is wanted, by its 95 % interval."""
     for row, interval in found.scores:
         wanted = least.get(row.scorer)
         if wanted is not None:
@@ -114,7 +114,7 @@ def _fallbacks(found: RunFindings, items: Sequence[RunItems]) -> Iterator[GateFi
 
 
 def _drops(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateFinding]:
-    """Every model beside the same one of the baseline, on the samples of both."""
+    """Return every model beside the same one of the baseline, on the samples of both."""
     run_id = found.provenance.run_id
     base = _baseline(reader, run_id, gates) if gates.max_drop else None
     for scorer, most in gates.max_drop.items():
@@ -148,7 +148,9 @@ def _baseline(reader: Reader, run_id: str, gates: GatesTable) -> str | None:
 
 
 def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateFinding]:
-    """Whether this occasion shows that a model has become worse, or a route slower; what earlier ones showed stays open."""
+    """Return whether this occasion shows that a model has become worse, or a route slower; what earlier ones showed stays
+    open.
+    """
     run = found.provenance
     by_scorer: dict[str | None, list[Watch]] = {name: [] for name in gates.steady}
     for one in watches(reader, run.job, gates, least_answered([run]), run.started_at):
@@ -168,7 +170,7 @@ def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[G
 
 
 def _watch_findings(watch: Watch, run_id: str) -> Iterator[GateFinding]:
-    """What the gate finds of one model; nothing where it is as it was."""
+    """Return what the gate finds of one model; nothing where it is as it was."""
     for alarm in watch.alarms:
         if alarm.fails_run_id == run_id:
             yield GateFinding("steady", "not met", alarm.found, watch.scorer, watch.model)

@@ -89,7 +89,7 @@ _ASKS_NOTHING_ELSE = {"name", "description", "tags", "schedule", "gates", "budge
 
 
 def changed_since_before(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> dict[str, str]:
-    """What had changed since the run before, by run; an empty text where nothing had.
+    """Return what had changed since the run before, by run; an empty text where nothing had.
 
     Args:
         runs: Of a job, the newest first.
@@ -117,7 +117,7 @@ def _changed(row: JobRun, before: JobRun) -> list[str]:
 
 
 def _changed_served_names(names: dict[str, str | None], before: dict[str, str | None]) -> list[str]:
-    """The models that answer under another name than before."""
+    """Return the models that answer under another name than before."""
     return [
         f"{model} is served as {name}"
         for model, name in names.items()

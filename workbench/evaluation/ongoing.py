@@ -29,7 +29,7 @@ R = TypeVar("R", RunLine, JobRun)
 
 
 def ongoing(reader: Reader, ledger: Ledger, claims: Sequence[OtherRun]) -> list[Ongoing]:
-    """The runs that go on, the oldest first.
+    """Return the runs that go on, the oldest first.
 
     Args:
         claims: Of its other machines, asked before it was read: a run that ends in between is then recorded as ended.
@@ -48,10 +48,10 @@ def ongoing(reader: Reader, ledger: Ledger, claims: Sequence[OtherRun]) -> list[
 
 
 def status_now(run_id: str, recorded: str | None, going_on: Sequence[Ongoing]) -> str | None:
-    """A run's recorded status, or `running` where it goes on."""
+    """Return a run's recorded status, or `running` where it goes on."""
     return recorded or (RUNNING if any(one.run_id == run_id for one in going_on) else None)
 
 
 def as_now(runs: Sequence[R], going_on: Sequence[Ongoing]) -> list[R]:
-    """Runs with their status of now."""
+    """Return runs with their status of now."""
     return [msgspec.structs.replace(run, status=status_now(run.run_id, run.status, going_on)) for run in runs]

@@ -66,6 +66,6 @@ def standing(reader: Reader, run: Provenance) -> Ranking:
 
 
 def _ends(found: Interval) -> tuple[float, float]:
-    """The means at the worst and at the best, alike where only the last digits of a float differ."""
+    """Return the means at the worst and at the best, alike where only the last digits of a float differ."""
     worst, best = found.at_worst or 0.0, found.at_best or 0.0
     return round(worst, 9), round(best, 9)

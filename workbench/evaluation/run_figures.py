@@ -57,7 +57,7 @@ class RunFigures(RunFindings, frozen=True):
 
 
 def find_run(reader: Reader, named: str | None) -> str:
-    """The id of the run that a user names.
+    """Return the id of the run that a user names.
 
     Args:
         named: An id, the beginning of a single one, or `last`; None is the last as well.
@@ -140,7 +140,7 @@ def run_figures(reader: Reader, run_id: str) -> RunFigures:
 
 
 def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
-    """The numbers that the run's own process counted, from the ledger."""
+    """Return the numbers that the run's own process counted, from the ledger."""
     numbers, provenance = figures.numbers, figures.provenance
     outcomes: dict[str, int] = {}
     for one in figures.outcomes:
@@ -169,7 +169,7 @@ def run_summary(figures: RunFigures, ledger: str) -> RunSummary:
 
 
 def broken_scorers(reader: Reader, run_ids: Sequence[str]) -> list[BrokenScorer]:
-    """The scorers of some runs that failed on answers."""
+    """Return the scorers of some runs that failed on answers."""
     return reader.all(BrokenScorer, run_ids=list(run_ids), failed=FAILED)
 
 
@@ -178,7 +178,7 @@ _COUNTS = {"value_counts", "lows", "highs"}
 
 
 def score_objects(figures: RunFigures) -> list[dict[str, Any]]:
-    """The scores of a run with their intervals, as plain values."""
+    """Return the scores of a run with their intervals, as plain values."""
     return [
         {name: value for name, value in msgspec.structs.asdict(row).items() if name not in _COUNTS}
         | {"interval": None if interval is None else msgspec.to_builtins(interval)}

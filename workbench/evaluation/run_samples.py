@@ -12,7 +12,7 @@ _WINDOW = 500
 
 
 def run_samples(reader: Reader, run_id: str, most: int) -> Iterator[WholeSample]:
-    """A run's requests with their texts, in the order of the run.
+    """Return a run's requests with their texts, in the order of the run.
 
     Args:
         reader: Of the ledger.
@@ -23,7 +23,7 @@ def run_samples(reader: Reader, run_id: str, most: int) -> Iterator[WholeSample]
 
 
 def _whole(reader: Reader, window: list[RunSample]) -> Iterator[WholeSample]:
-    """The window's requests with their texts; by halves where they are too long to be read at once."""
+    """Return the window's requests with their texts; by halves where they are too long to be read at once."""
     try:
         rows = _with_texts(reader, window)
     except LedgerMemoryError:

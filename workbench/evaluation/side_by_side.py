@@ -44,7 +44,7 @@ class Texts(msgspec.Struct, frozen=True):
 
 
 def samples_by_kind(difference: Difference, samples: Samples) -> dict[SampleGroup, list[str]]:
-    """The keys of all samples of two sides by how they differ.
+    """Return the keys of all samples of two sides by how they differ.
 
     Args:
         difference: Of the sides.
@@ -62,7 +62,7 @@ def samples_by_kind(difference: Difference, samples: Samples) -> dict[SampleGrou
 
 
 def texts_of(reader: Reader, material: ComparisonInput, keys: Iterable[str]) -> Texts:
-    """The answers of all sides to some samples.
+    """Return the answers of all sides to some samples.
 
     Args:
         material: What is compared.

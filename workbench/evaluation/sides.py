@@ -30,12 +30,12 @@ class Coverage(msgspec.Struct, frozen=True):
     """Whether it is known between which its mean over all asked is."""
 
     def is_enough(self, min_answered: float) -> bool:
-        """Whether that is enough to rank the model."""
+        """Return whether that is enough to rank the model."""
         return self.is_bounded and self.known >= min_answered * self.wanted
 
 
 def least_answered(runs: Iterable[Provenance]) -> float:
-    """The share of its answers that must be known of a model that is ranked: the largest of the runs' jobs."""
+    """Return the share of its answers that must be known of a model that is ranked: the largest of the runs' jobs."""
     return max(MIN_ANSWERED if run.min_answered is None else run.min_answered for run in runs)
 
 
@@ -161,7 +161,7 @@ class Sides(msgspec.Struct, frozen=True):
 def sides_of(
     reader: Reader, run_ids: Sequence[str], scorer: str, *, cluster: str = "cluster", on_fallback: str | None = None
 ) -> Sides:
-    """Every model of some runs, in the order in which each was first asked.
+    """Return every model of some runs, in the order in which each was first asked.
 
     Args:
         scorer: By whose scores.
@@ -217,7 +217,7 @@ def _never_asked(like: SideSample, sample_key: str, sample_id: str) -> SideSampl
 
 
 def of_samples(rows: Sequence[SideSample]) -> AskedValues:
-    """What an interval of the mean needs of the samples of a side that it, or another model of its run, was asked."""
+    """Return what an interval of the mean needs of the samples of a side that it, or another model of its run, was asked."""
     asked = [row for row in rows if (row.asked or row.unknown) and row.excluded is None]
     scale = next(((row.least, row.most) for row in asked if row.least is not None and row.most is not None), None)
     return AskedValues(
@@ -231,7 +231,7 @@ def of_samples(rows: Sequence[SideSample]) -> AskedValues:
 
 
 def _clusters(asked: Sequence[SideSample]) -> list[ClusterSum]:
-    """The clusters of samples, where each belongs to one and some of them to the same."""
+    """Return the clusters of samples, where each belongs to one and some of them to the same."""
     found: dict[str, tuple[int, float, float]] = {}
     for row in asked:
         if row.cluster is None or row.low is None or row.high is None:
@@ -299,7 +299,7 @@ Pairs = Sequence[tuple[ModelResult, ModelResult]]
 
 
 def differences(pairs: Pairs, samples: Samples, *, are_shares: bool, family: Pairs = ()) -> list[Difference]:
-    """Each side beside its baseline, tested on the samples that both were asked.
+    """Return each side beside its baseline, tested on the samples that both were asked.
 
     Args:
         samples: Of the sides.
@@ -312,7 +312,7 @@ def differences(pairs: Pairs, samples: Samples, *, are_shares: bool, family: Pai
 def differences_within(
     pairs: Pairs, parts: Sequence[Samples], *, are_shares: bool, family: Pairs = ()
 ) -> list[list[Difference]]:
-    """Each side beside its baseline within each part of the samples; p-values are adjusted for all pairs and parts.
+    """Return each side beside its baseline within each part of the samples; p-values are adjusted for all pairs and parts.
 
     Args:
         parts: Of the sides' samples.
@@ -344,7 +344,7 @@ def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def why_unscored(row: SideSample | None) -> str:
-    """Why a sample has no score on a side, given its row of `side_samples`; None where it has no row."""
+    """Return why a sample has no score on a side, given its row of `side_samples`; None where it has no row."""
     if row is None:
         return "not asked"
     if row.excluded is not None:
@@ -403,7 +403,7 @@ class _Beside:
         self._not_right = sum(one.one.not_right > 0 or one.other.not_right > 0 for one in self._known)
 
     def tested(self) -> Bounded:
-        """The tests on the shared samples, and at both ends of what is unknown."""
+        """Return the tests on the shared samples, and at both ends of what is unknown."""
         both, known = self._joined.both, self._known
         finished = _paired([one.one.value for one in known], [one.other.value for one in known], known)
         if not self._open and len(known) == len(both):
@@ -413,14 +413,14 @@ class _Beside:
         return Bounded(finished, lowest, highest)
 
     def among_scored(self) -> Paired | None:
-        """The test on the samples that both were scored on; None where that is all that is known."""
+        """Return the test on the samples that both were scored on; None where that is all that is known."""
         if not self._not_right:
             return None
         scored = [one for one in self._known if not one.one.not_right and not one.other.not_right]
         return _paired([one.one.value for one in scored], [one.other.value for one in scored], scored)
 
     def difference(self, tests: _Tests, *, are_shares: bool) -> Difference:
-        """What is said of the two."""
+        """Return what is said of the two."""
         found, p_value = tests.found, tests.found.p_value
         bounds = reach = None
         if p_value is not None and tests.adjusted_p is not None:
@@ -459,7 +459,7 @@ class _Beside:
 
 
 def _rests_on(tests: _Tests, verdict: str, *, any_not_right: bool) -> Paired | None:
-    """What the samples that both were scored on show, where it is not what is said."""
+    """Return what the samples that both were scored on show, where it is not what is said."""
     if verdict not in ("better", "worse") or not any_not_right:
         return None
     nothing = Paired(0, 0, 0, 0.0, 1.0, "no sample is scored on both")
@@ -494,7 +494,7 @@ def _joined(rows: dict[str, SideSample], others: dict[str, SideSample]) -> _Join
 
 
 def _paired(values: Sequence[float | None], others: Sequence[float | None], joined: Sequence[_Both]) -> Paired | None:
-    """The test of two models' values of the same samples; None where there is none, or one is not known."""
+    """Return the test of two models' values of the same samples; None where there is none, or one is not known."""
     one, other = ([value for value in side if value is not None] for side in (values, others))
     if not joined or len(one) < len(joined) or len(other) < len(joined):
         return None
@@ -502,7 +502,7 @@ def _paired(values: Sequence[float | None], others: Sequence[float | None], join
 
 
 def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:
-    """What each sample belongs to; None where one of them belongs to nothing."""
+    """Return what each sample belongs to; None where one of them belongs to nothing."""
     found = []
     for one, other in joined:
         cluster = one.cluster or other.cluster
@@ -513,7 +513,7 @@ def _clusters_of(joined: Sequence[_Both]) -> list[str] | None:
 
 
 def lost_samples(side: ModelResult, base: ModelResult, samples: Samples) -> list[Lost]:
-    """What each of two sides lacks of all samples of both."""
+    """Return what each of two sides lacks of all samples of both."""
     rows = [{row.sample_key: row for row in samples[one.run_id, one.model]} for one in (side, base)]
     found: dict[tuple[str, str, str], int] = {}
     for one, there in zip((side, base), rows, strict=True):

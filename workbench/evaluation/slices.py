@@ -59,7 +59,7 @@ class Parted(NamedTuple):
 
 
 def slices_of(of: Parted) -> list[Slice]:
-    """Every column that takes few values, sliced."""
+    """Return every column that takes few values, sliced."""
     metadata = of.metadata
     columns = dict.fromkeys(name for row in metadata.values() for name in row)
     parted = ((column, _parts(metadata, column)) for column in columns)
@@ -70,7 +70,7 @@ def slices_of(of: Parted) -> list[Slice]:
 
 
 def sliced_by(column: str, of: Parted) -> list[Slice]:
-    """One column, sliced, though it has many values.
+    """Return one column, sliced, though it has many values.
 
     Raises:
         InputError: No sample has the column, or it has too many values.

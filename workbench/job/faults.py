@@ -17,7 +17,7 @@ _MOST_NAME_CHARS = 100
 
 
 def contradictions(job: JobFile, folder: Path) -> list[Problem]:
-    """What each key allows by itself and the keys together do not."""
+    """Return what each key allows by itself and the keys together do not."""
     found: list[Problem] = []
     found += _name_faults(job.name)
     found += _prompt_faults(job.prompt, ("prompt",))
@@ -93,7 +93,7 @@ def _scorer_faults(scorers: Sequence[Scorer], folder: Path) -> list[Problem]:
 
 
 def _scale_faults(scorer: Scorer, number: int) -> list[Problem]:
-    """A scale that cannot be one, or is not the scorer's."""
+    """Return a scale that cannot be one, or is not the scorer's."""
     if scorer.scale is msgspec.UNSET:
         return []
     place, ends = ("scorers", number, "scale"), scorer.ends
@@ -171,7 +171,7 @@ def _model_faults(models: Any, folder: Path) -> list[Problem]:
 
 
 def limit_range(limit: int | str | None) -> tuple[int, int | None]:
-    """The rows a limit takes, as (first, last) counted from 1 and inclusive; last None means to the end.
+    """Return the rows a limit takes, as (first, last) counted from 1 and inclusive; last None means to the end.
 
     Raises:
         ValueError: It is neither a positive number nor a range such as `10-20`.

@@ -93,7 +93,7 @@ class Job(msgspec.Struct, frozen=True):
         return tuple(spec.id for spec in self.models or () if not spec.is_glob)
 
     def where(self, *place: str | int) -> str:
-        """A key of the file as messages name it, with its line."""
+        """Return a key of the file as messages name it, with its line."""
         if self.rows is not None or self.path.endswith(MADE_IN_PYTHON):  # what it was written from is not a file
             return located(place, "", "").removeprefix(": ")
         return located(place, self.text, self.source)
@@ -140,7 +140,7 @@ def parse_job(text: str, path: Path) -> Job:
 
 
 def checked_job(data: dict[str, Any], text: str, path: Path) -> Job:
-    """The job that a job file's tables and keys make.
+    """Return the job that a job file's tables and keys make.
 
     Args:
         data: Them, as TOML has them.

@@ -31,7 +31,7 @@ class JobKey(NamedTuple):
 
 
 def job_schema() -> dict[str, Any]:
-    """The JSON Schema of a job file, for completion in editors: every key with its description."""
+    """Return the JSON Schema of a job file, for completion in editors: every key with its description."""
     schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | msgspec.json.schema(JobFile)
     for described in schema["$defs"].values():
         if "description" in described:  # a docstring, whose margin Python 3.13 takes away and those before keep
@@ -44,7 +44,7 @@ def job_schema() -> dict[str, Any]:
 
 
 def keys_of(table: str) -> Iterator[JobKey]:
-    """The keys of one table, in the order in which they are written there."""
+    """Return the keys of one table, in the order in which they are written there."""
     for name, described in job_schema()["$defs"][table]["properties"].items():
         if "description" in described:
             default = described.get("default")
@@ -53,7 +53,7 @@ def keys_of(table: str) -> Iterator[JobKey]:
 
 
 def scorers() -> tuple[type[Scorer], ...]:
-    """The tables that `[[scorers]]` may be."""
+    """Return the tables that `[[scorers]]` may be."""
     return get_args(AnyScorer)
 
 
@@ -66,7 +66,7 @@ def _docstrings() -> dict[str, dict[str, str]]:
 
 
 def _modules() -> Iterator[ModuleType]:
-    """Where tables are defined, those of bases before those of their subclasses."""
+    """Return where tables are defined, those of bases before those of their subclasses."""
     yield job_file
     tables = [table for scorer in scorers() for table in reversed(scorer.__mro__) if issubclass(table, Scorer)]
     yield from dict.fromkeys(module for table in tables if (module := inspect.getmodule(table)))

@@ -19,7 +19,7 @@ _PILOT_SEED = 20
 def narrowed(
     job: Job, *, limit: int | None = None, models: str | Sequence[str] = (), max_in_flight: int | None = None
 ) -> Job:
-    """The same job in part; a run of it says so, and is never an occasion.
+    """Return the same job in part; a run of it says so, and is never an occasion.
 
     Args:
         job: All of it.
@@ -53,7 +53,7 @@ def narrowed(
 
 
 def whole_number(name: str, given: Any) -> int:
-    """A number that an argument gives; numpy's are as good as Python's.
+    """Return a number that an argument gives; numpy's are as good as Python's.
 
     Raises:
         InputError: It is not a whole number.
@@ -67,7 +67,7 @@ def whole_number(name: str, given: Any) -> int:
 
 
 def pilot_of(job: Job, samples: int) -> Job:
-    """The job for some of its samples, drawn at random; with a limit of its own, for the first ones within it.
+    """Return the job for some of its samples, drawn at random; with a limit of its own, for the first ones within it.
 
     Args:
         job: All of it.

@@ -21,7 +21,7 @@ _YEARS = (1970, 9000)  # calendar arithmetic overflows near the limits of `datet
 
 
 def _here() -> tzinfo:
-    """This machine's zone."""
+    """Return this machine's zone."""
     named = os.environ.get("TZ", "").lstrip(":")
     try:
         if named:
@@ -33,13 +33,13 @@ def _here() -> tzinfo:
 
 
 def occasion_name(moment: datetime) -> str:
-    """An occasion as the ledger names it: its moment in UTC, with seconds where there are any."""
+    """Return an occasion as the ledger names it: its moment in UTC, with seconds where there are any."""
     utc = moment.astimezone(UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%SZ}" if utc.second else f"{utc:%Y-%m-%dT%H:%MZ}"
 
 
 def named_occasion(given: str) -> str:
-    """An occasion that a user names, as the ledger does: a day as given, a time in UTC.
+    """Return an occasion that a user names, as the ledger does: a day as given, a time in UTC.
 
     Args:
         given: Such as 2026-11-21, 2026-11-21T02:00 on this machine's clock, or today.
@@ -62,7 +62,7 @@ def named_occasion(given: str) -> str:
 
 
 def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
-    """What is wrong with a schedule, as (key, text)."""
+    """Return what is wrong with a schedule, as (key, text)."""
     if (schedule.on_calendar is None) == (schedule.cron is None):
         yield "on_calendar", "give either on_calendar or cron"
         return
@@ -82,7 +82,7 @@ def problems(schedule: ScheduleTable) -> Iterator[tuple[str, str]]:
 
 
 def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
-    """The occasions after a moment, in UTC and in order."""
+    """Return the occasions after a moment, in UTC and in order."""
     local = (after - _CLOCKS_JUMP if _clock_jumps(schedule, after) else after).astimezone(_here())
     found: Iterator[datetime] = (
         OnCalendar("\n".join(calendar_events(schedule)), local)
@@ -98,7 +98,7 @@ def following(schedule: ScheduleTable, after: datetime) -> Iterator[datetime]:
 
 
 def _clock_jumps(schedule: ScheduleTable, near: datetime) -> bool:
-    """Whether a clock that the schedule goes by is put forward or back around a moment."""
+    """Return whether a clock that the schedule goes by is put forward or back around a moment."""
     named = (parse_tz(line.split()[-1]) for line in calendar_events(schedule) if line.split())
     clocks = [_here(), *(zone for zone in named if zone is not None)]
     before, behind = near - _CLOCKS_JUMP, near + _CLOCKS_JUMP
@@ -106,7 +106,7 @@ def _clock_jumps(schedule: ScheduleTable, near: datetime) -> bool:
 
 
 def newest(schedule: ScheduleTable, now: datetime) -> datetime | None:
-    """The last occasion that has come by `now`, in UTC; None where there was none in the last ten years."""
+    """Return the last occasion that has come by `now`, in UTC; None where there was none in the last ten years."""
     whole = now.astimezone(UTC).replace(microsecond=0)
     found, none_after = None, whole
     since = whole - _TEN_YEARS

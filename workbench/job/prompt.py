@@ -48,7 +48,7 @@ class Prompt:
         """The variables that the templates name."""
 
     def messages(self, sample: Sample) -> list[Message]:
-        """The messages of one sample; a sample that is already a list of messages is sent as it is.
+        """Return the messages of one sample; a sample that is already a list of messages is sent as it is.
 
         Raises:
             InputError: A template names a variable that the sample does not have, or fails on its values.
@@ -77,7 +77,7 @@ class Prompt:
 
 
 def prompts_of(job: Job) -> list[tuple[Variant, Prompt]]:
-    """The prompt of every variant of a job.
+    """Return the prompt of every variant of a job.
 
     Raises:
         InputError: A template is not valid Jinja.
@@ -86,7 +86,7 @@ def prompts_of(job: Job) -> list[tuple[Variant, Prompt]]:
 
 
 def _compiled(table: PromptTable, where: Callable[..., str]) -> "list[tuple[str, Template]]":
-    """The role and the template of every message."""
+    """Return the role and the template of every message."""
     from workbench.template import Template  # with Jinja, which the common prompt does not need
 
     sources: list[tuple[str, str, str]] = []
@@ -100,7 +100,7 @@ def _compiled(table: PromptTable, where: Callable[..., str]) -> "list[tuple[str,
 
 
 def variables_of(sample: Sample) -> dict[str, Any]:
-    """What a template may name: the sample's own columns, then its fields under the workbench's names."""
+    """Return what a template may name: the sample's own columns, then its fields under the workbench's names."""
     own = {"id": sample.id, "target": sample.target, "choices": sample.choices, "metadata": sample.metadata}
     if sample.input != sample.metadata:  # a row without an input column has no variable of that name
         own["input"] = sample.input
@@ -110,7 +110,7 @@ def variables_of(sample: Sample) -> dict[str, Any]:
 def request_body(
     model: str, messages: Any, fields: dict[str, Any], sample_tools: tuple[dict[str, Any], ...]
 ) -> dict[str, Any]:
-    """A request body, in the order in which it is sent; its key is taken of the same.
+    """Return a request body, in the order in which it is sent; its key is taken of the same.
 
     Args:
         model: The requested model's id.
@@ -133,7 +133,7 @@ def canonical(value: Any) -> bytes:
 
 
 def request_key(identity: str, canonical_body: bytes, epoch: int, occurrence: int) -> str:
-    """The identity of an answer, as 64 hexadecimal digits.
+    """Return the identity of an answer, as 64 hexadecimal digits.
 
     Args:
         identity: The normalised base URL, or `local`.
@@ -151,12 +151,12 @@ def _key_head(identity: str, epoch: int, occurrence: int) -> bytes:
 
 
 def body_key(canonical_body: bytes) -> str:
-    """The content address of a body, as 64 hexadecimal digits."""
+    """Return the content address of a body, as 64 hexadecimal digits."""
     return hashlib.sha256(canonical_body).hexdigest()
 
 
 def sample_key(sample: Sample, named: Collection[str] = ()) -> str:
-    """The identity of a sample: SHA-256 over what it asks and what is right, as 64 hexadecimal digits.
+    """Return the identity of a sample: SHA-256 over what it asks and what is right, as 64 hexadecimal digits.
 
     Args:
         sample: Its input, choices and target count, and its own tools.
@@ -172,7 +172,7 @@ def sample_key(sample: Sample, named: Collection[str] = ()) -> str:
 
 
 def tools_asked(body: dict[str, Any]) -> str | None:
-    """Whether a request body has tools: `forced` or `offered`; None where it has none."""
+    """Return whether a request body has tools: `forced` or `offered`; None where it has none."""
     if not body.get("tools"):
         return None
     choice = body.get("tool_choice")

@@ -46,7 +46,7 @@ def request_problems(fields: RequestFields, place: PathTo, folder: Path) -> Iter
 
 
 def tool_problem(tool: Any) -> str:
-    """Why a value is not a tool as OpenAI's API has them; empty where it is one."""
+    """Return why a value is not a tool as OpenAI's API has them; empty where it is one."""
     if not isinstance(tool, dict):
         return f"expected a tool, found {kind_of(tool)}"
     if tool.get("type") != "function":
@@ -55,7 +55,7 @@ def tool_problem(tool: Any) -> str:
 
 
 def tools_problems(tools: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    """What is wrong with a list of tools, by place in the list."""
+    """Return what is wrong with a list of tools, by place in the list."""
     names: list[str] = []
     for number, tool in enumerate(tools):
         if problem := tool_problem(tool):
@@ -67,13 +67,13 @@ def tools_problems(tools: Sequence[Any]) -> Iterator[tuple[int, str]]:
 
 
 def tool_name(tool: Any) -> str:
-    """The function's name of a tool or of a forced choice, which have one shape; empty where there is none."""
+    """Return the function's name of a tool or of a forced choice, which have one shape; empty where there is none."""
     function = tool.get("function") if isinstance(tool, dict) else None
     return str(function.get("name") or "") if isinstance(function, dict) else ""
 
 
 def tools_from(path: Path) -> list[dict[str, Any]]:
-    """The tools in a JSON file.
+    """Return the tools in a JSON file.
 
     Raises:
         ValueError: It cannot be read, or holds something else.

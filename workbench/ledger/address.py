@@ -51,7 +51,7 @@ class FileAddress(msgspec.Struct, frozen=True):
 
 
 def address_of(text: str, data: Path | None) -> Address:
-    """The address that a user gives.
+    """Return the address that a user gives.
 
     Args:
         text: The path, or `SCHEME` and what PostgreSQL's clients are given.
@@ -72,12 +72,12 @@ def address_of(text: str, data: Path | None) -> Address:
 
 
 def is_path(text: str) -> bool:
-    """Whether what a user names is a file, and not an address."""
+    """Return whether what a user names is a file, and not an address."""
     return bool(text) and "://" not in text and not text.startswith(("md:", "ducklake:", "postgres:"))
 
 
 def team_room() -> ModuleType:
-    """The package `workbench.team`, which is imported here alone, and only where an address names a team's ledger.
+    """Return the package `workbench.team`, which is imported here alone, and only where an address names a team's ledger.
 
     Raises:
         InputError: What it needs is not installed.

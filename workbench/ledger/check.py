@@ -29,7 +29,7 @@ _NAMED = 5
 
 
 def check_ledger(ledger: Ledger) -> dict[str, Any]:
-    """What a ledger holds and whether it is sound: figures of the query `ledger_state`, the state of its journals, and
+    """Return what a ledger holds and whether it is sound: figures of the query `ledger_state`, the state of its journals, and
     every problem in words.
 
     `live_journals` are those of runs that are running; `journals` wait to be ingested.
@@ -69,7 +69,7 @@ def check_ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _unreadable(reader: Reader) -> list[str]:
-    """What of the tables cannot be read: the other questions leave most columns on the disk."""
+    """Return what of the tables cannot be read: the other questions leave most columns on the disk."""
     try:
         reader.all(TableDigest)
     except WorkbenchError as error:
@@ -78,7 +78,7 @@ def _unreadable(reader: Reader) -> list[str]:
 
 
 def _missing_entries(reader: Reader) -> list[str]:
-    """Where the ledger's row counts differ from its journals'."""
+    """Return where the ledger's row counts differ from its journals'."""
     return [
         f"{count.rows} rows of {count.recorded} journal entries of the kind {count.kind!r}"
         for count in reader.all(JournalCount)
@@ -87,7 +87,7 @@ def _missing_entries(reader: Reader) -> list[str]:
 
 
 def _wrong_requests(reader: Reader) -> list[str]:
-    """Where a request's key does not match its body and identity."""
+    """Return where a request's key does not match its body and identity."""
     named: dict[str, list[str]] = {}
     counted: Counter[str] = Counter()
     for request in reader.each(RequestIdentity):

@@ -90,7 +90,7 @@ class CombinedTables:
             self._defined.add(name)
 
     def _rows_of(self, table: str) -> str:
-        """What the ledger and the journals hold of a table, as a query."""
+        """Return what the ledger and the journals hold of a table, as a query."""
         source = f"ledger.{table}"
         if self._only_file:
             return f"SELECT * FROM {source}"  # noqa: S608 - names from our own schema
@@ -102,7 +102,7 @@ class CombinedTables:
         return self._both(table, source)
 
     def _both(self, table: str, source: str) -> str:
-        """What the ledger, in `source`, and the journals hold of a table, as one query."""
+        """Return what the ledger, in `source`, and the journals hold of a table, as one query."""
         ours, live = f"SELECT * FROM {source}", f"SELECT * FROM live.{table}"  # noqa: S608
         if self._db.execute(f"{live} LIMIT 1").fetchone() is None:
             return ours
@@ -140,7 +140,7 @@ class CombinedTables:
 
 
 def is_attached(db: duckdb.DuckDBPyConnection) -> bool:
-    """Whether there is a ledger; without one there may be journals."""
+    """Return whether there is a ledger; without one there may be journals."""
     found = db.execute("SELECT count(*) FROM duckdb_databases() WHERE database_name = 'ledger'").fetchone()
     return bool(found and found[0])
 

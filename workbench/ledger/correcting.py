@@ -27,7 +27,7 @@ def correct_stored(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def correct_staged(db: duckdb.DuckDBPyConnection) -> None:
-    """The same of the lines of a journal that were just distributed: an earlier version may have written it."""
+    """Correct the lines of a journal that were just distributed: an earlier version may have written it."""
     _correct(db, "staged", f"kind = 'answer' AND {_MAY_DIFFER}")
 
 

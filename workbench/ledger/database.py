@@ -59,8 +59,8 @@ def opened_for_writing(
 
 @contextmanager
 def attached(ledger: Ledger, patience_s: float = LOCK_PATIENCE_S, *, frugal: bool = False) -> Iterator[Engine]:
-    """An engine with a ledger attached read-only as `ledger`, if there is one; of a team's its newest state, which stays as it
-    is whatever others write.
+    """Yield an engine with a ledger attached read-only as `ledger`, if there is one; of a team's its newest state, which
+    stays as it is whatever others write.
 
     Args:
         patience_s: How long to wait for a writer.

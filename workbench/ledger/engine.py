@@ -60,7 +60,7 @@ class Engine:
         self._scratch: ScratchFolder | None = None
 
     def started(self, *, trusts_extensions: bool = False) -> duckdb.DuckDBPyConnection:
-        """The connection to an empty database in memory, to which files are attached.
+        """Return the connection to an empty database in memory, to which files are attached.
 
         Args:
             trusts_extensions: When it is started by this call: load extensions without checking their signatures.
@@ -143,7 +143,7 @@ class Transactions:
 
 
 def _is_usable(db: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a database has not met an internal error of DuckDB."""
+    """Return whether a database has not met an internal error of DuckDB."""
     try:
         db.execute("SELECT 1")
     except duckdb.FatalException:
@@ -161,7 +161,7 @@ def _keep_for_good(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def lacks_room(error: BaseException) -> bool:
-    """Whether an operation failed for want of room on the disk."""
+    """Return whether an operation failed for want of room on the disk."""
     cause = error.__cause__ if isinstance(error, WorkbenchError) else None  # of an error of a query, as we tell it
     return (
         is_full_disk(error)
@@ -179,7 +179,7 @@ def connected(
     *,
     goes_on: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An engine with a file attached as `ledger`; one in which anything failed is never used again.
+    """Yield an engine with a file attached as `ledger`; one in which anything failed is never used again.
 
     A log that an older version or another program left is read into memory before anything else, and takes more than an
     ingest may: the file is opened with as much as it needs, up to what the machine has.
@@ -245,17 +245,17 @@ def require_open_files() -> None:
 
 
 def machine_memory_mib() -> int:
-    """All the memory there is, in MiB."""
+    """Return all the memory there is, in MiB."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
 
 
 def first_line(error: object) -> str:
-    """What an error of DuckDB says first: the rest is a place in our query, or a stack of its own."""
+    """Return what an error of DuckDB says first: the rest is a place in our query, or a stack of its own."""
     return str(error).strip().partition("\n")[0]
 
 
 def pattern_of(path: Path) -> str:
-    """A path for DuckDB's readers, to which `*`, `?` and `[` match other files, that names this one alone."""
+    """Return a path for DuckDB's readers, to which `*`, `?` and `[` match other files, that names this one alone."""
     return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
@@ -292,7 +292,7 @@ def literal(value: object) -> str:
 
 
 def with_values(query: str, values: Mapping[str, object]) -> str:
-    """A query with each `$name` replaced by its value as SQL; texts, quoted names and comments stay as they are.
+    """Return a query with each `$name` replaced by its value as SQL; texts, quoted names and comments stay as they are.
 
     Raises:
         TypeError: No SQL is known for a value.

@@ -316,7 +316,7 @@ KIND_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in KINDS)
 
 
 def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord) -> Answer:
-    """A call record as its journal line."""
+    """Return a call record as its journal line."""
     request, attempt, completion = record.request, record.attempt, record.completion
     known: dict[str, Any] = dict(zip(_OF_ATTEMPT, _attempt_values(attempt), strict=True))
     if completion is not None:
@@ -336,7 +336,7 @@ def answer_entry(run_id: str, call_no: int, generation: str, record: CallRecord)
 
 
 def model_entry(run_id: str, at: datetime, model: Model) -> ModelSeen:
-    """A model list entry as its journal line."""
+    """Return a model list entry as its journal line."""
     return ModelSeen(
         run_id=run_id,
         recorded_at=at,
@@ -348,7 +348,7 @@ def model_entry(run_id: str, at: datetime, model: Model) -> ModelSeen:
 
 
 def score_entry(run_id: str, request_key: str, scorer: tuple[str, str], at: datetime, score: Score) -> Scored:
-    """A score as its journal line.
+    """Return a score as its journal line.
 
     Args:
         run_id: The run whose answer was scored.
@@ -365,7 +365,7 @@ def newer_than(moments: Iterable[datetime]) -> datetime:
 
 
 def plain_inserts() -> str:
-    """SQL that puts staged lines into the tables of their kinds; `ingest.sql` does what is not plain."""
+    """Return the SQL that puts staged lines into the tables of their kinds; `ingest.sql` does what is not plain."""
     return "\n".join(_insert(kind) for kind in KINDS if kind.table)
 
 

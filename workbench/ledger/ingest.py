@@ -223,7 +223,7 @@ def _ingest_lines(journal: Path, tables: _Tables, known: Unpacked | None, factor
 
 
 def _parts(journal: Path, folder: Path, known: Unpacked | None) -> tuple[Unpacked, list[tuple[Path, Unpacked]]]:
-    """What a journal holds, and the files to read it from, each small enough for the memory that an ingest may take.
+    """Return what a journal holds, and the files to read it from, each small enough for the memory that an ingest may take.
 
     One that is known to be whole, and has no long lines, DuckDB unpacks itself, and faster.
     """
@@ -270,12 +270,12 @@ def distribute(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def ingest_text() -> str:
-    """SQL that distributes the table `staged` over the ledger's tables."""
+    """Return the SQL that distributes the table `staged` over the ledger's tables."""
     return f"{plain_inserts()}\n{sql('ingest')}"
 
 
 def memory_mib(content: Unpacked, usual_mib: int) -> int:
-    """What DuckDB needs to read lines, in MiB: little more than three times a file of long ones."""
+    """Return what DuckDB needs to read lines, in MiB: little more than three times a file of long ones."""
     if content.longest_line_bytes > _LONG_LINE_BYTES:
         return _LONG_LINES_MIB + _MEMORY_FOR_FILE * content.size_bytes // 2**20
     return usual_mib + (_MEMORY_FOR_LINE * content.longest_line_bytes + _MEMORY_FOR_FILE * content.size_bytes) // 2**20
@@ -309,7 +309,7 @@ def _counts(kinds: Mapping[str, int]) -> str:
 
 
 def lacks_memory(error: Exception) -> bool:
-    """Whether DuckDB may take more and would then succeed; a commit that lacks memory has an error class of its own."""
+    """Return whether DuckDB may take more and would then succeed; a commit that lacks memory has an error class of its own."""
     return isinstance(error, duckdb.Error) and "memory_limit" in str(error)  # as all such errors advise
 
 

@@ -34,7 +34,7 @@ class Writer(Protocol):
         """Attach it as `ledger`, and make the file where there is none."""
 
     def transactions(self, db: duckdb.DuckDBPyConnection) -> Transactions:
-        """How this writer begins and ends its transactions."""
+        """Return how this writer begins and ends its transactions."""
 
     def opened(self, db: duckdb.DuckDBPyConnection) -> None:
         """Do what is to be done once its schema is the newest."""
@@ -62,10 +62,10 @@ class Store(Protocol):
         """Undo a write that was interrupted, unless others read just now."""
 
     def folders(self, db: duckdb.DuckDBPyConnection) -> list[Path]:
-        """The folders that a query reads, beside those of this machine."""
+        """Return the folders that a query reads, beside those of this machine."""
 
     def filled_tables(self, db: duckdb.DuckDBPyConnection) -> dict[str, int] | None:
-        """The tables that ever had a row, with their bytes; None where a table costs nothing to ask."""
+        """Return the tables that ever had a row, with their bytes; None where a table costs nothing to ask."""
 
     def merged(self, db: duckdb.DuckDBPyConnection) -> Merged | None:
         """Merge small files and remove those that nothing names; None of a kind that is rewritten as a whole."""
@@ -80,7 +80,7 @@ class Store(Protocol):
 
 
 def store_of(ledger: Ledger) -> Store:
-    """The ledger as one of its kind."""
+    """Return the ledger as one of its kind."""
     if isinstance(ledger.address, FileAddress):
         return FileStore(ledger)
     found: Store = team_room().TeamStore(ledger)

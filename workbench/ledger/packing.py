@@ -25,12 +25,12 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 def compressor() -> ZstdCompressor:
-    """A compressor for frames; one thread at a time uses it."""
+    """Return a compressor for frames; one thread at a time uses it."""
     return ZstdCompressor(options=_FRAME_OPTIONS)
 
 
 def packed(entry: Answer) -> Frame:
-    """One answer as a frame, made without a writer: a long one takes long, and is packed in a thread."""
+    """Return one answer as a frame, made without a writer: a long one takes long, and is packed in a thread."""
     line = _line(entry)
     content = compressor().compress(line, mode=ZstdCompressor.FLUSH_FRAME)
     return Frame(1, content, [bytes(line[:_KIND_BYTES])], len(line), len(line) - 1)
@@ -44,7 +44,7 @@ def frame_of(lines: list[bytes], by: ZstdCompressor) -> Frame:
 
 
 def _line(entry: Answer) -> bytearray:
-    """An answer as JSON, in one buffer that grows: copies of long texts are memory that a run may not have.
+    """Return an answer as JSON, in one buffer that grows: copies of long texts are memory that a run may not have.
 
     They are encoded piece by piece, as each keeps all threads waiting for as long as it takes.
     """

@@ -38,7 +38,7 @@ class Reader:
         self._most_memory_mib = most_memory_mib
 
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
-        """All rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
+        """Return all rows of a query in `sql/queries/`, as dictionaries in the query's column order."""
         while True:
             try:
                 return list(self._stream(query, **parameters))
@@ -47,7 +47,7 @@ class Reader:
                     raise
 
     def _stream(self, query: str, **parameters: Any) -> Iterator[Row]:
-        """The rows of a query, a batch in memory at a time; their times are aware."""
+        """Return the rows of a query, a batch in memory at a time; their times are aware."""
         with _explained(query, self._ledger):
             cursor = self._executed(query, parameters)
             names = [column[0] for column in cursor.description or ()]
@@ -60,19 +60,19 @@ class Reader:
                     yield row
 
     def all(self, kind: type[T], **parameters: Any) -> list[T]:
-        """All rows of a query, as the struct that names it."""
+        """Return all rows of a query, as the struct that names it."""
         return [kind(**row) for row in self._rows(kind.query, **parameters)]
 
     def only(self, kind: type[T], **parameters: Any) -> T:
-        """The only row of a query that always has one, as the struct that names it."""
+        """Return the only row of a query that always has one, as the struct that names it."""
         return self.all(kind, **parameters)[0]
 
     def each(self, kind: type[T], **parameters: Any) -> Iterator[T]:
-        """The rows of a query as the struct that names it, a batch in memory at a time."""
+        """Return the rows of a query as the struct that names it, a batch in memory at a time."""
         return (kind(**row) for row in self._stream(kind.query, **parameters))
 
     def arrow(self, query: str, **parameters: Any) -> "pyarrow.Table":
-        """A query's answer as an Arrow table; its times say that they are UTC."""
+        """Return a query's answer as an Arrow table; its times say that they are UTC."""
         import pyarrow
 
         while True:
@@ -162,6 +162,6 @@ def reading(
 
 
 def _variables(ledger: Ledger) -> dict[str, Any]:
-    """What the account's settings say, for the views that ask."""
+    """Return what the account's settings say, for the views that ask."""
     zone = {} if ledger.zone == "UTC" else {"day_zone": ledger.zone}
     return zone | ({"served_as": dict(ledger.served_as)} if ledger.served_as else {})

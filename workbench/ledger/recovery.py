@@ -56,7 +56,7 @@ class Counts:
         self.size_bytes += len(content)
 
     def unpacked(self, torn: Stretch | None = None, damaged: tuple[Stretch, ...] = ()) -> Unpacked:
-        """What was counted so far."""
+        """Return what was counted so far."""
         return Unpacked(named(self.kinds), self.longest_line_bytes, self.size_bytes, torn, damaged)
 
 
@@ -107,12 +107,12 @@ def count_kinds(lines: Iterable[bytes], counts: dict[bytes, int]) -> None:
 
 
 def named(counts: dict[bytes, int]) -> dict[str, int]:
-    """The same counts with texts for kinds."""
+    """Return the same counts with texts for kinds."""
     return {kind.decode("utf-8", "replace"): count for kind, count in counts.items()}
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[bytes, int, int]]:
-    """The whole frames of a journal as (content, offset of the frame's beginning, of its end).
+    """Return the whole frames of a journal as (content, offset of the frame's beginning, of its end).
 
     Args:
         size: How much of it to read, in bytes: what comes while it is read would make what is torn look damaged.
@@ -148,7 +148,7 @@ def _run_of_frames(stream: IO[bytes], start: int, size: int) -> Iterator[tuple[b
 
 
 def _next_beginning(stream: IO[bytes], offset: int, size: int) -> int | None:
-    """Where the next frame may begin; None where none does."""
+    """Return where the next frame may begin; None where none does."""
     stream.seek(offset)
     kept = b""
     while offset < size and (data := stream.read(min(_CHUNK_BYTES, size - offset))):

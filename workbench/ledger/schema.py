@@ -90,39 +90,39 @@ def create_views(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def view_texts() -> list[str]:
-    """The views' definitions, in an order in which each finds what it builds on."""
+    """Return the views' definitions, in an order in which each finds what it builds on."""
     return [view_text(name) for name in VIEW_NAMES]
 
 
 def view_text(name: str) -> str:
-    """The definition of a view: from its file, or from the table of outcomes."""
+    """Return the definition of a view: from its file, or from the table of outcomes."""
     return outcomes_view() if name == "outcomes" else sql("views", name)
 
 
 def schema_version(db: duckdb.DuckDBPyConnection) -> int:
-    """The newest migration applied to the current database; 0 for none."""
+    """Return the newest migration applied to the current database; 0 for none."""
     return max(dict(_applied(db)), default=0)
 
 
 def made_by_newer(version: int) -> InputError:
-    """The error for a ledger with a schema that this version does not know."""
+    """Return the error for a ledger with a schema that this version does not know."""
     problem = f"the ledger has schema {version}, made by a newer version of workbench"
     return InputError(Fault("--ledger", problem, "upgrade this one"))
 
 
 def migrations() -> list[tuple[int, str, str]]:
-    """The numbered migrations as (version, name, text), in order."""
+    """Return the numbered migrations as (version, name, text), in order."""
     files: list[Traversable] = sorted(_SQL.joinpath("schema").iterdir(), key=lambda file: file.name)
     return [(int(file.name[:4]), file.name, file.read_text("utf-8")) for file in files if file.name.endswith(".sql")]
 
 
 def table_names() -> set[str]:
-    """The tables of the newest schema."""
+    """Return the tables of the newest schema."""
     return {name for _, _, text in migrations() for name in re.findall(r"CREATE TABLE (\w+)", text)}
 
 
 def sql(*parts: str) -> str:
-    """The text of one `.sql` file, by folder and name."""
+    """Return the text of one `.sql` file, by folder and name."""
     return _SQL.joinpath(*parts[:-1], f"{parts[-1]}.sql").read_text("utf-8")
 
 

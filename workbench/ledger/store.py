@@ -101,13 +101,13 @@ class Ledger:
         return self.address.is_shared or self.path.exists() or bool(self.journals())
 
     def with_journals(self, folder: Path) -> Self:
-        """The same ledger with the journals of another folder, such as a copy of another machine's."""
+        """Return the same ledger with the journals of another folder, such as a copy of another machine's."""
         other = copy(self)
         other.journal_folder = folder.resolve()
         return other
 
     def journals(self) -> list[Path]:
-        """The journal files that are here, oldest first."""
+        """Return the journal files that are here, oldest first."""
         return sorted(path for path in self.journal_folder.glob(f"*{SUFFIX}") if path.is_file())
 
     @contextmanager
@@ -136,7 +136,7 @@ class Ledger:
             os.close(fd)
 
     def _open_lock(self, *, exclusive: bool) -> int | None:
-        """The lock file's descriptor; None if it does not exist and cannot be created."""
+        """Return the lock file's descriptor; None if it does not exist and cannot be created."""
         try:
             return os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -174,7 +174,7 @@ class Ledger:
             os.close(fd)
 
     def is_running(self, job: str) -> bool:
-        """Whether a process of this machine runs a job now."""
+        """Return whether a process of this machine runs a job now."""
         try:
             fd = os.open(self._running_path(job), os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # it never ran here, or for another user only
@@ -205,7 +205,7 @@ def log_of(path: Path) -> Path:
 
 
 def _is_something_else(path: Path) -> bool:
-    """Whether a file is there that DuckDB did not make; one that cannot be read is reported when it is opened."""
+    """Return whether a file is there that DuckDB did not make; one that cannot be read is reported when it is opened."""
     try:
         with path.open("rb") as file:
             head = file.read(12)
@@ -215,7 +215,7 @@ def _is_something_else(path: Path) -> bool:
 
 
 def is_being_written(journal: Path) -> bool:
-    """Whether the writer of a journal still holds its lock; no process opens one again."""
+    """Return whether the writer of a journal still holds its lock; no process opens one again."""
     fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return not _lock_at_once(fd, exclusive=False)

@@ -39,7 +39,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 def undo_of(path: Path) -> Path:
-    """The file with what may have to be put back."""
+    """Return the file with what may have to be put back."""
     return path.with_name(f"{path.name}.undo")
 
 
@@ -136,7 +136,7 @@ def _part_of(undo: Path) -> Path:
 
 
 def _read(content: bytes) -> _Kept | None:
-    """What a file keeps; None where it was not written to its end, and nothing was overwritten yet."""
+    """Return what a file keeps; None where it was not written to its end, and nothing was overwritten yet."""
     kept, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     if hashlib.sha256(kept).digest() != digest:
         return None

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def with_stand_ins(config: PlatformConfig, ids: Sequence[str], model: Route) -> PlatformConfig:
-    """The same configuration with a copy of a route for each id that it lacks; says so on standard error."""
+    """Return the same configuration with a copy of a route for each id that it lacks; says so on standard error."""
     known = [*(route.id for route in config.routes), *(preset.id for preset in config.presets)]
     routes = list(config.routes)
     for wanted in ids:

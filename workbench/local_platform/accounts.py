@@ -45,7 +45,7 @@ class Accounts:
         self._drawn: dict[str, float] = {}
 
     def owner_of(self, key: str) -> str | None:
-        """The account that a key belongs to; None when it is not accepted."""
+        """Return the account that a key belongs to; None when it is not accepted."""
         self._refresh()
         digest = hashed(key)
         account = self._keys.get(digest)  # the time of a look-up by hash tells nothing of the key
@@ -62,16 +62,16 @@ class Accounts:
             self.write(lambda state: state.note_use(key, now))
 
     def is_exhausted(self, account: str) -> bool:
-        """Whether an account drew all that a window holds, as far as is known since a key was last looked at."""
+        """Return whether an account drew all that a window holds, as far as is known since a key was last looked at."""
         units = self._units[account]
         return units is not None and self.drawn_units(account) >= units
 
     def units(self, account: str) -> float | None:
-        """What a window holds for an account; None is unlimited."""
+        """Return what a window holds for an account; None is unlimited."""
         return self._units[account]
 
     def drawn_units(self, account: str) -> float:
-        """What an account used in the current window."""
+        """Return what an account used in the current window."""
         window = self.window()
         if account not in self._drawn:
             begin = time.monotonic()
@@ -135,7 +135,7 @@ class Accounts:
             self._drawn[draw.account] += units
 
     def window(self) -> int:
-        """The number of the current window; counting restarts with each."""
+        """Return the number of the current window; counting restarts with each."""
         window = int(self._state.now_s() // self._window_s)
         if window != self._window:
             self._window, self._drawn = window, {}
@@ -153,7 +153,7 @@ class Accounts:
         self._state.close()
 
     def _begin(self) -> "_Group":
-        """The group of changes that is committed with all else that the event loop does in this turn."""
+        """Return the group of changes that is committed with all else that the event loop does in this turn."""
         if self._group is None:
             self._state.begin()
             self._group = _Group()
@@ -163,7 +163,7 @@ class Accounts:
 
     @contextmanager
     def _failing(self, group: "_Group") -> Iterator[None]:
-        """A statement that fails may take the whole transaction with it: then all of its group is undone."""
+        """Undo a group of which a statement fails: that may take the whole transaction with it."""
         try:
             yield
         except StateError:
@@ -223,19 +223,19 @@ class OpenDraw:
         self._weight, self._estimated = weight, estimated_tokens
 
     def settle(self, prompt_tokens: int, completion_tokens: int, total_tokens: int) -> None:
-        """The route said what it drew."""
+        """Count what a route said that it drew."""
         self._accounts.write(
             lambda state: state.settle_draw(self._number, prompt_tokens, completion_tokens, total_tokens)
         )
         self._accounts.count(self, self._weight * (total_tokens - self._estimated))
 
     def release(self) -> None:
-        """The request certainly drew nothing."""
+        """Count a request that certainly drew nothing."""
         self._accounts.write(lambda state: state.release_draw(self._number))
         self._accounts.count(self, -self._weight * self._estimated)
 
     def estimate(self, tokens: int, reason: str) -> None:
-        """The request ended, and what it drew is not known, for a reason."""
+        """Count a request that ended without saying what it drew, and why."""
         self._accounts.write(lambda state: state.estimate_draw(self._number, tokens, reason))
         self._accounts.count(self, self._weight * (tokens - self._estimated))
         self._estimated = tokens

@@ -47,7 +47,7 @@ class AnswerKey:
         self._decoder = msgspec.msgpack.Decoder(Entry)
 
     def entry(self, messages: bytes) -> Entry | None:
-        """What there is for the messages of this digest."""
+        """Return what there is for the messages of this digest."""
         if self._db is None:
             if not self._path.exists():
                 return None
@@ -96,5 +96,7 @@ class AnswerKeyFile:
 
 
 def digest_of(messages: Any) -> bytes:
-    """What messages are found by: a hash of their JSON with sorted keys, so that a preset or a model makes no difference."""
+    """Return what messages are found by: a hash of their JSON with sorted keys, so that a preset or a model makes no
+    difference.
+    """
     return hashlib.blake2b(_CANONICAL.encode(messages), digest_size=16).digest()

@@ -78,7 +78,7 @@ class Answer:
 
 
 def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) -> Answer:
-    """A route's answer to a request body.
+    """Return a route's answer to a request body.
 
     Args:
         route: The route that answers.
@@ -115,12 +115,12 @@ def answer(route: Route, body: dict[str, Any], entry: Entry | None, draw: Draw) 
 
 
 def text_of(messages: list[Any]) -> str:
-    """All texts of some messages."""
+    """Return all texts of some messages."""
     return "\n".join(filter(None, map(_text_of, messages)))
 
 
 def _keyed(entry: Entry, standing: Standing) -> KeyedAnswer:
-    """What the answer key gives an answer that stands to it like that."""
+    """Return what the answer key gives an answer that stands to it like that."""
     match standing:
         case "right" | "cut":
             return entry.right
@@ -133,7 +133,7 @@ def _keyed(entry: Entry, standing: Standing) -> KeyedAnswer:
 
 
 def _functions(route: Route, body: dict[str, Any], prompt: str) -> list[dict[str, Any]]:
-    """The tools that a route calls."""
+    """Return the tools that a route calls."""
     if not route.calls_tools:
         return []
     done = [name for name, _ in _results_of_tools(body["messages"])]
@@ -142,7 +142,7 @@ def _functions(route: Route, body: dict[str, Any], prompt: str) -> list[dict[str
 
 
 def _computed(route: Route, body: dict[str, Any], prompt: str, draw: Draw) -> str:
-    """What a route says by itself."""
+    """Return what a route says by itself."""
     results = _results_of_tools(body["messages"])
     if results and route.calls_tools:
         return " ".join(f"{name} returned {_readable(result)}." for name, result in results)
@@ -157,7 +157,7 @@ def _computed(route: Route, body: dict[str, Any], prompt: str, draw: Draw) -> st
 
 
 def _judged(prompt: str, misjudges: bool) -> str | None:
-    """What a judge says of the answer in a prompt; None where the prompt asks for no verdict.
+    """Return what a judge says of the answer in a prompt; None where the prompt asks for no verdict.
 
     The answer is right where it has the reference as a word, however it is put otherwise.
     """
@@ -175,7 +175,7 @@ def _judged(prompt: str, misjudges: bool) -> str | None:
 
 
 def _calculated(prompt: str, whole: str) -> str | None:
-    """What the longest sum in a prompt comes to; None where it has none."""
+    """Return what the longest sum in a prompt comes to; None where it has none."""
     text = prompt
     for pattern, symbol in _SPOKEN:
         text = re.sub(pattern, symbol, text, flags=re.IGNORECASE)
@@ -210,7 +210,7 @@ def _effort(body: dict[str, Any]) -> str:
 
 
 def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:
-    """The tools that were called since the last user message, by name, with what they returned."""
+    """Return the tools that were called since the last user message, by name, with what they returned."""
     called: dict[str, str] = {}
     results: list[tuple[str, str]] = []
     for message in messages:
@@ -228,7 +228,9 @@ def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:
 
 
 def _formatted(text: str, prompt: str, body: dict[str, Any]) -> str:
-    """The same as JSON, where the request asks for that: of the schema that it gives or quotes to the system, or any object."""
+    """Return the same as JSON, where the request asks for that: of the schema that it gives or quotes to the system, or any
+    object.
+    """
     wanted = body.get("response_format")
     kind = wanted.get("type") if isinstance(wanted, dict) else None
     described = wanted.get("json_schema") if isinstance(wanted, dict) and kind == "json_schema" else None
@@ -241,7 +243,7 @@ def _formatted(text: str, prompt: str, body: dict[str, Any]) -> str:
 
 
 def _quoted_schema(messages: list[Any]) -> dict[str, Any] | None:
-    """A JSON Schema of an object that a system message quotes, as programs do that have no other way to ask for one."""
+    """Return a JSON Schema of an object that a system message quotes, as programs do that have no other way to ask for one."""
     system = "\n".join(_text_of(message) for message in messages if _role(message) in ("system", "developer"))
     decoder, text = json.JSONDecoder(), system[:_COUNTED_CHARS]
     for begin in [match.start() for match in _SCHEMA.finditer(text)][:_MOST_SCHEMAS]:
@@ -253,7 +255,7 @@ def _quoted_schema(messages: list[Any]) -> dict[str, Any] | None:
 
 
 def _at_length(text: str, tokens: int) -> str:
-    """A text with as many words before it as make it so long; what is said stays at its end."""
+    """Return a text with as many words before it as make it so long; what is said stays at its end."""
     lacking = tokens - count_tokens(text)
     if lacking < 1:
         return text
@@ -267,7 +269,7 @@ def _at_length(text: str, tokens: int) -> str:
 
 
 def _until_stop(text: str, stop: Any) -> str:
-    """The text up to the first of the request's stop sequences."""
+    """Return the text up to the first of the request's stop sequences."""
     sequences = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
     ends = [text.find(sequence) for sequence in sequences if isinstance(sequence, str) and sequence]
     return text[: min((end for end in ends if end >= 0), default=len(text))]

@@ -95,7 +95,7 @@ class Platform:
         return self._gateway.statistics
 
     def application(self) -> web.Application:
-        """The aiohttp application that serves this platform."""
+        """Return the aiohttp application that serves this platform."""
         app = web.Application(client_max_size=self.config.limits.body_bytes, middlewares=[self._around])
         for prefix in ("/api", "/api/v1"):  # the second was seen to be the same
             app.router.add_get(f"{prefix}/models", self.list_models)
@@ -199,7 +199,7 @@ class Platform:
         raise RefusedError(silent.exhausted_status, silent.exhausted_detail, replies.QUOTA)
 
     def _served_name(self, call: Call, route: Route) -> str:
-        """What `model` says of an answer that is not streamed (Resources, Chat completion response)."""
+        """Return what `model` says of an answer that is not streamed (Resources, Chat completion response)."""
         match self.config.silent.served_name:
             case "upstream":
                 return route.upstream
@@ -209,14 +209,14 @@ class Platform:
                 return route.id
 
     def _streamed_name(self, call: Call, route: Route) -> str:
-        """The same in a stream, where a fallback was seen to give its own id."""
+        """Return the same in a stream, where a fallback was seen to give its own id."""
         return route.upstream if self.config.silent.served_name == "upstream" else route.id
 
     def _backend_of(self, route: Route) -> Backend:
         return self._simulated if route.simulated is not None else self._upstream
 
     def _account_of(self, request: web.Request) -> str:
-        """The account whose key a request bears (Authentication).
+        """Return the account whose key a request bears (Authentication).
 
         Raises:
             RefusedError: It bears none that is accepted.

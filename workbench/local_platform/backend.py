@@ -70,7 +70,7 @@ class Backend(Protocol):
     """The model servers of one kind."""
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
-        """One chat completion as the model server gives it.
+        """Return one chat completion as the model server gives it.
 
         Args:
             route: Which one is asked.
@@ -82,7 +82,7 @@ class Backend(Protocol):
         ...
 
     def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
-        """The same in chunks, the last one with `usage` where the server reports it.
+        """Return the same in chunks, the last one with `usage` where the server reports it.
 
         Raises:
             Failure: Before the first chunk, or where it breaks off between two.
@@ -95,18 +95,18 @@ class Backend(Protocol):
 
 
 def choices_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The choices of a completion or a chunk, as far as they are objects."""
+    """Return the choices of a completion or a chunk, as far as they are objects."""
     choices = answer.get("choices")
     return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
 
 
 def finishes(chunk: dict[str, Any]) -> bool:
-    """Whether a chunk ends an answer."""
+    """Return whether a chunk ends an answer."""
     return any(choice.get("finish_reason") is not None for choice in choices_of(chunk))
 
 
 def generated_chars(answer: dict[str, Any]) -> int:
-    """How many characters of text, thinking and arguments a completion or a chunk brings."""
+    """Return how many characters of text, thinking and arguments a completion or a chunk brings."""
     count = 0
     for choice in choices_of(answer):
         said = choice.get("message") or choice.get("delta")
@@ -125,7 +125,7 @@ def _chars_in(said: dict[str, Any]) -> int:
 
 
 def usage_of(answer: dict[str, Any]) -> Usage | None:
-    """The usage that a completion or a chunk reports, under the names in use; None where it reports none."""
+    """Return the usage that a completion or a chunk reports, under the names in use; None where it reports none."""
     usage = answer.get("usage")
     if not isinstance(usage, dict):
         return None

@@ -65,18 +65,18 @@ class Call:
     course: Course = field(default_factory=Course)
 
     def body_for(self, route: Route) -> dict[str, Any]:
-        """The body for a route that may not be the first one: with its model's name and its defaults."""
+        """Return the body for a route that may not be the first one: with its model's name and its defaults."""
         body = {"model": route.upstream, **self.body}
         if route.template_defaults and not isinstance(body.get("chat_template_kwargs"), dict):
             body["chat_template_kwargs"] = route.template_defaults
         return body
 
     def on(self, route: Route) -> "Call":
-        """The same, asked of another route."""
+        """Return the same, asked of another route."""
         return replace(self, route=route)
 
     def estimated_tokens(self, assumed_completion_tokens: int) -> int:
-        """What the call may draw, judged by its length and its cap on generated tokens."""
+        """Return what the call may draw, judged by its length and its cap on generated tokens."""
         return self.prompt_tokens + (assumed_completion_tokens if self.cap is None else self.cap)
 
     @property
@@ -100,12 +100,12 @@ class Catalogue:
         self._presets = {preset.id: preset for preset in config.presets}
 
     def visible(self, account: str) -> tuple[list[Route], list[Preset]]:
-        """The routes and presets in an account's list."""
+        """Return the routes and presets in an account's list."""
         routes = [route for route in self._config.routes if _sees(route, account)]
         return routes, [preset for preset in self._config.presets if self._usable(preset, account)]
 
     def fallback_of(self, route: Route) -> Route | None:
-        """The route that may answer in a route's place."""
+        """Return the route that may answer in a route's place."""
         return self._routes[route.fallback] if route.fallback else None
 
     def call(self, account: str, content_type: str, raw: bytes, repeat: int) -> Call:
@@ -194,7 +194,7 @@ def _decoded(content_type: str, raw: bytes) -> dict[str, Any]:
 
 
 def _levels(value: Any) -> int:
-    """How deep a value is nested; level by level, because what recurses would fail where it matters."""
+    """Return how deep a value is nested; level by level, because what recurses would fail where it matters."""
     count, level = 0, [value]
     while level := [entry for entry in level if isinstance(entry, list | dict)]:
         count += 1

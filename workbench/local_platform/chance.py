@@ -25,15 +25,15 @@ class Chance:
         self._seed = seed
 
     def latency_s(self, route: Route, body: bytes) -> float:
-        """The time a route takes for a request, in s, from its lognormal distribution."""
+        """Return the time a route takes for a request, in s, from its lognormal distribution."""
         return self._lognormal("latency", route.id, body, route.latency_ms) / 1000
 
     def answer_tokens(self, route: Route, length: Length | None, body: bytes) -> int | None:
-        """How long a route's answer to a request is, in tokens; None: as long as it takes."""
+        """Return how long a route's answer to a request is, in tokens; None: as long as it takes."""
         return None if length is None else round(self._lognormal("length", route.id, body, length))
 
     def standing(self, route: Route, call: Call, question: bytes, answers: Answers, scheduled: str) -> Standing:
-        """How a route's answer stands to the answer key: right in the share that `answers` gives.
+        """Return how a route's answer stands to the answer key: right in the share that `answers` gives.
 
         Args:
             route: The one that answers.
@@ -56,14 +56,14 @@ class Chance:
         return "wrong"
 
     def misjudges(self, route: Route, call: Call) -> bool:
-        """Whether a route's verdict is the opposite of what it sees."""
+        """Return whether a route's verdict is the opposite of what it sees."""
         return (
             route.wrong_verdicts > 0
             and self._uniform("verdict", route.id, call.raw, call.repeat) < route.wrong_verdicts
         )
 
     def fault(self, route: Route, call: Call, now_s: float, *, front: bool = False) -> RouteFault | None:
-        """The fault that meets a call on a route, the same at each of its attempts; or None.
+        """Return the fault that meets a call on a route, the same at each of its attempts; or None.
 
         Args:
             route: With its faults.
@@ -103,7 +103,7 @@ class Repeats:
         self._seen: OrderedDict[bytes, int] = OrderedDict()
 
     def count(self, body: bytes) -> int:
-        """How many requests with this body came before; of very many, those of long ago are forgotten."""
+        """Return how many requests with this body came before; of very many, those of long ago are forgotten."""
         key = hashlib.blake2b(body, digest_size=16).digest()
         before = self._seen.pop(key, 0)
         self._seen[key] = before + 1

@@ -19,11 +19,11 @@ class Clock:
         self._ahead_s = 0.0 if begins_at is None else begins_at.timestamp() - time.time()
 
     def unix_s(self) -> float:
-        """The time that it tells, in Unix seconds, however fast it runs."""
+        """Return the time that it tells, in Unix seconds, however fast it runs."""
         return time.time() + self._ahead_s
 
     def now_s(self) -> float:
-        """The platform's seconds since it started."""
+        """Return the platform's seconds since it started."""
         return (time.monotonic() - self._start) * self._speed
 
     async def sleep(self, duration_s: float) -> None:
@@ -32,5 +32,5 @@ class Clock:
             await asyncio.sleep(duration_s / self._speed)
 
     def limit(self, duration_s: float) -> asyncio.Timeout:
-        """A time limit of this many of the platform's seconds."""
+        """Return a time limit of this many of the platform's seconds."""
         return asyncio.timeout(duration_s / self._speed)

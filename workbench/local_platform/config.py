@@ -241,7 +241,9 @@ def load_config(path: Path | None = None) -> PlatformConfig:
 
 
 def renamed(data: dict[str, Any]) -> dict[str, Any]:
-    """A configuration as it is written now, where its routes have the `skill` of earlier versions; the next one refuses that."""
+    """Return a configuration as it is written now, where its routes have the `skill` of earlier versions; the next one
+    refuses that.
+    """
     routes = data.get("routes")
     return data | {"routes": list(map(_renamed, routes))} if isinstance(routes, list) else data
 
@@ -260,7 +262,7 @@ def _renamed(route: Any) -> Any:
 
 
 def read_text(path: Path | None) -> str:
-    """The text of a configuration, or of the built-in catalogue."""
+    """Return the text of a configuration, or of the built-in catalogue."""
     if path is not None:
         return path.read_text("utf-8-sig")
     return resources.files(__package__).joinpath("catalogue.toml").read_text("utf-8")

@@ -51,7 +51,7 @@ _COUNTED = frozenset("age quantity count number total year items guests seats ni
 
 
 def choose(prompt: str, tools: list[Tool], tool_choice: Any, done: Collection[str] = ()) -> list[Tool]:
-    """The functions to call: the forced one, or the one whose words the prompt shares most, and all others that it names;
+    """Return the functions to call: the forced one, or the one whose words the prompt shares most, and all others that it names;
     none answers in prose.
 
     Args:
@@ -82,7 +82,7 @@ def choose(prompt: str, tools: list[Tool], tool_choice: Any, done: Collection[st
 
 
 def arguments_for(prompt: str, function: Tool) -> str:
-    """The arguments of a call as JSON text, filled from the prompt in the order of the schema's properties."""
+    """Return the arguments of a call as JSON text, filled from the prompt in the order of the schema's properties."""
     parameters = function.get("parameters")
     parameters = parameters if isinstance(parameters, dict) else {}
     numbers = [float(number) if number.denominator != 1 else number.numerator for number in numbers_in(prompt)]
@@ -103,12 +103,12 @@ class _Filling:
         self._objects = 0
 
     def whole(self) -> dict[str, Any]:
-        """An object of the whole schema."""
+        """Return an object of the whole schema."""
         place = self._place(self._root, frozenset())
         return self._object_of(place.schema, place.inside)
 
     def _object_of(self, schema: dict[str, Any], inside: frozenset[str]) -> dict[str, Any]:
-        """An object with all required properties, and the others for which the prompt has something.
+        """Return an object with all required properties, and the others for which the prompt has something.
 
         Args:
             schema: Of the object.
@@ -129,7 +129,7 @@ class _Filling:
         return filled
 
     def _place(self, schema: Any, inside: frozenset[str]) -> "_Place":
-        """A schema with its references followed and the first of its choices taken."""
+        """Return a schema with its references followed and the first of its choices taken."""
         may_be_null = again = False
         for _ in range(_MOST_STEPS):
             if not isinstance(schema, dict):
@@ -223,7 +223,7 @@ def _proper_names(prompt: str) -> list[str]:
 
 
 def _is_named(name: str, words: set[str]) -> bool:
-    """Whether a text says what a function is called, but for words such as `get`."""
+    """Return whether a text says what a function is called, but for words such as `get`."""
     own = _words(name) - _VERBS
     return bool(own) and own <= words
 
@@ -241,12 +241,12 @@ def _words(text: str) -> set[str]:
 
 
 def numbers_in(text: str) -> list[Fraction]:
-    """Every number of a text, digits or English words, in reading order."""
+    """Return every number of a text, digits or English words, in reading order."""
     return [number_of(match) for match in _NUMBER.finditer(text)]
 
 
 def number_of(match: re.Match[str]) -> Fraction:
-    """The value of one match of `_NUMBER`."""
+    """Return the value of one match of `_NUMBER`."""
     if match["digits"]:
         numerator, _, denominator = match["digits"].replace(",", "").partition("/")
         divisor = Fraction(denominator) if denominator else Fraction(1)
@@ -261,7 +261,7 @@ def number_of(match: re.Match[str]) -> Fraction:
 
 
 def value_for(key: str, text: str) -> Any:
-    """The value in a text that suits a key by the key's name; None when nothing does."""
+    """Return the value in a text that suits a key by the key's name; None when nothing does."""
     name = key.casefold()
     for hints, pattern in (
         (("mail",), _EMAIL),

@@ -53,7 +53,7 @@ class Stream:
         self._first, self._rest = first, rest
 
     async def chunks(self) -> AsyncIterator[dict[str, Any]]:
-        """All of it."""
+        """Return all of it."""
         if self._first is not None:
             yield self._first
             async for chunk in self._rest:
@@ -111,7 +111,7 @@ class Gateway:
             yield
 
     async def complete(self, call: Call) -> tuple[Route, dict[str, Any]]:
-        """An answer, and the route that gave it.
+        """Return an answer, and the route that gave it.
 
         Raises:
             Failure: Neither the route nor its fallback answers; the first route's failure.
@@ -128,7 +128,7 @@ class Gateway:
         return await self._routes_in_turn(call, once)
 
     async def open_stream(self, call: Call) -> Stream:
-        """A streamed answer whose first chunk has come.
+        """Return a streamed answer whose first chunk has come.
 
         Raises:
             Failure: Neither the route nor its fallback begins one.
@@ -152,11 +152,11 @@ class Gateway:
         self.statistics.failed(route.id, self.status_of(failure))
 
     def limit_s(self, route: Route) -> float:
-        """The time limit of a route, on the platform's clock."""
+        """Return the time limit of a route, on the platform's clock."""
         return route.limit_s or self._limits.time_limit_s
 
     def status_of(self, failure: Failure) -> int:
-        """The HTTP status of a failure; that of a server which cannot be reached is a choice."""
+        """Return the HTTP status of a failure; that of a server which cannot be reached is a choice."""
         return failure.status or self._silent.unreachable_status
 
     async def _open_draw(self, call: Call, route: Route) -> OpenDraw:
@@ -197,7 +197,7 @@ class Gateway:
     async def _drawing(
         self, chunks: AsyncGenerator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
     ) -> AsyncGenerator[dict[str, Any]]:
-        """The same chunks, with a draw that is closed when they end, however they do."""
+        """Return the same chunks, with a draw that is closed when they end, however they do."""
         chars, ended, reason = 0, False, _GIVEN_UP
         usage: Usage | None = None
         try:

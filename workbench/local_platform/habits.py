@@ -38,7 +38,7 @@ class Habits:
             self._char_share.append(usage.completion / chars)
 
     def estimated_tokens(self, call: Call, chars: int = 0) -> int:
-        """What a call may have used.
+        """Return what a call may have used.
 
         Args:
             call: What was asked.

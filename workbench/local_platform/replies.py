@@ -16,7 +16,7 @@ from workbench.local_platform.silent import Silent
 
 
 def json_reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    """A value as JSON."""
+    """Return a value as JSON."""
     return web.Response(
         body=msgspec.json.encode(value), status=status, content_type="application/json", headers=headers
     )
@@ -48,7 +48,7 @@ _COOLING = "No deployments available for selected model, Try again in {:.0f} sec
 
 
 def refusal(status: int, detail: Any, code: str | None = None) -> web.Response:
-    """The platform's own refusal.
+    """Return the platform's own refusal.
 
     Args:
         detail: A text, or a list of what is wrong with the body.
@@ -63,7 +63,7 @@ def refusal(status: int, detail: Any, code: str | None = None) -> web.Response:
 
 
 def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Response:
-    """A route's failure in the chosen style.
+    """Return a route's failure in the chosen style.
 
     Args:
         status: What it comes to.
@@ -80,7 +80,7 @@ def failed(failure: Failure, status: int, call: Call, silent: Silent) -> web.Res
 
 
 def full(own_limit: int | None, silent: Silent) -> web.Response:
-    """The reply to a request that finds no slot.
+    """Return the reply to a request that finds no slot.
 
     Args:
         own_limit: The account's, where that is used up, and not the platform's.
@@ -98,19 +98,19 @@ def full(own_limit: int | None, silent: Silent) -> web.Response:
 
 
 def broken_stream(failure: Failure, status: int, silent: Silent) -> dict[str, Any]:
-    """The event that ends a stream whose model server broke off."""
+    """Return the event that ends a stream whose model server broke off."""
     if silent.errors == "error":
         return {"error": _plain(failure, status, "")}
     return {"error": error_object(_gateway_text(failure, status), None, str(status))}
 
 
 def error_object(text: str, kind: str | None, code: str) -> dict[str, Any]:
-    """An error as OpenAI's clients read it."""
+    """Return an error as OpenAI's clients read it."""
     return {"message": text, "type": kind, "param": None, "code": code}
 
 
 def _plain(failure: Failure, status: int, place: str) -> dict[str, Any]:
-    """A failure in our words; the model server's only where the request is at fault."""
+    """Return a failure in our words; the model server's only where the request is at fault."""
     said = f": {failure.said}" if failure.said and failure.is_the_callers else ""
     code = "route_cooling_down" if isinstance(failure, CoolingDown) else _ROUTE_CODES.get(status, "route_down")
     return error_object(f"{failure.text}{said}{place}", _type(status), code)
@@ -121,7 +121,7 @@ def _type(status: int) -> str:
 
 
 def _gateway_text(failure: Failure, status: int) -> str:
-    """A failure as a gateway of the kind was seen to report it."""
+    """Return a failure as a gateway of the kind was seen to report it."""
     text = failure.said or failure.text
     if isinstance(failure, CoolingDown):
         text = _COOLING.format(failure.retry_after_s)
@@ -133,14 +133,14 @@ def _limited(error: dict[str, Any], status: int, wait_s: float | None) -> web.Re
 
 
 def _retry_after(wait_s: float | None) -> dict[str, str]:
-    """The header, in whole seconds (RFC 9110, 10.2.3); below one second as it is, for trials that are not to wait long."""
+    """Return the header, in whole seconds (RFC 9110, 10.2.3); below one second as it is, for trials that are not to wait long."""
     if wait_s is None:
         return {}
     return {"Retry-After": str(math.ceil(wait_s)) if wait_s >= 1 else f"{wait_s:g}"}
 
 
 def _as_seen(text: str, status: int, kind: str, wait_s: float | None, silent: Silent) -> web.Response:
-    """An error in a style that was seen on a real stack."""
+    """Return an error in a style that was seen on a real stack."""
     if silent.errors == "null_200":
         return json_reply(None)
     if silent.errors == "detail_400":
@@ -158,7 +158,7 @@ _PAGE = (
 
 
 def entry(model: Route | Preset, base: Route) -> dict[str, Any]:
-    """One entry of the model list (Resources, Model).
+    """Return one entry of the model list (Resources, Model).
 
     Args:
         model: Route or preset.
@@ -170,14 +170,14 @@ def entry(model: Route | Preset, base: Route) -> dict[str, Any]:
 
 
 def completion(answer: dict[str, Any], name: str, silent: Silent) -> web.Response:
-    """A whole answer under the name of who served it."""
+    """Return a whole answer under the name of who served it."""
     given = {key: value for key, value in answer.items() if key != "usage"} | {"model": name}
     usage = usage_shown(answer, silent)
     return json_reply(given if usage is None else given | {"usage": usage})
 
 
 def usage_shown(answer: dict[str, Any], silent: Silent) -> dict[str, Any] | None:
-    """The usage that a caller sees."""
+    """Return the usage that a caller sees."""
     if silent.usage == "absent":
         return None
     found = usage_of(answer)
@@ -192,7 +192,7 @@ def usage_shown(answer: dict[str, Any], silent: Silent) -> dict[str, Any] | None
 
 
 def unknown_path(silent: Silent, method: str) -> web.Response:
-    """The reply for a path outside the API."""
+    """Return the reply for a path outside the API."""
     if silent.unknown_path == "page" and method == "GET":
         return web.Response(text=_PAGE, content_type="text/html")
     return refusal(404, "Not Found")

@@ -8,7 +8,7 @@ _FORCED = '{"type": "function", "function": {"name": "…"}}'
 
 
 def first_fault(body: dict[str, Any], *, texts_only: bool) -> str | None:
-    """What is wrong with a body, in words; None where nothing is.
+    """Return what is wrong with a body, in words; None where nothing is.
 
     Args:
         body: Without its model.
@@ -18,7 +18,7 @@ def first_fault(body: dict[str, Any], *, texts_only: bool) -> str | None:
 
 
 def model_fault(body: dict[str, Any]) -> str | None:
-    """What is wrong with the model that a body names, whichever there are."""
+    """Return what is wrong with the model that a body names, whichever there are."""
     if "model" not in body:
         return "model is required: an id from GET /api/models"
     return None if isinstance(body["model"], str) else f"model: expected a text, found {_kind(body['model'])}"
@@ -91,7 +91,7 @@ def _choice_faults(tools: Any, choice: Any) -> Iterator[str]:
 
 
 def _name(tool: Any) -> Any:
-    """The function's name in a tool or in a forced choice, which have one shape."""
+    """Return the function's name in a tool or in a forced choice, which have one shape."""
     function = tool.get("function") if isinstance(tool, dict) else None
     return function.get("name") if isinstance(function, dict) else None
 

@@ -41,7 +41,7 @@ class _Protocol(web.RequestHandler):
         self._silence = loop.call_later(silence_s, self.force_close)
 
     def heard(self) -> None:
-        """A request has come."""
+        """Note that a request has come."""
         if self._silence is not None:
             self._silence.cancel()
             self._silence = None

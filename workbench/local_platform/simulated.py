@@ -50,7 +50,7 @@ class Simulated:
         self._count = itertools.count()
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
-        """One chat completion."""
+        """Return one chat completion."""
         _refuse_several(call)
         fault = await self._before(route, call, attempt)
         if fault is not None:
@@ -69,7 +69,7 @@ class Simulated:
         return completion | ({"usage": _usage(answer)} if route.reports_usage else {})
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
-        """The same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
+        """Return the same in chunks: a role, thinking, text, tool calls in pieces, an end, usage."""
         _refuse_several(call)
         fault = await self._before(route, call, attempt)
         if fault is not None and fault.kind == "html":
@@ -107,7 +107,7 @@ class Simulated:
         return answer(route, body, entry, draw)
 
     def _answers_to(self, route: Route, body: dict[str, Any]) -> Answers:
-        """How well a route answers a request: the last that suits it of what is set."""
+        """Return how well a route answers a request: the last that suits it of what is set."""
         today = self._scheduled[:10] or datetime.fromtimestamp(self._clock.unix_s(), UTC).date().isoformat()
         for answers in reversed(route.answers):
             begins = answers.from_date is None or answers.from_date.isoformat() <= today

@@ -86,7 +86,7 @@ class Draw(msgspec.Struct, frozen=True):
 
 
 def new_key() -> str:
-    """A fresh API key: the prefix `sk-` and 32 hexadecimal digits."""
+    """Return a fresh API key: the prefix `sk-` and 32 hexadecimal digits."""
     return "sk-" + secrets.token_hex(16)
 
 
@@ -161,7 +161,7 @@ class State:
         self._execute("COMMIT")
 
     def now_s(self) -> float:
-        """The time of what is recorded now, in Unix seconds."""
+        """Return the time of what is recorded now, in Unix seconds."""
         return self._clock.unix_s()
 
     def undo(self) -> None:
@@ -170,11 +170,13 @@ class State:
             self._db.rollback()
 
     def version(self) -> tuple[int, int]:
-        """Changes with the keys, with draws made elsewhere, and with whatever another process changed in the file."""
+        """Return a number that changes with the keys, with draws made elsewhere, and with whatever another process changed
+        in the file.
+        """
         return int(self._execute("PRAGMA data_version").fetchone()[0]), self._changes
 
     def create_key(self, account: str) -> str:
-        """A new key for an account; it cannot be read again."""
+        """Return a new key for an account; it cannot be read again."""
         key = new_key()
         self._execute(
             "INSERT INTO keys (hash, account, created_at) VALUES (?, ?, ?)",
@@ -184,7 +186,7 @@ class State:
         return key
 
     def regenerate_key(self, key_id: str) -> str:
-        """A new key in place of an old one, which is dead from then on.
+        """Return a new key in place of an old one, which is dead from then on.
 
         Raises:
             StateError: No active key has this id, or several do; the old key lives on.
@@ -215,7 +217,7 @@ class State:
         return living[found[0]]
 
     def keys(self) -> list[Key]:
-        """Every key that was ever made, oldest first."""
+        """Return every key that was ever made, oldest first."""
         rows = self._execute(
             "SELECT lower(hex(hash)), account, created_at, revoked_at, last_used_at FROM keys ORDER BY created_at"
         )
@@ -312,7 +314,7 @@ class State:
         return [msgspec.convert(row, Draw, strict=False) for row in map(self._named, rows)]
 
     def drawn_units(self, account: str, since: float) -> float:
-        """What an account drew since a time (Unix seconds): tokens by their weights, estimates where unsettled."""
+        """Return what an account drew since a time (Unix seconds): tokens by their weights, estimates where unsettled."""
         row = self._execute(
             "SELECT total(weight * iif(settled, total_tokens, estimated_tokens)) FROM draws WHERE account = ? AND at >= ?",
             (account, since),

@@ -22,7 +22,7 @@ class Statistics:
         self._tokens: Counter[str] = Counter()
 
     def received(self, account: str, model: str) -> None:
-        """An account asks a model that it sees."""
+        """Count that an account asks a model that it sees."""
         self.requests[model] += 1
         self._account_requests[account] += 1
 
@@ -47,15 +47,15 @@ class Statistics:
                 self._flying[place] -= 1
 
     def attempted(self, route: str) -> None:
-        """A route is asked."""
+        """Count that a route is asked."""
         self._attempts[route] += 1
 
     def failed(self, route: str, status: int) -> None:
-        """It did not answer."""
+        """Count that it did not answer."""
         self._failures[route, status] += 1
 
     def reported(self, route: str, tokens: int) -> None:
-        """It said what it drew."""
+        """Count what it said that it drew."""
         self._tokens[route] += tokens
 
     def tokens_reported(self) -> int:
@@ -63,7 +63,7 @@ class Statistics:
         return self._tokens.total()
 
     def as_object(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Return all of it, for JSON."""
         failures: dict[str, dict[str, int]] = {}
         for (route, status), count in self._failures.items():
             failures.setdefault(route, {})[str(status)] = count

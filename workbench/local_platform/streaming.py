@@ -56,7 +56,7 @@ def _calls_tools(chunk: dict[str, Any]) -> bool:
 
 
 def _rewritten(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk as a gateway writes it."""
+    """Return a chunk as a gateway writes it."""
     choices = []
     for choice in choices_of(chunk):
         kept = {key: value for key, value in choice.items() if key != "finish_reason" or value is not None}
@@ -70,7 +70,7 @@ def _rewritten(chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def broken(failure: Failure, status: int, silent: Silent) -> bytes:
-    """How a stream ends whose model server broke off."""
+    """Return how a stream ends whose model server broke off."""
     if silent.broken_stream == "end":
         return b""
     error = event(broken_stream(failure, status, silent))
@@ -78,12 +78,12 @@ def broken(failure: Failure, status: int, silent: Silent) -> bytes:
 
 
 def empty_end(name: str, created: float) -> bytes:
-    """A stream that says nothing and ends well, as was seen where a model server answers with a page."""
+    """Return a stream that says nothing and ends well, as was seen where a model server answers with a page."""
     choice = {"index": 0, "delta": {}, "finish_reason": "stop"}
     head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": "chat.completion.chunk", "created": int(created)}
     return event(head | {"model": name, "choices": [choice]})
 
 
 def event(value: dict[str, Any]) -> bytes:
-    """One server-sent event."""
+    """Return one server-sent event."""
     return b"data: " + msgspec.json.encode(value) + b"\n\n"

@@ -41,7 +41,7 @@ class Upstream:
         self._session: aiohttp.ClientSession | None = None
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
-        """One chat completion."""
+        """Return one chat completion."""
         secret = self._secret(route)
         async with self._posted(route, call.body_for(route), secret) as response:
             raw = await _read_all(response)
@@ -54,7 +54,7 @@ class Upstream:
         return completion
 
     async def stream(self, route: Route, call: Call, attempt: int) -> AsyncGenerator[dict[str, Any]]:
-        """The same in chunks."""
+        """Return the same in chunks."""
         secret = self._secret(route)
         body = call.body_for(route) | {"stream": True, "stream_options": {"include_usage": True}}
         finished = begun = False
@@ -110,7 +110,7 @@ class Upstream:
             raise Failure(UNREACHABLE, f"the model server {text}: {type(error).__name__}", drew=drew) from error
 
     def _secret(self, route: Route) -> str | None:
-        """The model server's own key.
+        """Return the model server's own key.
 
         Raises:
             Failure: The platform lacks it, or has one that no header can carry.
@@ -137,7 +137,7 @@ class _Guard:
         """What is left at the end of a stream is harmless: the secret was not finished."""
 
     def passed(self, chunk: dict[str, Any]) -> list[dict[str, Any]]:
-        """The chunks that are known to be harmless now that this one has come.
+        """Return the chunks that are known to be harmless now that this one has come.
 
         Raises:
             Failure: With this one the secret is complete.
@@ -155,7 +155,7 @@ class _Guard:
 
 
 async def events(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """The data of server-sent events, as soon as each is whole; comments and other fields are skipped.
+    """Return the data of server-sent events, as soon as each is whole; comments and other fields are skipped.
 
     Args:
         content: Of a response; lines end with LF or CR LF (HTML Standard, 9.2.6, but for a bare CR).
@@ -187,7 +187,7 @@ async def events(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _encoded(body: dict[str, Any]) -> bytes:
-    """A request's body as bytes.
+    """Return a request's body as bytes.
 
     Raises:
         Failure: It has none: nothing was sent, so nothing is drawn.
@@ -233,7 +233,7 @@ def _chunk(event: bytes, secret: str | None, *, begun: bool) -> dict[str, Any]:
 
 
 def _refusal(response: aiohttp.ClientResponse, raw: bytes, secret: str | None) -> Failure:
-    """What a model server that answers with an error comes to: its status, and its own words beside ours."""
+    """Return what a model server that answers with an error comes to: its status, and its own words beside ours."""
     said = _without(secret, _json(raw))
     text = _message_in(said) if isinstance(said, dict) else None
     status, wait_s = response.status, _seconds(response.headers.get("Retry-After", ""))
@@ -245,7 +245,7 @@ def _refusal(response: aiohttp.ClientResponse, raw: bytes, secret: str | None) -
 
 
 def _seconds(text: str) -> float | None:
-    """A `Retry-After` in s; None for a date, which model servers do not send."""
+    """Return a `Retry-After` in s; None for a date, which model servers do not send."""
     try:
         seconds = float(text)
     except ValueError:
@@ -260,7 +260,7 @@ def _message_in(said: dict[str, Any]) -> str | None:
 
 
 def _without(secret: str | None, value: Any) -> Any:
-    """A decoded value without the secret, however it was written."""
+    """Return a decoded value without the secret, however it was written."""
     if secret is None or len(secret) < _LEAST_SECRET_CHARS:  # a shorter one stands in texts by chance
         return value
     encoded, hidden = msgspec.json.encode(value), msgspec.json.encode(secret)[1:-1]
@@ -268,7 +268,7 @@ def _without(secret: str | None, value: Any) -> Any:
 
 
 def _text_in(chunk: dict[str, Any]) -> str:
-    """What a chunk adds to the texts of an answer, one after the other."""
+    """Return what a chunk adds to the texts of an answer, one after the other."""
     texts: list[str] = []
     for choice in choices_of(chunk):
         delta = choice.get("delta")
@@ -285,7 +285,7 @@ def _arguments_in(calls: Any) -> list[str]:
 
 
 def _json(raw: bytes) -> Any:
-    """What a model server wrote, also where it is not quite JSON, as Python's servers have NaN; None where it is not."""
+    """Return what a model server wrote, also where it is not quite JSON, as Python's servers have NaN; None where it is not."""
     with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(raw)
     with contextlib.suppress(ValueError, RecursionError):
@@ -294,7 +294,7 @@ def _json(raw: bytes) -> Any:
 
 
 def _encodable(value: Any) -> Any:
-    """The same with halves of surrogate pairs replaced: no encoding has them."""
+    """Return the same with halves of surrogate pairs replaced: no encoding has them."""
     match value:
         case str():
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

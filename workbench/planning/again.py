@@ -37,7 +37,7 @@ class ReaskPlan(msgspec.Struct, frozen=True):
 
 
 def of_kind(kind: Kind | None, max_tokens: int | None, invalid: frozenset[str] = frozenset()) -> ReaskPlan:
-    """The answers of one kind.
+    """Return the answers of one kind.
 
     Args:
         kind: None is none.

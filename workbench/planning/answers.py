@@ -81,7 +81,7 @@ class AnswerKeyWriter:
         self._file.close()
 
     def _right(self, sample: Sample) -> KeyedAnswer | None:
-        """The first of the shapes of a target that all scorers take for right, or else the one that they like best."""
+        """Return the first of the shapes of a target that all scorers take for right, or else the one that they like best."""
         best: tuple[float, KeyedAnswer] | None = None
         try:
             for keyed in _answers(sample, self._scorers):
@@ -109,7 +109,7 @@ class AnswerKeyWriter:
         return alone is not None and alone == self._worth(KeyedAnswer(f"{_WORDS}\n{right.text}"), sample)
 
     def _worth(self, keyed: KeyedAnswer, sample: Sample) -> float | None:
-        """The mean of what the scorers give; None where none of them can judge."""
+        """Return the mean of what the scorers give; None where none of them can judge."""
         calls = [ToolCall(None, name, arguments) for name, arguments in keyed.calls]
         given = Given(keyed.text or "", calls)
         values = [value for s in self._scorers if (value := score(s, given, sample).value) is not None]
@@ -135,7 +135,7 @@ def write_answers(path: Path, job: Job) -> None:
 
 
 def _answers(sample: Sample, scorers: tuple[Scorer, ...]) -> Iterator[KeyedAnswer]:
-    """What may be right for a sample, the plainest first."""
+    """Return what may be right for a sample, the plainest first."""
     if sample.target is None:
         return
     for scorer in scorers:
@@ -149,7 +149,7 @@ def _answers(sample: Sample, scorers: tuple[Scorer, ...]) -> Iterator[KeyedAnswe
 
 
 def _texts(sample: Sample) -> Iterator[str]:
-    """A target as text: as it stands, its letter among options, and all that are accepted in one line."""
+    """Return a target as text: as it stands, its letter among options, and all that are accepted in one line."""
     texts = targets_of(sample) if not isinstance(sample.target, dict) else []
     yield from texts[:1]
     if sample.choices and texts:
@@ -164,14 +164,14 @@ def _texts(sample: Sample) -> Iterator[str]:
 
 
 def _checked(target: Any) -> Iterator[Any]:
-    """The targets within one that says itself how it is scored."""
+    """Return the targets within one that says itself how it is scored."""
     for entry in target if isinstance(target, list | tuple) else [target]:
         if isinstance(entry, dict) and "scorer" in entry and entry.get("target") is not None:
             yield entry["target"]
 
 
 def _calls(scorer: Scorer, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """The tool calls that a scorer wants of a sample; none where it looks at something else."""
+    """Return the tool calls that a scorer wants of a sample; none where it looks at something else."""
     try:
         if isinstance(scorer, CalledTool):
             wanted = scorer.target_of(sample)
@@ -191,7 +191,7 @@ def _first_accepted(call: AcceptedCall) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """An accepted value; an object in it has lists of values as well."""
+    """Return an accepted value; an object in it has lists of values as well."""
     if not isinstance(value, dict):
         return value
     return {

@@ -82,7 +82,7 @@ def estimate(reader: Reader | None, plan: Plan) -> RunEstimate:
 def _of_model(
     reader: Reader | None, plan: Plan, items: Sequence[int], known: UsageOfModel | None
 ) -> tuple[ModelEstimate, float | None]:
-    """What a model will use as a range, and its mean; None: assumed, not known."""
+    """Return what a model will use as a range, and its mean; None: assumed, not known."""
     model = plan.models[items[0] // plan.job.run.epochs % len(plan.models)]
     if reader is None or known is None or known.deviation is None or known.log_deviation is None:
         low, high = _assumed(plan, model, items)
@@ -113,7 +113,7 @@ def _of_model(
 
 
 def _cut_off(requests: int, cap: int | None, known: UsageOfModel) -> tuple[float, float | None]:
-    """The share of answers that may run to their cap, and what that many use beyond the known ones' mean; None: no cap.
+    """Return the share of answers that may run to their cap, and what that many use beyond the known ones' mean; None: no cap.
 
     Answers that run to their cap are rare and dear, so that the spread of known ones without any says nothing of them: of 300
     known ones 1 in 100 may, unseen.
@@ -125,7 +125,7 @@ def _cut_off(requests: int, cap: int | None, known: UsageOfModel) -> tuple[float
 
 
 def _with_cut_off(high: float, parts: Sequence[ModelEstimate]) -> float | None:
-    """The high end of all models, where in each as many answers run to their cap as may."""
+    """Return the high end of all models, where in each as many answers run to their cap as may."""
     for part in parts:
         if part.cut_off_tokens is None or part.high_tokens is None:
             return None
@@ -134,7 +134,7 @@ def _with_cut_off(high: float, parts: Sequence[ModelEstimate]) -> float | None:
 
 
 def _log_error(new: int, answers: int, variance: float) -> float:
-    """The standard error of the logarithm of what so many new answers use together, from the variance of known ones.
+    """Return the standard error of the logarithm of what so many new answers use together, from the variance of known ones.
 
     Few answers of a long-tailed length hold none of the longest: their own spread says too little, and that of their
     logarithms more. The larger one is to be given. Source: Cox's interval for the mean of a lognormal distribution, in Zhou
@@ -146,7 +146,7 @@ def _log_error(new: int, answers: int, variance: float) -> float:
 
 
 def _by_request(reader: Reader, plan: Plan, items: Sequence[int]) -> list[EarlierUsage]:
-    """The earlier answers to the same requests, a row for each that has any."""
+    """Return the earlier answers to the same requests, a row for each that has any."""
     found: list[EarlierUsage] = []
     for start in range(0, len(items), _LOOKED_UP_AT_ONCE):
         keys = [plan.request_key_of(item) for item in items[start : start + _LOOKED_UP_AT_ONCE]]
@@ -155,7 +155,7 @@ def _by_request(reader: Reader, plan: Plan, items: Sequence[int]) -> list[Earlie
 
 
 def _within(rows: Sequence[EarlierUsage], overall: float) -> float:
-    """The variance between answers to one request; that of all answers where none was asked twice."""
+    """Return the variance between answers to one request; that of all answers where none was asked twice."""
     twice = [row for row in rows if row.answers > 1]
     freedom: int = sum(row.answers - 1 for row in twice)
     if not freedom:
@@ -179,7 +179,7 @@ def _assumed(plan: Plan, model: PlannedModel, items: Sequence[int]) -> tuple[flo
 
 
 def _together(parts: Sequence[tuple[ModelEstimate, float | None]]) -> tuple[float, float | None]:
-    """The range of all models: those that are known vary by themselves, the assumed ones are added end to end."""
+    """Return the range of all models: those that are known vary by themselves, the assumed ones are added end to end."""
     known = [(part, mean) for part, mean in parts if mean is not None]
     mean = math.fsum(mean for _, mean in known)
     below = math.hypot(*(mean - part.low_tokens for part, mean in known))
@@ -191,7 +191,7 @@ def _together(parts: Sequence[tuple[ModelEstimate, float | None]]) -> tuple[floa
 
 
 def _most_tokens(plan: Plan) -> int | None:
-    """The most that the run can draw, however often it and the gateway try."""
+    """Return the most that the run can draw, however often it and the gateway try."""
     tries = plan.job.run.passes * GATEWAY_ATTEMPTS
     total = 0
     for number, model in enumerate(plan.models):
@@ -203,7 +203,9 @@ def _most_tokens(plan: Plan) -> int | None:
 
 
 def _time_s(plan: Plan, known: dict[str, UsageOfModel]) -> tuple[float | None, float | None]:
-    """All work over the slots, or over a model's own limit, at least; at most half as much again, and the longest answer."""
+    """Return all work over the slots, or over a model's own limit, at least; at most half as much again, and the longest
+    answer.
+    """
     work, alone, longest = 0.0, 0.0, 0.0
     for number, model in enumerate(plan.models):
         requests = sum(1 for _ in plan.to_send(number))
@@ -219,7 +221,7 @@ def _time_s(plan: Plan, known: dict[str, UsageOfModel]) -> tuple[float | None, f
 
 
 def rehearsed(account: Ledger, plan: Plan, run: RunSummary) -> Iterator[str]:
-    """What a rehearsal took, beside what the account's history lets expect of the same requests, as a line.
+    """Return what a rehearsal took, beside what the account's history lets expect of the same requests, as a line.
 
     Nothing where the account has no history, or nothing was sent.
 

@@ -126,14 +126,14 @@ class Plan:
         return "file" if self._expected is None else "longest first"
 
     def to_send(self, model: int) -> Iterator[int]:
-        """The items of one model that have no answer yet: the longest first, or epoch by epoch, samples in order."""
+        """Return the items of one model that have no answer yet: the longest first, or epoch by epoch, samples in order."""
         if self._expected is None:
             return self._in_file_order(model)
         items = list(self._in_file_order(model))
         return iter(longest_first(items, [self.sample_of(item) for item in items], self._expected[model]))
 
     def expected_ms(self, item: int) -> float | None:
-        """How long an item is expected to take, where earlier answers say; None where nothing is known of its sample."""
+        """Return how long an item is expected to take, where earlier answers say; None where nothing is known of its sample."""
         if self._expected is None:
             return None
         found = self._expected[item // self.job.run.epochs % len(self.models)][self.sample_of(item)]
@@ -147,32 +147,32 @@ class Plan:
                     yield item
 
     def reuses(self) -> Iterator[tuple[int, EarlierAnswer]]:
-        """The items that have an answer, with where it is."""
+        """Return the items that have an answer, with where it is."""
         for item, answer in enumerate(self._answer_of):
             if answer >= 0:
                 yield item, self._answers[answer]
 
     def sample_of(self, item: int) -> int:
-        """The number of an item's sample."""
+        """Return the number of an item's sample."""
         return self._entry_of(item) // len(self.job.variants)
 
     def is_new_sample(self, item: int) -> bool:
-        """Whether the ledger does not hold the content of an item's sample; asked once, as it is then recorded."""
+        """Return whether the ledger does not hold the content of an item's sample; asked once, as it is then recorded."""
         sample = self.sample_of(item)
         is_new = bool(self._unknown_samples[sample])
         self._unknown_samples[sample] = 0
         return is_new
 
     def body_bytes(self, item: int) -> int:
-        """How long an item's request is."""
+        """Return how long an item's request is."""
         return self._body_bytes[item // self.job.run.epochs]
 
     def request_key_of(self, item: int) -> str:
-        """The key of an item's request."""
+        """Return the key of an item's request."""
         return self._keys[item * _KEY_BYTES : (item + 1) * _KEY_BYTES].hex()
 
     def _entry_of(self, item: int) -> int:
-        """The number of an item's sample and variant."""
+        """Return the number of an item's sample and variant."""
         return item // (len(self.models) * self.job.run.epochs)
 
     def item(self, number: int) -> PlannedItem:

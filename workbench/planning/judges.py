@@ -9,12 +9,12 @@ from workbench.scoring.judge import VARIABLES, Judge
 
 
 def judges_of(job: Job) -> Iterator[tuple[int, Judge]]:
-    """The judges, with their places among the scorers."""
+    """Return the judges, with their places among the scorers."""
     return ((number, scorer) for number, scorer in enumerate(job.scorers) if isinstance(scorer, Judge))
 
 
 def invisible_judges(job: Job, visible: Iterable[Model]) -> Iterator[tuple[str, str]]:
-    """The judges whose models the account does not see, as (place, text).
+    """Return the judges whose models the account does not see, as (place, text).
 
     Args:
         job: With its scorers.

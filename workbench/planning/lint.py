@@ -67,7 +67,7 @@ def lint_plan(plan: Plan, visible: list[Model], experience: dict[str, RouteExper
 
 
 def prompt_warnings(plan: Plan) -> list[Finding]:
-    """What makes most answers of no use: a run that begins says it too."""
+    """Return what makes most answers of no use: a run that begins says it too."""
     return [Finding(plan.job.where(place), text) for place, text in plan.checks.warnings()]
 
 

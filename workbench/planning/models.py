@@ -76,7 +76,7 @@ def planned_models(job: Job, visible: list[Model], gateway_limit_s: float | None
 
 
 def with_cap(models: tuple[PlannedModel, ...], max_tokens: int | None) -> tuple[PlannedModel, ...]:
-    """The same where some requests may carry a higher cap.
+    """Return the same where some requests may carry a higher cap.
 
     Raises:
         InputError: It is not higher than that of any model.
@@ -99,7 +99,7 @@ def with_cap(models: tuple[PlannedModel, ...], max_tokens: int | None) -> tuple[
 
 
 def longest_timeout_s(job: Job, gateway_limit_s: float | None = None) -> float:
-    """How long a call of a job may take at most, whichever models turn out to be visible."""
+    """Return how long a call of a job may take at most, whichever models turn out to be visible."""
     specs = job.models if job.models is not None else (ModelSpec("*", is_glob=True),)
     return max(_timeout_s(spec, job, gateway_limit_s) for spec in specs)
 
@@ -110,7 +110,7 @@ def _timeout_s(spec: ModelSpec, job: Job, gateway_limit_s: float | None) -> floa
 
 
 def _reply_bytes(job: Job, fields: dict[str, Any]) -> int:
-    """The longest reply that is kept: what is set, or room enough for all the tokens that are asked for.
+    """Return the longest reply that is kept: what is set, or room enough for all the tokens that are asked for.
 
     A cap keeps the memory of a run small whatever replies claim: DuckDB reads a column by 2,048 rows, so that eight
     answers of 15 MiB that arrive together take about 550 MiB to ingest.
@@ -124,12 +124,12 @@ def _reply_bytes(job: Job, fields: dict[str, Any]) -> int:
 
 
 def reserve_of(body_bytes: int, max_tokens: int | None) -> int:
-    """The most tokens that a request can use, if its route keeps to the cap: a token of the prompt is at least a byte."""
+    """Return the most tokens that a request can use, if its route keeps to the cap: a token of the prompt is at least a byte."""
     return body_bytes + (max_tokens or 0)
 
 
 def max_tokens_of(fields: dict[str, Any]) -> int | None:
-    """The cap on generated tokens of a request; the higher one where it carries two."""
+    """Return the cap on generated tokens of a request; the higher one where it carries two."""
     caps = [fields[name] for name in ("max_tokens", "max_completion_tokens") if isinstance(fields.get(name), int)]
     return max(caps, default=None)
 

@@ -76,7 +76,7 @@ class PromptChecks:
                 found[name] = found.get(name, True) and text not in plain
 
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """Where to look, and at what of a question that is in no prompt, or too much of it."""
+        """Return where to look, and at what of a question that is in no prompt, or too much of it."""
         if self._without_options:
             text = f"{self._share(self._without_options)} do not show all options of their question"
             yield "prompt", f"{text}: {_ids(self._without_options)}"
@@ -88,7 +88,7 @@ class PromptChecks:
             yield "dataset", f"{self._share(too_long)} are over {length}: {_ids(too_long)}; is each a whole file?"
 
     def findings(self) -> Iterator[tuple[str, str]]:
-        """Where to look, and at what else."""
+        """Return where to look, and at what else."""
         if perhaps := [name for name, is_left_out in self._perhaps_left_out.items() if is_left_out]:
             yield "prompt", f"no prompt shows the columns {_ids(perhaps)}: is one a part of the question?"
         if self._given_away:
@@ -122,7 +122,7 @@ def _text(content: Any) -> str:
 
 
 def _is_in_last_line(target: Any, text: str) -> bool:
-    """Whether a prompt ends with what it asks for, as an example in a template does that was left filled in."""
+    """Return whether a prompt ends with what it asks for, as an example in a template does that was left filled in."""
     if not isinstance(target, str) or len(target.strip()) < _LEAST_TARGET_CHARS:
         return False
     lines = text.rstrip().rsplit("\n", 1)

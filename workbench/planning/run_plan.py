@@ -86,7 +86,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def described(plan: Plan, findings: list[Finding], expected: RunEstimate, ledger: str, *, simulated: bool) -> RunPlan:
-    """A plan with its findings.
+    """Return a plan with its findings.
 
     Args:
         plan: Expanded, with the answers that it reuses.

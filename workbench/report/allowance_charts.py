@@ -11,7 +11,7 @@ from workbench.wording.allowance import span, units
 
 
 def window_chart(found: AccountState) -> AnyChart | None:
-    """The units used since the window began; None where it has no course.
+    """Return the units used since the window began; None where it has no course.
 
     Args:
         found: How the account stands.
@@ -67,7 +67,7 @@ def window_chart(found: AccountState) -> AnyChart | None:
 
 
 def _readings(found: AccountState, across: alt.X) -> list[alt.Chart]:
-    """A point, with its rounding, at each reading that says something in units."""
+    """Return a point, with its rounding, at each reading that says something in units."""
     total = None if found.total is None else (found.total, found.total)
     rows = [
         {"at": _iso(one.read_at), "low": used[0], "high": used[1], "middle": sum(used) / 2, "when": _when(one.read_at),

@@ -86,7 +86,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
 
 
 def verdict(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
-    """What was spent, and how much of it is not seen."""
+    """Return what was spent, and how much of it is not seen."""
     if not total.calls:
         return "No calls are recorded yet."
     days = people.plural(total.days, "day")
@@ -108,7 +108,7 @@ def verdict(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
 
 
 def _price(found: AccountState, allowance: AllowanceSettings) -> str:
-    """What we drew in the window at the price of a unit; empty where no price is given."""
+    """Return what we drew in the window at the price of a unit; empty where no price is given."""
     if allowance.price_per_unit is None or allowance.currency is None:
         return ""
     return f"{people.significant(found.seen.units * allowance.price_per_unit)} {allowance.currency}"

@@ -63,7 +63,7 @@ class PageHead(msgspec.Struct, frozen=True):
 
 
 def _ledger_frame(page: str, title: str, period: LedgerPeriod, as_of: AsOf) -> PageHead:
-    """The frame of a page over a whole ledger, from what it covers."""
+    """Return the frame of a page over a whole ledger, from what it covers."""
     others = max(period.endpoints, 1) - 1
     endpoint = (period.endpoint or "no endpoint yet") + (f" and {others} more" if others else "")
     more_keys = max(period.keys, 1) - 1
@@ -88,11 +88,11 @@ class PageContext(NamedTuple):
     """What jobs that watch for changes show, as far as a page asked: several do."""
 
     def watched(self, job: str | None = None) -> list[Watch]:
-        """What a job that watches for changes shows, or all of them; worked out once."""
+        """Return what a job that watches for changes shows, or all of them; worked out once."""
         return watched(self.reader, job, self.watches)
 
     def command(self, *words: str) -> str:
-        """A command about this ledger, as a page prints it."""
+        """Return a command about this ledger, as a page prints it."""
         return commands.on_ledger(self.ledger, *words)
 
 
@@ -145,12 +145,12 @@ def result(reader: Reader, kind: type[T], **parameters: Any) -> tables.Result[T]
 
 
 def colours_of(reader: Reader) -> Colours:
-    """The colours of a ledger's models, the same on every page."""
+    """Return the colours of a ledger's models, the same on every page."""
     return Colours([one.model for one in reader.all(ModelOrder)])
 
 
 def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> str:
-    """A page as HTML, from the template of its kind.
+    """Return a page as HTML, from the template of its kind.
 
     Args:
         frame: Whose page, and of what.
@@ -210,7 +210,7 @@ def write_page(folder: Path, name: str, text: str) -> Path:
 
 
 def packed_json(value: Any) -> str:
-    """A value as the page's script unpacks it."""
+    """Return a value as the page's script unpacks it."""
     return packed_text(msgspec.json.encode(value, enc_hook=str).decode())
 
 

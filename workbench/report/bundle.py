@@ -17,7 +17,7 @@ VEGA_LITE = "6.4"
 
 
 def vega_bundle() -> str:
-    """The bundle as base64 of gzip; it sets `window.vegaEmbed`.
+    """Return the bundle as base64 of gzip; it sets `window.vegaEmbed`.
 
     It takes more than a second to put together, so it is kept in the user's cache folder.
     """
@@ -36,7 +36,7 @@ def vega_bundle() -> str:
 
 
 def packed_text(text: str) -> str:
-    """A text as base64 of gzip, the same for the same text."""
+    """Return a text as base64 of gzip, the same for the same text."""
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
 
 

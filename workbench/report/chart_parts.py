@@ -12,13 +12,13 @@ WIDTH, ROW = 640, 28
 
 
 def model_axis(models: Sequence[str], *, fixed: bool = False) -> alt.Y:
-    """A line for each model, in this order; fixed: also for those of which nothing is drawn."""
+    """Return a line for each model, in this order; fixed: also for those of which nothing is drawn."""
     scale = alt.Scale(domain=list(models)) if fixed else alt.Undefined
     return alt.Y("model:N", sort=list(models), title=None, scale=scale)
 
 
 def amounts(**options: Any) -> alt.Axis:
-    """An axis of counts in short: 500k, 1.5M, and 0 without a unit."""
+    """Return an axis of counts in short: 500k, 1.5M, and 0 without a unit."""
     return alt.Axis(format="~s", labelExpr="datum.value ? datum.label : '0'", **options)
 
 
@@ -28,12 +28,12 @@ def sized(chart: AnyChart, rows: int) -> AnyChart:
 
 
 def over(rows: Sequence[dict[str, Any]], **size: Any) -> alt.Chart:
-    """A chart over rows."""
+    """Return a chart over rows."""
     return alt.Chart(alt.Data(values=list(rows)), **size)  # type: ignore[no-untyped-call]
 
 
 def tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = ".3~f") -> alt.Tooltip:
-    """A line of a tooltip; what the page has in words is given as text (`N`), in the same words."""
+    """Return a line of a tooltip; what the page has in words is given as text (`N`), in the same words."""
     if kind == "Q":
         return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
     return alt.Tooltip(f"{name}:{kind}", title=title or name)

@@ -128,12 +128,12 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
 
 
 def _across(name: str, titles: tuple[str, str], plain: Any, *, wide: bool) -> alt.X:
-    """An axis, logarithmic where a wide range would hide the differences of most values; a title for each kind."""
+    """Return an axis, logarithmic where a wide range would hide the differences of most values; a title for each kind."""
     return alt.X(f"{name}:Q", title=titles[wide], scale=alt.Scale(type="log") if wide else plain)
 
 
 def _above_zero(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Rows whose intervals begin where a logarithmic scale has a place: one that begins at 0 leaves it without any."""
+    """Return rows whose intervals begin where a logarithmic scale has a place: one that begins at 0 leaves it without any."""
     least = min(row[name] for row in rows) / 2
     return [row | {f"{name}_low": row[f"{name}_low"] if row[f"{name}_low"] > 0 else least} for row in rows]
 
@@ -142,7 +142,7 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 
 
 def _shapes(colours: Sequence[str]) -> list[str]:
-    """A shape for each, another one where a colour comes again: together they tell six times as many apart."""
+    """Return a shape for each, another one where a colour comes again: together they tell six times as many apart."""
     return [_SHAPES[colours[:place].count(colour) % len(_SHAPES)] for place, colour in enumerate(colours)]
 
 
@@ -153,7 +153,7 @@ _TROUBLES = {
 
 
 def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyChart:
-    """Requests without an answer of use, by model and by whose fault it is.
+    """Draw requests without an answer of use, by model and by whose fault it is.
 
     Args:
         rows: Each with model, group, requests, and planned, of that model.
@@ -173,7 +173,7 @@ def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyC
 
 
 def latency_chart(rows: Sequence[RunLatency], colours: Colours) -> AnyChart:
-    """The distribution of latency a model."""
+    """Return the distribution of latency a model."""
     data = [
         {
             "model": row.model,
@@ -226,7 +226,7 @@ def token_chart(rows: Sequence[RunTokens | UsageTotals], names: dict[str, str], 
 
 
 def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> AnyChart:
-    """Requested by served model as a matrix of shares.
+    """Draw requested by served model as a matrix of shares.
 
     Args:
         whole: All rows of the models that they name as requested: what the shares are of.

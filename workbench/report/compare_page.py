@@ -90,7 +90,7 @@ def compare_page(
 
 
 def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:
-    """The comparison with each baseline that there can be, the one that was asked for among them."""
+    """Return the comparison with each baseline that there can be, the one that was asked for among them."""
     if len(material.baselines) > MOST_BASELINES:
         return [found]
     every = []
@@ -103,13 +103,13 @@ def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None
 
 
 def _unscored(rows: Sequence[SideSample]) -> str:
-    """Why samples of a side have no score, with how many."""
+    """Return why samples of a side have no score, with how many."""
     reasons = Counter(why_unscored(row) for row in rows if row.of_scored is None)
     return ", ".join(f"{reason}: {people.count(number)}" for reason, number in reasons.most_common())
 
 
 def _by_column(slices: Sequence[Slice]) -> list[tuple[str, list[tuple[int, Slice]]]]:
-    """Each column with its slices and their places among all."""
+    """Return each column with its slices and their places among all."""
     columns: dict[str, list[tuple[int, Slice]]] = {}
     for place, part in enumerate(slices):
         columns.setdefault(part.column, []).append((place, part))
@@ -163,7 +163,7 @@ def _charts(every: Sequence[Comparison], chosen: int, colours: Colours) -> list[
 
 
 def _measured(name: str, value: float | None, bounds: tuple[float, float] | None, a: float = 1) -> dict[str, float]:
-    """A figure with its interval, in other units."""
+    """Return a figure with its interval, in other units."""
     low, high = bounds or (value or 0, value or 0)
     return {name: (value or 0) / a, f"{name}_low": low / a, f"{name}_high": high / a}
 

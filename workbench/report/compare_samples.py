@@ -32,7 +32,7 @@ class ComparedSamples(msgspec.Struct, frozen=True):
     texts: Texts
 
     def first(self, baseline: int) -> Iterator[dict[str, Any]]:
-        """The first samples of each difference from a baseline, as the template shows them without scripts."""
+        """Return the first samples of each difference from a baseline, as the template shows them without scripts."""
         for one, keys in self.every[baseline]:
             sides = [(side.run_id, side.model) for side in (one.baseline, one.side)]
             listed = [(kind, key) for kind in _FIRST for key in keys[kind][:FIRST_SAMPLES] if key in self.texts.samples]
@@ -100,12 +100,12 @@ def _answers(
 
 
 def score_kind(one: SampleAnswer) -> str:
-    """How the page marks a score."""
+    """Return how the page marks a score."""
     if one.value is None:
         return "unknown"
     return "ok" if one.value >= 1 else "failed" if one.value <= 0 else "wasted"
 
 
 def score_text(one: SampleAnswer) -> str:
-    """A score in words."""
+    """Return a score in words."""
     return "unscored" if one.value is None else people.significant(one.value)

@@ -10,7 +10,7 @@ MOST_LINES = 3
 
 
 def texts_by_place(found: Comparison) -> dict[str, str]:
-    """Every text that depends on the baseline.
+    """Return every text that depends on the baseline.
 
     Returns:
         Place -> text, safe to show: `line0` and on, the first differences in words; `more`, how many there are beyond; and of

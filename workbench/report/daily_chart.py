@@ -42,7 +42,7 @@ def daily_chart(rows: Sequence[DailyUsage], colours: Colours) -> AnyChart:
 
 
 def _known(rows: Sequence[DailyUsage]) -> list[dict[str, Any]]:
-    """What was reported; a day of a model that reported nothing has no bar."""
+    """Return what was reported; a day of a model that reported nothing has no bar."""
     return [
         _tips(row, row.calls, people.count(row.total_tokens)) | {"model": row.model, "tokens": row.total_tokens}
         for row in rows

@@ -37,7 +37,7 @@ class Drawable:
         self._made: dict[str, str] = {}
 
     def __call__(self, value: Any) -> Any:
-        """The same value with every text in it made drawable."""
+        """Return the same value with every text in it made drawable."""
         match value:
             case str():
                 return self._text(value)
@@ -61,7 +61,7 @@ class Drawable:
 
 
 def _clipped(text: str, number: int) -> str:
-    """A text of at most `MOST_CHARS`, cut in its middle; a number tells it from others that are cut to the same."""
+    """Return a text of at most `MOST_CHARS`, cut in its middle; a number tells it from others that are cut to the same."""
     suffix = "" if number == 1 else f" ({number})"
     if len(text) + len(suffix) <= MOST_CHARS:
         return text + suffix
@@ -123,11 +123,11 @@ class Colours:
         self._place = {model: place for place, model in enumerate(order)}
 
     def of(self, model: str) -> str:
-        """A CSS colour."""
+        """Return a CSS colour."""
         return f"var(--m{self._place.get(model, 0) % MODEL_COLOURS})"
 
     def scale(self, models: Sequence[str]) -> alt.Scale:
-        """The same as a scale for a chart."""
+        """Return the same as a scale for a chart."""
         return alt.Scale(domain=list(models), range=[self.of(model) for model in models])
 
 

@@ -71,7 +71,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
 
 
 def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str, str]]:
-    """Where something changed between two runs."""
+    """Return where something changed between two runs."""
     changed = changed_since_before(runs, course)
     return [
         {
@@ -84,7 +84,7 @@ def _marks(runs: Sequence[JobRun], course: Sequence[JobCourse]) -> list[dict[str
 
 
 def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str]], colours: Colours) -> list[Chart]:
-    """A line per model for each measure, where there are runs enough to show a course."""
+    """Return a line per model for each measure, where there are runs enough to show a course."""
     if len({row.run_id for row in course}) < _LEAST_RUNS:
         return []
     models, intervals = list(dict.fromkeys(row.model for row in course)), _intervals(course)
@@ -110,7 +110,7 @@ def _charts(job: str, course: Sequence[JobCourse], marks: Sequence[dict[str, str
 
 
 def _note(*, intervals: bool, marks: bool) -> str:
-    """What the upright lines of a chart are."""
+    """Return what the upright lines of a chart are."""
     thin = "Thin vertical lines: 95 % intervals." if intervals else ""
     dotted = "Dotted lines: something changed, as the table of runs says." if marks else ""
     return " ".join(filter(None, (thin, dotted)))
@@ -125,7 +125,7 @@ def _value(row: JobCourse, name: str, interval: Interval | None) -> Any:
 
 
 def _bounds(found: Interval | None) -> dict[str, float]:
-    """The ends of a mean's interval, where it has some."""
+    """Return the ends of a mean's interval, where it has some."""
     return {} if found is None or found.low is None or found.high is None else {"low": found.low, "high": found.high}
 
 
@@ -155,7 +155,7 @@ def _course_table(job: str, course: Sequence[JobCourse], intervals: Sequence[Int
 def _runs_table(
     job: str, runs: Sequence[JobRun], course: Sequence[JobCourse], ends: dict[str, RunLine], there: frozenset[str]
 ) -> Table:
-    """The runs, each with how its requests ended and what had changed since the one before."""
+    """Return the runs, each with how its requests ended and what had changed since the one before."""
     changed = changed_since_before(runs, course)
     rows = [
         msgspec.structs.asdict(ends[row.run_id]) | msgspec.structs.asdict(row) | {"changed": changed[row.run_id]}

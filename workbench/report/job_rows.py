@@ -57,7 +57,7 @@ class JobRow(msgspec.Struct, frozen=True):
 
 
 def page_name(job: str) -> str:
-    """The name of a job's page, without its ending; two jobs never share one."""
+    """Return the name of a job's page, without its ending; two jobs never share one."""
     readable = re.sub(r"[^a-z0-9]+", "-", job.lower()).strip("-")[:40]
     return f"job-{readable}-{hashlib.sha256(job.encode()).hexdigest()[:8]}"
 
@@ -70,7 +70,7 @@ def job_rows(
     broken: Sequence[BrokenScorer],
     colours: Colours,
 ) -> list[JobRow]:
-    """The jobs, those with the newest run first.
+    """Return the jobs, those with the newest run first.
 
     Args:
         runs: The newest of each, the oldest first, with how they ended.
@@ -128,7 +128,7 @@ def _dot(run: RunLine) -> tuple[str, str, str]:
 
 
 def needs_action(run: RunLine) -> bool:
-    """Whether somebody must look after a run: it did not end as it should, or much of it failed for good."""
+    """Return whether somebody must look after a run: it did not end as it should, or much of it failed for good."""
     return bool(run.status not in ("complete", RUNNING) or run.failed > _FAILING * run.planned)
 
 
@@ -156,7 +156,7 @@ def _line(run_ids: list[str], scores: list[ModelMean], colours: Colours) -> Mark
 
 
 def _next(job_toml: str | None) -> datetime | None:
-    """When a job runs next by its schedule; None where it has none."""
+    """Return when a job runs next by its schedule; None where it has none."""
     with contextlib.suppress(ValueError, KeyError, msgspec.ValidationError, StopIteration):
         schedule = msgspec.convert(tomllib.loads(job_toml or "")["schedule"], ScheduleTable)
         return next(following(schedule, clock.now()))
@@ -164,12 +164,12 @@ def _next(job_toml: str | None) -> datetime | None:
 
 
 def is_worse(row: JobRow) -> bool:
-    """Whether the newest run shows that a model has become worse, of a job without an open alarm."""
+    """Return whether the newest run shows that a model has become worse, of a job without an open alarm."""
     return not row.alarms and any(change.verdict == "worse" for change in row.changes)
 
 
 def summary(rows: Sequence[JobRow]) -> str:
-    """The jobs in a line: `2 need action · 1 regressed · 24 fine`."""
+    """Return the jobs in a line: `2 need action · 1 regressed · 24 fine`."""
     if not rows:
         return "No runs yet."
     action = sum(row.needs_action for row in rows)

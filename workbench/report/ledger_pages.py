@@ -58,6 +58,6 @@ def write_pages(
 
 
 def every_run(ledger: Ledger) -> list[str]:
-    """The ids of all runs, newest first."""
+    """Return the ids of all runs, newest first."""
     with reading(ledger) as reader:
         return [run.run_id for run in reader.all(RunId)]

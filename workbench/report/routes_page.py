@@ -103,7 +103,7 @@ def _routes_table(found: AccountRoutes, colours: Colours) -> Table:
 
 
 def _when(from_at: datetime, span: str) -> str:
-    """A stretch's beginning; a day is one of UTC wherever the reader is."""
+    """Return a stretch's beginning; a day is one of UTC wherever the reader is."""
     return f"{from_at:%Y-%m-%d}" if span == "day" else f"{from_at:%Y-%m-%d %H:%M} UTC"
 
 
@@ -117,7 +117,7 @@ def _bars(medians_ms: list[tuple[datetime, float]], colour: str, span: str) -> l
 
 
 def _cards(found: AccountRoutes, outcomes: Result[RouteOutcome], colours: Colours) -> list[Card]:
-    """A card a route, in the order of the table."""
+    """Return a card a route, in the order of the table."""
     cards = []
     for number, one in enumerate(found.routes):
         model = one.model
@@ -196,7 +196,7 @@ def _matrix_table(matrix: Result[RouteServed]) -> Table:
 
 
 def _timeline(found: AccountRoutes) -> list[dict[str, Any]]:
-    """What changed, the newest first: names that came, and what probes found otherwise than before."""
+    """Return what changed, the newest first: names that came, and what probes found otherwise than before."""
     names = [
         {"at": one.at, "model": one.model, "what": "answers as", "before": one.before, "after": one.served_model,
          "source": f"{people.plural(one.answers, 'answer')}"}
@@ -217,7 +217,7 @@ def _timeline(found: AccountRoutes) -> list[dict[str, Any]]:
 
 
 def _charts(found: AccountRoutes) -> list[Chart]:
-    """Who answers for whom, of what is off the diagonal."""
+    """Return who answers for whom, of what is off the diagonal."""
     off = [row for row in found.matrix if row.identity in ANOTHER]
     asked = {row.requested_model for row in off}
     if len(asked) < 2:  # of a single one, the list says all

@@ -32,7 +32,7 @@ Flights = tuple[Result[InFlight], Result[PaceStep]]
 
 
 def of_run(figures: RunFigures, query: str, rows: Sequence[T]) -> Result[T]:
-    """Rows of a query that takes the run alone."""
+    """Return rows of a query that takes the run alone."""
     return Result(query, {"run_id": figures.provenance.run_id}, rows)
 
 
@@ -49,7 +49,7 @@ def _mean(interval: Interval | None) -> str:
 
 
 def run_tables(figures: RunFigures) -> dict[str, Table]:
-    """The tables of the page, by name."""
+    """Return the tables of the page, by name."""
 
     def table(rows: Sequence[QueryRow], query: str, keys: tuple[str, ...], *shown: str | Column) -> Table:
         return Table(query, of_run(figures, query, rows), keys, columns(*shown))
@@ -93,7 +93,7 @@ def run_tables(figures: RunFigures) -> dict[str, Table]:
 
 
 def run_charts(figures: RunFigures, colours: Colours) -> list[Chart]:
-    """The charts that compare models, where there are several."""
+    """Return the charts that compare models, where there are several."""
     tables = run_tables(figures)
     order = {side.model: number for number, side in enumerate(figures.standing.sides)}
 

@@ -91,7 +91,7 @@ def _frame(run: Provenance, asked: PageContext) -> PageHead:
 
 
 def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
-    """What the page shows of the run's figures."""
+    """Return what the page shows of the run's figures."""
     run, by_model = figures.provenance, figures.items
     plain = msgspec.structs.asdict(run)
     return {
@@ -127,7 +127,7 @@ def _course(reader: Reader, figures: RunFigures) -> tuple[Result[LatencySpan], F
 
 
 def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
-    """A row per model for the first table, the best first; those that were never asked last."""
+    """Return a row per model for the first table, the best first; those that were never asked last."""
     troubles, asked = failures_by_model(figures), {row.model: row for row in figures.items}
     sides = {side.model: side for side in figures.standing.sides}
     means = {(row.model, row.scorer): interval for row, interval in figures.scores}
@@ -181,7 +181,7 @@ def _shown(figures: RunFigures, model: str) -> str:
 
 
 def not_known(figures: RunFigures, ledger: str) -> list[str]:
-    """What the figures of a run of this ledger cannot say, in words."""
+    """Return what the figures of a run of this ledger cannot say, in words."""
     summary = figures.numbers
     found = []
     if summary.calls_without_usage:

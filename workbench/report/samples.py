@@ -109,7 +109,7 @@ _LINE = (
 
 
 def mark(row: WholeSample, judged: SaidScore | None) -> str:
-    """How a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off,
+    """Return how a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off,
     refused, failed.
 
     Args:
@@ -173,7 +173,7 @@ def sample_browser(
 def _groups(
     rows: Iterable[WholeSample], index: _Index, first: list[dict[str, Any]]
 ) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """The texts of samples that follow each other, as many as make a part; tells `index` and `first` of each."""
+    """Return the texts of samples that follow each other, as many as make a part; tells `index` and `first` of each."""
     group: list[tuple[dict[str, Any], dict[str, Any]]] = []
     part = chars = 0
     for row in rows:
@@ -192,7 +192,7 @@ def _groups(
 
 
 def _short(text: str | None) -> str | None:
-    """A text as one line that fits into a cell."""
+    """Return a text as one line that fits into a cell."""
     return None if text is None else people.visible(" ".join(text.split())[:_SNIPPET_CHARS])
 
 
@@ -231,7 +231,7 @@ def _shown(text: str | None) -> str | None:
 
 
 def _put_beside(folder: Path, parts: dict[str, str], digests: dict[str, list[str]]) -> None:
-    """A script a part: a page opened from a file may load scripts that lie beside it, and nothing else."""
+    """Write a script per part: a page opened from a file may load scripts that lie beside it, and nothing else."""
     for part, packed in parts.items():
         name = f"{part}-{digests[part[0]][int(part[1:])]}"
         write_page(folder, f"{name}.js", f'workbenchPart("{name}","{packed}");\n')

@@ -27,7 +27,7 @@ class Result(msgspec.Struct, Generic[T], frozen=True):
 
 
 def value_of(row: Any, column: str, default: Any = None) -> Any:
-    """What a row has in a column; the default where it has no such column."""
+    """Return what a row has in a column; the default where it has no such column."""
     return row.get(column, default) if isinstance(row, dict) else getattr(row, column, default)
 
 
@@ -49,11 +49,11 @@ class Table(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.result.parameters, enc_hook=str).decode()
 
     def key(self, row: Any) -> str:
-        """The columns that identify a row, as JSON."""
+        """Return the columns that identify a row, as JSON."""
         return msgspec.json.encode({key: value_of(row, key) for key in self.keys}, enc_hook=str).decode()
 
     def cell(self, row: Any, column: Column) -> Markup:
-        """One cell's content."""
+        """Return one cell's content."""
         value = value_of(row, column.name)
         if column.is_figure:
             return _number(value, column.name, column.shown(value))
@@ -84,7 +84,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def figure(result: Result[Any], row: Any, name: str, kind: str, *keys: str) -> Markup:
-    """A figure with the exact value on hover.
+    """Return a figure with the exact value on hover.
 
     Args:
         result: The query's answer.
@@ -109,7 +109,7 @@ def _number(value: Any, column: str, shown: str, source: str | None = None) -> M
 
 
 def heading(of: str | Column, text: str = "", kind: str = "") -> Markup:
-    """The head of a column: a declared one by its name."""
+    """Return the head of a column: a declared one by its name."""
     shown = column(of, text, kind) if isinstance(of, str) else of
     attributes = Markup(' class="n"') if shown.is_figure else Markup("")
     attributes += Markup("") if shown.is_sortable else Markup(" data-unsorted")
@@ -118,7 +118,7 @@ def heading(of: str | Column, text: str = "", kind: str = "") -> Markup:
 
 
 def moment(at: datetime | date | None) -> Markup:
-    """A time in UTC; the page's script shows it in the reader's zone."""
+    """Return a time in UTC; the page's script shows it in the reader's zone."""
     if at is None:
         return escape(people.NOT_KNOWN)
     if not isinstance(at, datetime):
@@ -129,7 +129,7 @@ def moment(at: datetime | date | None) -> Markup:
 
 
 def period(text: str) -> Markup:
-    """A day or an hour in words, never broken across lines."""
+    """Return a day or an hour in words, never broken across lines."""
     return Markup("<time>{}</time>").format(text)
 
 
@@ -137,18 +137,18 @@ _SCORABLE = frozenset(str(name) for name, follows in EFFECTS.items() if follows.
 
 
 def outcome_kind(name: str | None, *, accepted: bool | None) -> str:
-    """Which of the four marks and colours an outcome has: ok, wasted (paid for and of no use), failed, unknown."""
+    """Return which of the four marks and colours an outcome has: ok, wasted (paid for and of no use), failed, unknown."""
     return "unknown" if name is None else "ok" if name in _SCORABLE else "wasted" if accepted else "failed"
 
 
 def outcome(name: str | None, *, accepted: bool | None) -> Markup:
-    """An outcome as a mark and a word."""
+    """Return an outcome as a mark and a word."""
     kind = outcome_kind(name, accepted=accepted)
     return Markup('<span class="{}">{}</span>').format(kind, (name or "no answer yet").replace("_", " "))
 
 
 def status_kind(name: str | None, *, failed: int, answered: int) -> str:
-    """Which of the four marks a run has: one that sent everything and was refused is not ok."""
+    """Return which of the four marks a run has: one that sent everything and was refused is not ok."""
     if name in (None, RUNNING):
         return "unknown"
     if name == "gate_failed" or (failed and not answered):
@@ -157,7 +157,7 @@ def status_kind(name: str | None, *, failed: int, answered: int) -> str:
 
 
 def status(name: str | None, reason: str | None = None, *, failed: int = 0, answered: int = 0) -> Markup:
-    """A run's status as a mark and a word, with the reason of its end.
+    """Return a run's status as a mark and a word, with the reason of its end.
 
     Args:
         name: None of a run without a recorded end.
@@ -170,7 +170,7 @@ def status(name: str | None, reason: str | None = None, *, failed: int = 0, answ
 
 
 def served(row: Any) -> Markup:
-    """Who answered, beside who was asked, with the evidence of who that is."""
+    """Return who answered, beside who was asked, with the evidence of who that is."""
     name = value_of(row, "served_model")
     if name is None:
         return Markup("<i>not named</i>")
@@ -184,17 +184,17 @@ def served(row: Any) -> Markup:
 
 
 def card_link(model: str) -> Markup:
-    """A route's name as a link to its card."""
+    """Return a route's name as a link to its card."""
     return Markup('<a href="#{}"><bdi>{}</bdi></a>').format(card_id(model), people.visible(model))
 
 
 def card_id(model: str) -> str:
-    """The id of a route's card on its page."""
+    """Return the id of a route's card on its page."""
     return "route-" + sha256(model.encode()).hexdigest()[:12]
 
 
 def own_name(row: Any) -> Markup:
-    """The name under which a route itself answers; whether anybody has confirmed it."""
+    """Return the name under which a route itself answers; whether anybody has confirmed it."""
     if value_of(row, "usual_name") is None:
         return Markup("<i>{}</i>").format("not named" if value_of(row, "answers") else "never answered")
     if value_of(row, "usual_identity") == "as_requested":

@@ -55,19 +55,19 @@ def course_chart(latency: Sequence[LatencySpan], far: float, colours: Colours) -
 
 
 def _legend(*, apart: bool) -> dict[str, Any]:
-    """The legend of lines: whole, where the intervals beside them are faint."""
+    """Return the legend of lines: whole, where the intervals beside them are faint."""
     return {"legend": None if apart else alt.Legend(symbolOpacity=1)}
 
 
 def _apart(chart: alt.Chart, by: str, names: Sequence[str]) -> AnyChart:
-    """A small chart a series, all with the same axes."""
+    """Return a small chart a series, all with the same axes."""
     titles = alt.Facet(f"{by}:N", title=None, sort=list(names), header=alt.Header(labelLimit=_PANEL[0]))
     found: AnyChart = chart.facet(titles, columns=_PANELS)
     return found
 
 
 def pace_chart(in_flight: Sequence[InFlight], pace: Sequence[PaceStep], limit: int, far: float) -> AnyChart:
-    """The calls in flight in the course of a run, and how many were allowed.
+    """Return the calls in flight in the course of a run, and how many were allowed.
 
     Args:
         in_flight: By span.
@@ -121,7 +121,7 @@ def lines_over_time(
     *,
     marks: Sequence[dict[str, Any]] = (),
 ) -> AnyChart:
-    """One line per series over time; many series have a small chart each.
+    """Return one line per series over time; many series have a small chart each.
 
     Args:
         rows: With `at` (ISO 8601 with its zone), `when` for people, `series` and `value`; with `low` and `high` an interval.
@@ -160,5 +160,5 @@ def lines_over_time(
 
 
 def two_lines(colour: str, names: Sequence[str]) -> alt.Scale:
-    """A model's colour for the first of two lines, a quiet one for the second."""
+    """Return a model's colour for the first of two lines, a quiet one for the second."""
     return alt.Scale(domain=list(names), range=[colour, "var(--soft)"])

@@ -51,7 +51,7 @@ def confirm_name(folder: Path, model: str, name: str, run_id: str | None) -> Pat
 
 
 def _table_of(above: Any, key: str, made: Any) -> Any:
-    """A table in another one, made where it is not there: within an inline table as an inline table."""
+    """Return a table in another one, made where it is not there: within an inline table as an inline table."""
     if key not in above:
         above[key] = tomlkit.inline_table() if isinstance(above, InlineTable) else made
     return above[key]

@@ -91,7 +91,7 @@ class RouteChange(msgspec.Struct, frozen=True):
 
 
 def facts_of(answers: Sequence[ProbeAnswer]) -> RouteFacts:
-    """What a probe's answers show of one route; of what another model answered, only that it did.
+    """Return what a probe's answers show of one route; of what another model answered, only that it did.
 
     Args:
         answers: To every question, those that failed too.
@@ -122,7 +122,7 @@ def _names(answers: Sequence[ProbeAnswer]) -> tuple[str, ...]:
 
 
 def _tools(answered: Sequence[ProbeAnswer]) -> Tools | None:
-    """A call counts for the route only if it came from whoever answered the plain question."""
+    """Return a call counts for the route only if it came from whoever answered the plain question."""
     plain = {one.served_model for one in answered if one.question == PLAIN and one.identity not in ANOTHER}
     asked = [one for one in answered if one.question == TOOL]
     if not asked:
@@ -141,7 +141,7 @@ def _keeps_cap(capped: Sequence[ProbeAnswer]) -> bool | None:
 
 
 def _kept(answer: ProbeAnswer) -> bool | None:
-    """Whether an answer kept to its cap: by its usage, else by its words, of which each is at least a token."""
+    """Return whether an answer kept to its cap: by its usage, else by its words, of which each is at least a token."""
     if answer.completion_tokens is not None and answer.completion_tokens > CAP_TOKENS:
         return False
     if len((answer.answer or "").split()) > CAP_TOKENS:
@@ -150,7 +150,7 @@ def _kept(answer: ProbeAnswer) -> bool | None:
 
 
 def merge_facts(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
-    """What is known after another probe: what it found, else what was known."""
+    """Return what is known after another probe: what it found, else what was known."""
     if newer.answers is None:
         return known
     found = {name: value for name, value in msgspec.structs.asdict(newer).items() if value is not None}
@@ -162,7 +162,7 @@ def merge_facts(known: RouteFacts, newer: RouteFacts) -> RouteFacts:
 
 
 def differences(known: RouteFacts, newer: RouteFacts) -> Iterator[tuple[str, str, str]]:
-    """What a newer probe found otherwise, as (what, before, after) in words; latency varies and is left out."""
+    """Return what a newer probe found otherwise, as (what, before, after) in words; latency varies and is left out."""
     for name, title in _TITLES.items():
         before, after = getattr(known, name), getattr(newer, name)
         if name == "answers":  # whichever way a route fails, it does not answer
@@ -174,7 +174,7 @@ def differences(known: RouteFacts, newer: RouteFacts) -> Iterator[tuple[str, str
 
 
 def titles_found(facts: RouteFacts) -> Iterator[str]:
-    """What of a route is known, in the words of its changes."""
+    """Return what of a route is known, in the words of its changes."""
     return (title for name, title in _TITLES.items() if getattr(facts, name) is not None)
 
 
@@ -194,7 +194,7 @@ _SAID = {
 
 
 def fact_text(name: str, facts: RouteFacts) -> str:
-    """One fact in words; `–` where it is not known.
+    """Return one fact in words; `–` where it is not known.
 
     Args:
         name: Of a field of `RouteFacts`.

@@ -36,7 +36,7 @@ _SHARES: tuple[tuple[str, Callable[[RouteSpan], tuple[int, int]]], ...] = (
 
 
 def worst_times(course: Sequence[RouteSpan]) -> list[Worst]:
-    """The worst span of each route in each respect, where it was worth noticing; by route.
+    """Return the worst span of each route in each respect, where it was worth noticing; by route.
 
     Args:
         course: Of all routes.

@@ -70,7 +70,7 @@ def _goes_on(last: Episode, day: date, one: Episode, its_day: date) -> bool:
 
 
 def new_names(rows: Sequence[RouteName]) -> list[NewName]:
-    """Names of no listed model that came after another one, the newest first: each is reported once.
+    """Return names of no listed model that came after another one, the newest first: each is reported once.
 
     Args:
         rows: The names of all routes.
@@ -101,7 +101,7 @@ def new_names(rows: Sequence[RouteName]) -> list[NewName]:
 
 
 def usual_name(rows: Sequence[RouteName], model: str) -> RouteName | None:
-    """The row of the name under which a route itself answers most, fallbacks aside; None where there is none.
+    """Return the row of the name under which a route itself answers most, fallbacks aside; None where there is none.
 
     Args:
         rows: The names of all routes.

@@ -48,7 +48,7 @@ class LateAnswers(msgspec.Struct, frozen=True):
 
 
 def late_answers(reader: Reader) -> list[LateAnswers]:
-    """Every route with such answers."""
+    """Return every route with such answers."""
     rows = reader.all(
         RouteRetries, tries=GATEWAY_ATTEMPTS, margin_s=TIMEOUT_MARGIN_S, least_failures=_LEAST_FAILURES, times=_TIMES
     )
@@ -76,11 +76,11 @@ class AccountRoute(msgspec.Struct, frozen=True):
 
     @classmethod
     def columns(cls) -> list[str]:
-        """The keys of a row."""
+        """Return the keys of a row."""
         return [*RouteTotals.__struct_fields__, *cls.__struct_fields__[1:]]
 
     def as_row(self) -> dict[str, Any]:
-        """All of it as one row."""
+        """Return all of it as one row."""
         return msgspec.structs.asdict(self.totals) | {
             name: getattr(self, name) for name in self.__struct_fields__ if name != "totals"
         }
@@ -167,7 +167,7 @@ def _known(route: RouteTotals, names: list[RouteName], facts: RouteFacts, attent
 
 
 def _tools(route: RouteTotals, facts: RouteFacts) -> str:
-    """What a forced tool choice gives, by the probes, else by the calls so far."""
+    """Return what a forced tool choice gives, by the probes, else by the calls so far."""
     if facts.tools is not None:
         return facts.tools
     if not route.tools_forced:
@@ -180,7 +180,7 @@ def _thinks(route: RouteTotals) -> str:
 
 
 def state_of(routes: list[AccountRoute]) -> dict[str, int]:
-    """How many routes are dead (the newest calls all failed), substituted, otherwise to look at, and fine."""
+    """Return how many routes are dead (the newest calls all failed), substituted, otherwise to look at, and fine."""
     found = {"dead": 0, "substituted": 0, "to look at": 0, "fine": 0}
     for route in routes:
         kinds = {item.kind: item for item in route.attention}

@@ -58,7 +58,7 @@ def probed(reader: Reader) -> Probed:
 
 
 def experience_of(reader: Reader) -> dict[str, RouteExperience]:
-    """What lint may know of each route: how often forced tool calls came, and what probes found."""
+    """Return what lint may know of each route: how often forced tool calls came, and what probes found."""
     known = probed(reader).known
     forced = {tools.model: tools for tools in reader.all(ForcedTools)}
     found = {}

@@ -37,7 +37,7 @@ _IN_FRONT = ("reset", "gateway")
 
 
 def rehearsal_of(reader: Reader) -> dict[str, Any]:
-    """A `platform.toml` as plain values: a simulated route for every model that the ledger knows answers or failures of.
+    """Return a `platform.toml` as plain values: a simulated route for every model that the ledger knows answers or failures of.
 
     Latencies and answer lengths are lognormal with the history's median and spread; failures keep their shares, and a model
     that another one answered for falls back as often, one that refuses refuses as often, and one that the account does not see is
@@ -69,7 +69,7 @@ def rehearsal_of(reader: Reader) -> dict[str, Any]:
 
 
 def _presets(rows: Sequence[RouteProfile]) -> dict[str, str]:
-    """The models that are presets and answer under another name than their own, each with the last of its bases."""
+    """Return the models that are presets and answer under another name than their own, each with the last of its bases."""
     bases = {
         row.model: row.base
         for row in rows
@@ -87,7 +87,7 @@ def _presets(rows: Sequence[RouteProfile]) -> dict[str, str]:
 
 
 def _behind(rows: Sequence[RouteProfile], presets: dict[str, str]) -> list[RouteProfile]:
-    """The routes without the presets, whose calls, failures and refusals are their bases'."""
+    """Return the routes without the presets, whose calls, failures and refusals are their bases'."""
     found = {row.model: row for row in rows if row.model not in presets}
     for row in rows:
         base = presets.get(row.model)
@@ -99,7 +99,7 @@ def _behind(rows: Sequence[RouteProfile], presets: dict[str, str]) -> list[Route
 
 
 def _together(one: RouteProfile, other: RouteProfile) -> RouteProfile:
-    """A route with the calls of another one; latencies and lengths stay its own where it answered."""
+    """Return a route with the calls of another one; latencies and lengths stay its own where it answered."""
     told = one if one.answers else msgspec.structs.replace(other, model=one.model)
     ends = Counter(one.ends or {}) + Counter(other.ends or {})
     return msgspec.structs.replace(
@@ -114,7 +114,7 @@ def _together(one: RouteProfile, other: RouteProfile) -> RouteProfile:
 
 
 def _substitute(row: RouteProfile, own: RouteProfile | None, faults: list[dict[str, Any]]) -> dict[str, Any]:
-    """A route that no account sees and that answers in another's place; it fails as often as both were down."""
+    """Return a route that no account sees and that answers in another's place; it fails as often as both were down."""
     found = {} if own is None else _healthy(own, RouteFacts())
     failed = sum(fault["share"] for fault in faults if fault.get("kind") not in _IN_FRONT) * row.calls
     found |= {"id": f"in place of {row.model}", "upstream": row.substitute, "visible_to": []}
@@ -124,7 +124,7 @@ def _substitute(row: RouteProfile, own: RouteProfile | None, faults: list[dict[s
 
 
 def _healthy(row: RouteProfile, facts: RouteFacts) -> dict[str, Any]:
-    """A route as it answers where nothing goes wrong."""
+    """Return a route as it answers where nothing goes wrong."""
     thinks = row.reasoning_tokens > 0 if facts.thinks is None else facts.thinks
     found: dict[str, Any] = {
         "upstream": row.served_name if _NAME.fullmatch(row.served_name or "") else row.model,
@@ -156,7 +156,7 @@ def _faults(row: RouteProfile) -> list[dict[str, Any]]:
 
 
 def _down(share: float) -> float:
-    """A share cut to four digits, so that several never add up to more than all; what always was stays so."""
+    """Return a share cut to four digits, so that several never add up to more than all; what always was stays so."""
     return 1.0 if share > _ALWAYS else math.floor(share * 10_000) / 10_000
 
 

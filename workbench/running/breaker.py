@@ -81,7 +81,7 @@ class Breaker:
         return max(self.again_at if self.state == "open" else 0.0, self.held_until)
 
     def lets_through(self, flying: int, now: float) -> bool:
-        """Whether a request may be sent: one at a time, after a rest, while the route is paused.
+        """Return whether a request may be sent: one at a time, after a rest, while the route is paused.
 
         Args:
             flying: The route's requests in flight.
@@ -114,7 +114,7 @@ class Breaker:
         return before != self.state
 
     def sent(self) -> None:
-        """A request was sent; while the route is paused that is a trial, and the only one in flight."""
+        """Note that a request was sent; while the route is paused that is a trial, and the only one in flight."""
         self._on_trial = self.state == "open"
 
     def ended(self, end: CallEnd) -> bool:
@@ -140,7 +140,7 @@ class Breaker:
         return True
 
     def _answered(self, end: CallEnd, *, on_trial: bool) -> bool:
-        """A route that is paused is well again by a trial, or a call sent after its last failure; not by one that was
+        """Return a route that is paused is well again by a trial, or a call sent after its last failure; not by one that was
         sent before.
         """
         before = self.state

@@ -25,17 +25,19 @@ class SharesSpending(Protocol):
     """This run among the others that count for the same caps."""
 
     def counted(self) -> set[str]:
-        """The ids of the runs whose own word counts, this one's included: the ledger need not be asked of them."""
+        """Return the ids of the runs whose own word counts, this one's included: the ledger need not be asked of them."""
 
     def others(self) -> AbstractContextManager[dict[str, Spender] | None]:
-        """What others have spent, by run id, and who spends no more before the block ends; None where that is not known."""
+        """Return what others have spent, by run id, and who spends no more before the block ends; None where that is not
+        known.
+        """
 
     def write(self) -> None:
         """Say what this run has used and reserved."""
 
 
 def counts_for(capped_job: str | None, capped_tags: dict[str, str], job: str, tags: dict[str, str]) -> bool:
-    """Whether a cap of a job (None: of all) and of tags counts a run, or one that judges that job's answers."""
+    """Return whether a cap of a job (None: of all) and of tags counts a run, or one that judges that job's answers."""
     return capped_job in (None, job, tags.get(JUDGED_JOB)) and capped_tags.items() <= tags.items()
 
 
@@ -63,15 +65,15 @@ class Cap(msgspec.Struct, frozen=True):
     """The end of the window that a moment is in."""
 
     def amount_text(self, amount: float) -> str:
-        """An amount that counts for it; requests and tokens are whole."""
+        """Return an amount that counts for it; requests and tokens are whole."""
         return significant(amount) if self.kind == "units" else count(round(amount))
 
     def counts(self, job: str, tags: dict[str, str]) -> bool:
-        """Whether a run of a job with these tags counts."""
+        """Return whether a run of a job with these tags counts."""
         return counts_for(self.job, self.tags, job, tags)
 
     def spent_by(self, runs: Sequence[Spender]) -> tuple[float, float]:
-        """What some runs have used in the window, and what they have reserved."""
+        """Return what some runs have used in the window, and what they have reserved."""
         start = 0.0 if self.starts_at is None else self.starts_at.timestamp()
         counted = [run for run in runs if self.counts(run.job, run.tags)]
         used: float = sum(getattr(run.since(start), self.kind) for run in counted)
@@ -96,7 +98,7 @@ class Refusal(NamedTuple):
 
 
 class Caps:
-    """The caps that hold for a run.
+    """Yield the caps that hold for a run.
 
     Args:
         caps: With what was used before.
@@ -116,7 +118,7 @@ class Caps:
         self._others: list[Spender] = []
 
     def amount(self, model: str, body_bytes: int, cap: int | None, tokens: float, overrun: float) -> Spending:
-        """What a request may use: one, so many tokens, and what these draw at most.
+        """Return what a request may use: one, so many tokens, and what these draw at most.
 
         Args:
             model: That it asks.
@@ -176,7 +178,7 @@ class Caps:
         return "; ".join(parts) or None
 
     def nearest(self) -> tuple[float, str] | None:
-        """The share that is used of the cap nearest to its end, and that cap; None without caps."""
+        """Return the share that is used of the cap nearest to its end, and that cap; None without caps."""
         shares = [(sum(self._used(cap)) / cap.most, cap.words) for cap in self._caps if cap.most > 0]
         return max(shares, default=None)
 
@@ -197,7 +199,7 @@ class Caps:
         return None
 
     def _used(self, cap: Cap) -> tuple[float, float, float]:
-        """What is used in a cap's window, and what this run and others have reserved."""
+        """Return what is used in a cap's window, and what this run and others have reserved."""
         own_used, own_reserved = msgspec.structs.replace(cap, job=None, tags={}).spent_by([self._own])
         others_used, others_reserved = (0.0, 0.0) if cap.alone else cap.spent_by(self._others)
         return cap.used + own_used + others_used, own_reserved, others_reserved

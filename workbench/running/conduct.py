@@ -219,7 +219,7 @@ class RunExecution:
 
 
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
-    """What the run is now, its exit code, and why."""
+    """Return what the run is now, its exit code, and why."""
     stop, overrun = work.settling.stop, work.settling.guard.overrun()
     left = bool(tally.pending or tally.retryable or tally.waiting)
     status = RunStatus.INCOMPLETE if left else RunStatus.COMPLETE
@@ -237,5 +237,5 @@ def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
 
 
 def _few(given_up: list[str]) -> list[str]:
-    """The routes in one line; of many only the number, as a table lists each."""
+    """Return the routes in one line; of many only the number, as a table lists each."""
     return given_up if len(given_up) <= MOST_NAMED else [f"{len(given_up)} routes failed"]

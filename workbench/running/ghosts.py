@@ -58,7 +58,7 @@ class Ghosts:
         return min(max(_LEAST_S, 2 * self._longest[model] / 1000), self._worst_s[model])
 
     def longest_s(self) -> float:
-        """The longest `cut_off_s` of all routes."""
+        """Return the longest `cut_off_s` of all routes."""
         return max(map(self.cut_off_s, range(len(self._worst_s))), default=0.0)
 
     def kept_s(self, model: int, record: CallRecord) -> float:

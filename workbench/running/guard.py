@@ -66,7 +66,7 @@ class Guard:
         return None
 
     def used_up(self) -> str | None:
-        """Why nothing more may be sent, whatever comes back; None where something may."""
+        """Return why nothing more may be sent, whatever comes back; None where something may."""
         if self._requests is None or self._sent < self._requests:
             return None
         return f"the budget of {self._requests} requests is used up"
@@ -104,7 +104,7 @@ class Guard:
         return None
 
     def _all_refuse(self, record: CallRecord) -> bool:
-        """Whether several routes suddenly refuse everything in the same words, whatever these say."""
+        """Return whether several routes suddenly refuse everything in the same words, whatever these say."""
         attempt, model = record.attempt, record.request.model
         if attempt.accepted:
             self._answering.add(model)
@@ -129,7 +129,7 @@ class Guard:
         return "; ".join(filter(None, parts)) or None
 
     def nearest_limit_text(self) -> str | None:
-        """How much is used of the budget or the cap that is nearest to its end; None without any."""
+        """Return how much is used of the budget or the cap that is nearest to its end; None without any."""
         shares = [nearest] if (nearest := self._caps.nearest()) else []
         if self._tokens is not None:
             shares.append((self._drawn / self._tokens, f"{count(self._tokens)} tokens of this run"))

@@ -40,7 +40,7 @@ class OtherRun(Protocol):
         """What is to be done where it does not."""
 
     def was_killed_here(self, ledger: Ledger) -> bool:
-        """Whether it is a run of this machine that is over."""
+        """Return whether it is a run of this machine that is over."""
 
 
 class Leased(Protocol):
@@ -66,7 +66,7 @@ class RunPresence(Protocol):
     def slots(
         self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
     ) -> AbstractContextManager[Slots]:
-        """The slots of this run.
+        """Return the slots of this run.
 
         Args:
             folder: Of the endpoint's slots on this machine.
@@ -92,29 +92,29 @@ class Machines(Protocol):
         """
 
     def presence(self) -> AbstractContextManager[RunPresence]:
-        """This process among them."""
+        """Yield this process among them."""
 
     def spending(self, run_id: str, own: Spender) -> AbstractContextManager[SharesSpending]:
-        """A run among those that share its caps."""
+        """Return a run among those that share its caps."""
 
     def live_spenders(self) -> dict[str, Spender]:
-        """What runs have used and reserved whose answers are not all in the ledger, by run."""
+        """Return what runs have used and reserved whose answers are not all in the ledger, by run."""
 
     def claims(self) -> Sequence[OtherRun]:
-        """The runs of other machines."""
+        """Return the runs of other machines."""
 
     def hand_in(self) -> None:
         """Release the jobs of this machine whose journals the ledger was given."""
 
     def leased_slots(self) -> Sequence[Leased] | None:
-        """The slots that machines have leased; None where slots are files of this machine."""
+        """Return the slots that machines have leased; None where slots are files of this machine."""
 
     def release_leases(self) -> int | None:
         """End the leases of runs that are over, and return how many there were; None as above."""
 
 
 def machines_of(ledger: Ledger) -> Machines:
-    """The machines of a ledger."""
+    """Return the machines of a ledger."""
     if isinstance(ledger.address, FileAddress):
         return ThisMachine(ledger)
     found: Machines = team_room().TeamMachines(ledger)
@@ -133,7 +133,7 @@ class Alone:
     def slots(
         self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
     ) -> AbstractContextManager[Slots]:
-        """The slots of this machine."""
+        """Return the slots of this machine."""
         return Slots(folder, limit, job, shared=shared, older=older)
 
 
@@ -153,15 +153,15 @@ class ThisMachine:
 
     @contextmanager
     def presence(self) -> Iterator[RunPresence]:
-        """This process alone."""
+        """Yield this process alone."""
         yield Alone()
 
     def spending(self, run_id: str, own: Spender) -> AbstractContextManager[SharesSpending]:
-        """A run among those of this machine."""
+        """Return a run among those of this machine."""
         return SharedSpending(self._ledger.journal_folder / _CAPS_FOLDER, run_id, own)
 
     def live_spenders(self) -> dict[str, Spender]:
-        """What the runs of this machine have used and reserved, by run."""
+        """Return what the runs of this machine have used and reserved, by run."""
         return live_spenders(self._ledger.journal_folder / _CAPS_FOLDER)
 
     def claims(self) -> Sequence[OtherRun]:

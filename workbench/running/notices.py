@@ -35,7 +35,7 @@ class Notices:
         self._obstacle: str | None = None
 
     def route(self, model: int, breaker: Breaker) -> None:
-        """A route was paused, failed a trial, answers again or is given up."""
+        """Say that a route was paused, failed a trial, answers again or is given up."""
         if breaker.state == "closed":
             self._note(f"{self._name(model)}: answers again")
         elif breaker.state == "open":
@@ -48,16 +48,16 @@ class Notices:
             self._give_up(model, breaker, "given up", self._failing(model, breaker, "was given up"))
 
     def out_of_patience(self, model: int, breaker: Breaker) -> None:
-        """A paused route is given up, as nothing else is left."""
+        """Say that a paused route is given up, as nothing else is left."""
         waited = f"was given up after {self._patience_s:g} s with nothing else to send (run.patience_s)"
         self._give_up(model, breaker, "given up", self._failing(model, breaker, waited))
 
     def paused(self, model: int, breaker: Breaker) -> None:
-        """A route is paused at the end of the run."""
+        """Say that a route is paused at the end of the run."""
         self._give_up(model, breaker, "paused", self._failing(model, breaker, "is paused"))
 
     def held(self, model: int, breaker: Breaker, asked_s: float) -> None:
-        """A route asked to be left alone for a while."""
+        """Say that a route asked for a pause."""
         if breaker.state == "given up":
             since = _utc(breaker.held_since)
             text = f"{self._name(model)} has repeatedly asked for a pause since {since} (Retry-After)"
@@ -66,18 +66,18 @@ class Notices:
             self._note(f"{self._name(model)}: paused for {asked_s:.3g} s, as it asked (Retry-After)")
 
     def held_too_long(self, model: int, breaker: Breaker, asked_s: float) -> None:
-        """A route asked to be left alone for longer than a run waits."""
+        """Say that a route asked for a longer pause than a run waits."""
         when = clock.now() + timedelta(seconds=asked_s)
         text = f"{self._name(model)} asks for a pause until {when:%Y-%m-%d %H:%M:%S} UTC (Retry-After)"
         self._give_up(model, breaker, "left alone", text)
 
     def late(self, requests: int) -> None:
-        """Requests had no time left for another pass."""
+        """Say that requests had no time left for another pass."""
         if requests:
             self.given_up.append(f"{plural(requests, 'request')} not retried within run.request_deadline_s")
 
     def cut(self, model: str | None, change: Change) -> None:
-        """A limit became another; cuts are said, at most once a minute for each route."""
+        """Say that a limit was cut, at most once a minute for each route."""
         said_at = self._cut_said_at.get(model, float("-inf"))
         if change.is_cut and time.monotonic() - said_at >= _CUTS_SAID_EVERY_S:
             self._cut_said_at[model] = time.monotonic()
@@ -102,7 +102,7 @@ class Notices:
         )
 
     def slot_taken(self) -> None:
-        """A request can be sent: say so where something kept it from that before."""
+        """Say that a request can be sent, where something kept it from that before."""
         if self._obstacle is not None:
             self._obstacle = None
             self._note("requests are sent again")
@@ -130,6 +130,6 @@ def _words(breaker: Breaker) -> str:
 
 
 def _utc(moment: float | None) -> str:
-    """A time of the steady clock as people read it; None is now."""
+    """Return a time of the steady clock as people read it; None is now."""
     ago_s = 0.0 if moment is None else time.monotonic() - moment
     return f"{clock.now() - timedelta(seconds=ago_s):%Y-%m-%d %H:%M:%S} UTC"

@@ -17,7 +17,7 @@ _MOST = 2**16  # some systems know no limit, and take no larger one
 
 
 def within_open_files(job: Job) -> tuple[Job, str]:
-    """The job with as many requests in flight as there is room for, and what to say where that is fewer.
+    """Return the job with as many requests in flight as there is room for, and what to say where that is fewer.
 
     The limit of this process is raised first, as far as it may be.
 

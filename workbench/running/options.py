@@ -80,7 +80,7 @@ class Described(NamedTuple):
 
 
 def described_options() -> Iterator[Described]:
-    """The options of a run that people give, in their order."""
+    """Return the options of a run that people give, in their order."""
     for name, hint in get_type_hints(RunOptions, include_extras=True).items():
         if get_origin(hint) is Annotated:
             inner, meta = get_args(hint)

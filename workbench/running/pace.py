@@ -66,7 +66,7 @@ class Pace:
         return self._run.allowed
 
     def allows(self, route: int, flying: int) -> bool:
-        """Whether a route may have one more in flight than it has."""
+        """Return whether a route may have one more in flight than it has."""
         return flying < self._routes[route].allowed
 
     def ended(self, route: int, record: CallRecord, flying: int, in_flight: int, now: float) -> Change | None:
@@ -105,7 +105,7 @@ class Pace:
         )
 
     def _all_refuse(self, route: int, now: float) -> bool:
-        """Whether at least half of the routes in use, and more than one, refuse at the same time."""
+        """Return whether at least half of the routes in use, and more than one, refuse at the same time."""
         self._refused_at[route] = now
         refusing = [at for at in self._refused_at.values() if now - at <= SHARED_WINDOW_S]
         used = [at for at in self._used_at.values() if now - at <= SHARED_WINDOW_S]
@@ -154,7 +154,7 @@ class _Latencies:
         self._newest: deque[float] = deque(maxlen=_NEWEST)
 
     def inflated(self, latency_ms: float) -> bool:
-        """Whether the newest answers take far longer than the usual ones did."""
+        """Return whether the newest answers take far longer than the usual ones did."""
         self._newest.append(latency_ms)
         crowded = len(self._usual) == _USUAL and median(self._newest) > _INFLATED * median(self._usual)
         self._usual.append(latency_ms)  # what lasts becomes the usual

@@ -72,7 +72,7 @@ class Progress:
 
     @contextmanager
     def _on_screen(self) -> Iterator[None]:
-        """A terminal that was closed is written to no more, and stops nothing."""
+        """Write no more to a terminal that was closed; it stops nothing."""
         try:
             yield
         except OSError:

@@ -20,7 +20,7 @@ _GIT_PATIENCE_S = 5.0
 
 
 def new_run_id(now: datetime) -> str:
-    """A run's name: when it began in UTC, and enough chance to tell two of the same second apart."""
+    """Return a run's name: when it began in UTC, and enough chance to tell two of the same second apart."""
     return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
@@ -79,7 +79,7 @@ def package_versions() -> dict[str, str]:
 
 
 def git_state(folder: Path) -> tuple[str | None, bool | None]:
-    """The commit checked out around a folder and whether anything differs from it; None outside a repository."""
+    """Return the commit checked out around a folder and whether anything differs from it; None outside a repository."""
     folder = folder.resolve()
     if not any((above / ".git").exists() for above in (folder, *folder.parents)):
         return None, None

@@ -58,7 +58,7 @@ class WorkLeft:
             self._left_ms[model] = 0.0
 
     def urgency(self, model: int, item: int | None) -> tuple[bool, float]:
-        """How much a model's next item should go before others'.
+        """Return how much a model's next item should go before others'.
 
         First comes a model that needs longer at its own limit than all of them with all slots; then the longest item, one of
         which nothing is known before all others.
@@ -120,13 +120,13 @@ class Queue:
         return not any(self._flying) and not any(map(self._has_more, range(len(self._ahead))))
 
     def is_ready(self) -> bool:
-        """Whether a request may be sent now."""
+        """Return whether a request may be sent now."""
         self._looked_at = self._now()
         self._drop_late()
         return any(map(self._may_go, range(len(self._ahead))))
 
     def take(self) -> Turn | None:
-        """The next item; None when none may go now."""
+        """Return the next item; None when none may go now."""
         self._looked_at = self._now()
         self._drop_late()
         ready = [model for model in range(len(self._ahead)) if self._may_go(model)]
@@ -141,7 +141,7 @@ class Queue:
         return turn
 
     def _chosen(self, ready: list[int]) -> int:
-        """The model whose turn it is."""
+        """Return the model whose turn it is."""
         fewest = min(ready, key=lambda model: (self._flying[model], self._last_turn[model]))
         if not self._work.is_known or self._flying[fewest] < sum(self._flying) / len(ready) * _LEAST_SHARE:
             return fewest
@@ -174,7 +174,7 @@ class Queue:
         self.wake()
 
     def flying(self, model: int) -> int:
-        """How many requests of a model are in flight."""
+        """Return how many requests of a model are in flight."""
         return self._flying[model]
 
     def ended(self, turn: Turn, outcome: Outcome, *, asks_for_time: bool) -> Breaker | None:
@@ -184,7 +184,7 @@ class Queue:
         return breaker if breaker.ended(end) else None
 
     def given_up_waiting(self) -> list[int]:
-        """The models that are given up now, as nothing but paused ones is left and none can be tried in time."""
+        """Return the models that are given up now, as nothing but paused ones is left and none can be tried in time."""
         left = [model for model in range(len(self._ahead)) if self._has_more(model)]
         well = any(number and not self._breakers[model].is_sick for model, number in enumerate(self._flying))
         if not left or well or not all(self._breakers[model].is_sick for model in left):
@@ -198,7 +198,7 @@ class Queue:
         return [model for model in left if self.give_up(model)]
 
     def breaker(self, model: int) -> Breaker:
-        """A model's breaker."""
+        """Return a model's breaker."""
         return self._breakers[model]
 
     def hold(self, model: int, wait_s: float) -> Breaker | None:
@@ -212,7 +212,7 @@ class Queue:
         return self._breakers[model].give_up()
 
     def paused(self) -> Iterator[tuple[int, Breaker]]:
-        """The models whose breaker is open, and has not been given up."""
+        """Return the models whose breaker is open, and has not been given up."""
         return ((model, breaker) for model, breaker in enumerate(self._breakers) if breaker.state == "open")
 
     def wake(self) -> None:
@@ -237,7 +237,7 @@ class Queue:
         self._drop_late()
 
     def why_waiting(self) -> Iterator[tuple[int, str]]:
-        """The models that have something left, and why none of it may go now."""
+        """Return the models that have something left, and why none of it may go now."""
         for model, breaker in enumerate(self._breakers):
             if not self._has_more(model):
                 continue
@@ -254,7 +254,7 @@ class Queue:
                 yield model, f"starts its next pass at {self._utc(again[0][0])}"
 
     def _utc(self, moment: float) -> str:
-        """A moment of the steady clock as the time of day."""
+        """Return a moment of the steady clock as the time of day."""
         return f"{time_of_day.now() + timedelta(seconds=moment - self._now()):%H:%M:%S} UTC"
 
     def _drop_late(self) -> None:

@@ -40,7 +40,7 @@ class Passes:
         self._rules, self._share = rules, wait_share
 
     def wait_s(self, record: CallRecord, attempt: int, tried_s: float = 0.0) -> float | None:
-        """How long to wait before a request is sent again, in s; None where it is not.
+        """Return how long to wait before a request is sent again, in s; None where it is not.
 
         A `Retry-After` is honoured, and one that is too long leaves the request to a rerun; without one the wait depends
         on the outcome and doubles with each attempt.
@@ -104,7 +104,7 @@ class AfterCall:
             self.queue.wake()
 
     def is_beyond_budget(self, turn: Turn, request: ChatRequest) -> bool:
-        """Whether the budget has no room for a request now; else it is reserved."""
+        """Return whether the budget has no room for a request now; else it is reserved."""
         full = self.guard.reserve(request, self._caps[turn.model])
         if full is None:
             self._waits_since = 0.0
@@ -149,7 +149,7 @@ class AfterCall:
             self.halt(RunStatus.INCOMPLETE, "the platform no longer accepts the API key", ExitCode.KEY_REJECTED)
 
     def why_waiting(self, in_flight: int) -> str:
-        """Why nothing more may be sent now, for the log."""
+        """Return why nothing more may be sent now, for the log."""
         if in_flight >= self.pace.run_allowed:
             return f"the pace allows {self.pace.run_allowed}"
         reasons = [f"{self._plan.models[model].id} {why}" for model, why in self.queue.why_waiting()]

@@ -71,12 +71,12 @@ class _SignalRelay:
 
 
 def handlers() -> list[tuple[signal.Signals, Any]]:
-    """How signals are handled now, runs that are sending aside; a run leaves them ignored, for the end of its process."""
+    """Return how signals are handled now, runs that are sending aside; a run leaves them ignored, for the end of its process."""
     return [(number, _without_runs(signal.getsignal(number))) for number in SIGNALS]
 
 
 def _without_runs(handler: Any) -> Any:
-    """The handler below those of runs: one that outlives its run, and with that its event loop, is never put back."""
+    """Return the handler below those of runs: one that outlives its run, and with that its event loop, is never put back."""
     while isinstance(handler, _SignalRelay):
         handler = handler.before
     return handler

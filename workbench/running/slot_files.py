@@ -36,7 +36,7 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     """The same as `busy_until` on the clock that counts from there, also while the machine sleeps, and never jumps."""
 
     def seen_at(self, now: float) -> Self:
-        """The same by today's clock: in the same boot by the steady one; else, where a clock wrote it that has been put
+        """Return the same by today's clock: in the same boot by the steady one; else, where a clock wrote it that has been put
         back since, as if the call had begun now.
         """
         # the steady clock first: by the other one, a clock put forward would free slots whose calls still go on
@@ -86,7 +86,7 @@ class SlotFile:
             fcntl.flock(fd, fcntl.LOCK_UN)
 
     def busy_until(self, now: float) -> float:
-        """The Unix time until which the platform may be at work on its last call; to be asked while it is locked."""
+        """Return the Unix time until which the platform may be at work on its last call; to be asked while it is locked."""
         holdings = [read(fd) for fd in self._fds]
         seen = [holding.seen_at(now) for holding in holdings]
         last = max(seen, key=lambda one: one.busy_until)
@@ -107,7 +107,7 @@ class SlotFile:
 
 
 def layout_of(folder: Path, *, shared: bool) -> str:
-    """The layout of an endpoint's folder, which is this version's where it says none.
+    """Return the layout of an endpoint's folder, which is this version's where it says none.
 
     Raises:
         OSError: It cannot be read or written.
@@ -124,7 +124,7 @@ def layout_of(folder: Path, *, shared: bool) -> str:
 
 @functools.cache
 def boot() -> str:
-    """Which start of the machine this is; empty where the system does not say."""
+    """Return which start of the machine this is; empty where the system does not say."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip() if hasattr(time, "CLOCK_BOOTTIME") else ""
     except OSError:
@@ -151,7 +151,7 @@ def release_ghosts(folder: Path) -> int:
 
 
 def slots_of_endpoint(folder: Path) -> list[dict[str, object]]:
-    """The state of every slot in an endpoint's folder: `in flight`, a `ghost`, or `free`."""
+    """Return the state of every slot in an endpoint's folder: `in flight`, a `ghost`, or `free`."""
     found: list[dict[str, object]] = []
     now = clock.machine_s()
     for path in sorted(folder.glob("*.slot")):
@@ -165,8 +165,8 @@ def slots_of_endpoint(folder: Path) -> list[dict[str, object]]:
 
 
 def slots_in(folders: Iterable[Path]) -> list[dict[str, object]]:
-    """The slots of several endpoints, each with its folder's name as `endpoint`; a call that has its slot in an older version's
-    folder too is told once.
+    """Return the slots of several endpoints, each with its folder's name as `endpoint`; a call that has its slot in an older
+    version's folder too is told once.
     """
     found, counted = [], set()
     for folder in folders:
@@ -181,7 +181,7 @@ def slots_in(folders: Iterable[Path]) -> list[dict[str, object]]:
 
 @contextlib.contextmanager
 def opened_readonly(path: Path) -> Iterator[int | None]:
-    """A file's descriptor for reading; None where it cannot be opened, as when it was just removed."""
+    """Yield a file's descriptor for reading; None where it cannot be opened, as when it was just removed."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -194,7 +194,9 @@ def opened_readonly(path: Path) -> Iterator[int | None]:
 
 
 def opened(path: Path, *, shared: bool = False) -> int:
-    """A file's descriptor for reading and writing; the file is made where it is not there, for all users if it is shared."""
+    """Return a file's descriptor for reading and writing; the file is made where it is not there, for all users if it is
+    shared.
+    """
     flags = os.O_RDWR | os.O_CLOEXEC
     try:  # not with O_CREAT at once: Linux may refuse that for another user's file (fs.protected_regular)
         return os.open(path, flags)
@@ -227,7 +229,7 @@ def write(fd: int, holding: Holding) -> None:
 
 
 def read(fd: int) -> Holding:
-    """What a slot's file says; nothing where it is cut."""
+    """Return what a slot's file says; nothing where it is cut."""
     try:
         return msgspec.json.decode(os.pread(fd, _RECORD_BYTES, 0) or b"{}", type=Holding)
     except msgspec.DecodeError:  # cut, by a full disk for one

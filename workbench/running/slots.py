@@ -114,7 +114,7 @@ def make_folder(folder: Path, *, shared: bool) -> None:
 
 
 def named_by(*, shared: bool) -> str:
-    """What says where the slots are."""
+    """Return what says where the slots are."""
     return "slots_folder in workbench.toml names it" if shared else "XDG_STATE_HOME names another folder for them"
 
 
@@ -194,13 +194,13 @@ class Slots:
         return None
 
     def why_none(self) -> str:
-        """What keeps this run from a slot, for the log."""
+        """Return what keeps this run from a slot, for the log."""
         ghosts = len(self.ghosts())
         others = f"{self._others} other {'run' if self._others == 1 else 'runs'} on this machine"
         return f"no slot is free: {ghosts} kept by calls that were given up, {others}"
 
     def take(self) -> Slot | None:
-        """A slot, if there is one and this run may have it now."""
+        """Return a slot, if there is one and this run may have it now."""
         self._scan_other_runs()
         if self._rivals:
             self.release_unused()
@@ -265,7 +265,7 @@ class Slots:
             self._waiters -= 1
 
     def ghosts(self) -> list[float]:
-        """The Unix times until which calls that were given up keep slots of this run."""
+        """Return the Unix times until which calls that were given up keep slots of this run."""
         self.release_unused()
         found, now = [], clock.machine_s()
         for number in self._free:
@@ -275,7 +275,7 @@ class Slots:
         return [busy_until for busy_until in found if busy_until > now]
 
     def _yields_slot(self, number: int) -> bool:
-        """Whether a slot is another's to take: it waits, may take it and has fewer, or nothing and did not get a turn."""
+        """Return whether a slot is another's to take: it waits, may take it and has fewer, or nothing and did not get a turn."""
         more = self._held + (time.monotonic() < self._yield_until)
         return any(rival.limit > number and rival.held < more for rival in self._rivals)
 

@@ -33,7 +33,7 @@ class Spending(NamedTuple):
         return Spending(*(one + more for one, more in zip(self, other, strict=True)))
 
     def minus(self, other: "Spending") -> "Spending":
-        """What is left without the other."""
+        """Return what is left without the other."""
         return Spending(*(one - less for one, less in zip(self, other, strict=True)))
 
     def times(self, factor: float) -> "Spending":
@@ -60,7 +60,7 @@ class Spender(msgspec.Struct):
         self.drawn[stretch] = self.drawn.get(stretch, Spending()).plus(spent)
 
     def since(self, start: float) -> Spending:
-        """What was used in the stretches that end after a Unix time, without reserves."""
+        """Return what was used in the stretches that end after a Unix time, without reserves."""
         found = Spending()
         for stretch, spent in self.drawn.items():
             if stretch + STRETCH_S > start:
@@ -101,7 +101,7 @@ class SharedSpending:
         return ended
 
     def counted(self) -> set[str]:
-        """The ids of the runs whose files count, this one's included: the ledger need not be asked of them."""
+        """Return the ids of the runs whose files count, this one's included: the ledger need not be asked of them."""
         return {path.stem for path in self._folder.glob(f"*{SUFFIX}")} - self.over
 
     @contextlib.contextmanager
@@ -118,7 +118,7 @@ class SharedSpending:
 
     @contextlib.contextmanager
     def others(self) -> Iterator[dict[str, Spender] | None]:
-        """What other runs have spent, by run id; none of them spends more before the block ends.
+        """Yield what other runs have spent, by run id; none of them spends more before the block ends.
 
         None where another process keeps the lock: it may have been stopped, and nothing here waits for that.
         """
@@ -169,7 +169,7 @@ _MOST_STRETCHES = 4_000
 
 
 def live_spenders(folder: Path) -> dict[str, Spender]:
-    """What the runs that are going on have used and reserved, by run id."""
+    """Return what the runs that are going on have used and reserved, by run id."""
     found = {}
     for path in folder.glob(f"*{SUFFIX}"):
         with opened_readonly(path) as fd:

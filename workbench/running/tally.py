@@ -81,6 +81,6 @@ class Tally:
             self.served[(record.completion.served_model if record.completion else None) or "unknown"] += 1
 
     def usage(self) -> TokenSums:
-        """The tokens of all calls."""
+        """Return the tokens of all calls."""
         tokens = dict.fromkeys(self._tokens, 0) if self.nothing_sent else self._tokens
         return TokenSums(**tokens, calls_without_usage=self.calls_without_usage)

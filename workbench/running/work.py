@@ -201,7 +201,7 @@ class Work:
         LOG.debug("call %d: to %s, attempt %d, slot %d, %s", call_no, request.model, turn.attempt, slot.number, flying)
 
     def _within_deadline(self, request: ChatRequest) -> ChatRequest:
-        """The same, waited for no longer than the run where that is brief."""
+        """Return the same, waited for no longer than the run where that is brief."""
         deadline_s = self._plan.job.run.deadline_s
         if not self._is_brief or deadline_s is None:
             return request
@@ -235,7 +235,7 @@ class Work:
         )
 
     def unsent(self) -> Iterator[int]:
-        """One item of each sample and epoch of which nothing was sent, to no model, and that has no earlier answer."""
+        """Return one item of each sample and epoch of which nothing was sent, to no model, and that has no earlier answer."""
         epochs = self._plan.job.run.epochs
         seen = {(self._plan.sample_of(item), item % epochs) for item, begun in enumerate(self._begun) if begun}
         seen |= {(self._plan.sample_of(item), item % epochs) for item, _ in self._plan.reuses()}
@@ -264,7 +264,7 @@ class Work:
         self._settle(turn, record, number, call_no)
 
     async def _record_large(self, turn: Turn, record: CallRecord, call_no: int) -> None:
-        """The same for a long answer: packed in a thread, written at once, and let go."""
+        """Journal a long answer: packed in a thread, written at once, and let go."""
         entry = answer_entry(self._run_id, call_no, self._generation, record)
         with anyio.CancelScope(shield=True):  # it has arrived
             frame = await anyio.to_thread.run_sync(packed, entry, limiter=self._packing)

@@ -48,7 +48,7 @@ def checked(job: Job, command: Command) -> None:
 
 
 def timer_name(job: Job) -> str:
-    """The name of a job's timer, of characters that systemd and file systems take."""
+    """Return the name of a job's timer, of characters that systemd and file systems take."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "._") else "-" for char in job.name)
     if len(plain) > _LONGEST_NAME:
         plain = f"{plain[:_LONGEST_NAME]}-{hashlib.sha256(job.name.encode()).hexdigest()[:8]}"
@@ -56,5 +56,5 @@ def timer_name(job: Job) -> str:
 
 
 def header(path: str | Path) -> str:
-    """The line by which what belongs to a job file is found again, whatever the job is called by now."""
+    """Return the line by which what belongs to a job file is found again, whatever the job is called by now."""
     return f"# workbench schedule of {os.path.realpath(path)}"

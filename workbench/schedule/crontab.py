@@ -14,7 +14,7 @@ _END = "# end of that workbench schedule"
 
 
 def lines(job: Job, command: Command, log: Path) -> str:
-    """The lines of a job, between two comments by which they are found again.
+    """Return the lines of a job, between two comments by which they are found again.
 
     Args:
         job: With a schedule.
@@ -53,7 +53,7 @@ def remove(path: str | Path) -> bool:
 
 
 def is_installed(path: str | Path) -> bool:
-    """Whether the user's crontab has a job file's lines.
+    """Return whether the user's crontab has a job file's lines.
 
     Raises:
         InputError: The crontab cannot be read.

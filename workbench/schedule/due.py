@@ -50,7 +50,7 @@ class Occasion(msgspec.Struct, frozen=True):
 
 
 def due(ledger: Ledger, job: Job, now: datetime) -> Due:
-    """What a timer that fires at `now` should run.
+    """Return what a timer that fires at `now` should run.
 
     An occasion that ended complete, or was stopped by a guard, is not run again; one that ended otherwise is
     resumed, `schedule.retries` times. Only the newest occasion counts, and a missed one runs late only if the
@@ -95,7 +95,9 @@ def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
 
 
 def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
-    """The newest occasions of a job, oldest first; those of its schedule that nothing asked since its first are `missed`."""
+    """Return the newest occasions of a job, oldest first; those of its schedule that nothing asked since its first are
+    `missed`.
+    """
     runs = _runs(ledger, job)
     moments = {moment for moment in runs if moment <= now}
     begun = _begun(job.timetable, runs)
@@ -106,7 +108,7 @@ def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
 
 
 def _begun(schedule: ScheduleTable, runs: dict[datetime, list[OccasionRun]]) -> datetime | None:
-    """The first occasion of this schedule that was asked; what was asked by hand, or by another schedule, is none.
+    """Return the first occasion of this schedule that was asked; what was asked by hand, or by another schedule, is none.
 
     A day is named by hand only: midnight may be one of many times of the schedule.
     """
@@ -115,12 +117,12 @@ def _begun(schedule: ScheduleTable, runs: dict[datetime, list[OccasionRun]]) -> 
 
 
 def _name(moment: datetime, runs: list[OccasionRun]) -> str:
-    """The name of an occasion; what was asked as a day stays under that name, as its answers do."""
+    """Return the name of an occasion; what was asked as a day stays under that name, as its answers do."""
     return runs[-1].occasion if runs else occasion_name(moment)
 
 
 def _moment(name: str) -> datetime:
-    """When an occasion was; a day begins on this machine's clock."""
+    """Return when an occasion was; a day begins on this machine's clock."""
     return datetime.fromisoformat(name).astimezone(UTC)
 
 
@@ -132,7 +134,7 @@ def _occasion(moment: datetime, runs: list[OccasionRun]) -> Occasion:
 
 
 def _runs(ledger: Ledger, job: Job) -> dict[datetime, list[OccasionRun]]:
-    """The runs of a job's occasions by when these were: midnight may be named by its day, or as a time."""
+    """Return the runs of a job's occasions by when these were: midnight may be named by its day, or as a time."""
     found: dict[datetime, list[OccasionRun]] = defaultdict(list)
     if ledger.exists:
         with reading(ledger, frugal=True) as reader:

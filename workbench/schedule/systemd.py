@@ -19,7 +19,7 @@ _ENDED_WELL = (ExitCode.TERMINAL_CLOSED, ExitCode.INTERRUPTED, ExitCode.TERMINAT
 
 
 def units(job: Job, command: Command) -> dict[str, str]:
-    """The files of a job's timer, by name.
+    """Return the files of a job's timer, by name.
 
     Args:
         job: With a schedule.
@@ -68,7 +68,7 @@ WantedBy=timers.target
 
 
 def complaints(files: dict[str, str]) -> str:
-    """What `systemd-analyze verify` reports about the units; empty without complaints or without the program."""
+    """Return what `systemd-analyze verify` reports about the units; empty without complaints or without the program."""
     if shutil.which("systemd-analyze") is None:
         return ""
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +123,7 @@ def remove(path: str | Path, folder: Path) -> bool:
 
 
 def installed(path: str | Path, folder: Path) -> list[Path]:
-    """The timers of a job file in the user's folder."""
+    """Return the timers of a job file in the user's folder."""
     return [timer for timer in sorted(folder.glob("workbench-*.timer")) if _is_of(timer, path)]
 
 
@@ -152,12 +152,12 @@ def _ran(*words: str, environment: dict[str, str] | None = None) -> subprocess.C
 
 
 def _plain(text: str) -> str:
-    """A value in which systemd is to find no specifier."""
+    """Return a value in which systemd is to find no specifier."""
     return text.replace("%", "%%")
 
 
 def _quoted(word: str, doubled: str) -> str:
-    """One word in which systemd is to find no specifier, nor what else begins with a sign to be doubled."""
+    """Return one word in which systemd is to find no specifier, nor what else begins with a sign to be doubled."""
     if word and all(char.isalnum() or char in "/._-=:+@," for char in word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')

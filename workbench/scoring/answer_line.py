@@ -22,7 +22,7 @@ class AnswerLine(Scorer, frozen=True, tag="answer_line"):
     """Compare without regard to capitals."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """The accepted texts."""
+        """Return the accepted texts."""
         return text_targets(sample)
 
     def score(self, answer: Given, targets: list[str]) -> Score:
@@ -42,6 +42,6 @@ class AnswerLine(Scorer, frozen=True, tag="answer_line"):
         return folded(text, ignore_case=self.ignore_case).rstrip(". ")
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """An empty marker."""
+        """Return an empty marker."""
         if not self.marker.strip():
             yield "marker", "is empty"

@@ -43,7 +43,7 @@ class BySample(Scorer, frozen=True, tag="by_sample"):
     needs_text: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> list[Judging]:
-        """The sample's checks, each with what is right by it."""
+        """Return the sample's checks, each with what is right by it."""
         target = sample.target
         if isinstance(target, str) and target.lstrip()[:1] in ("[", "{"):  # as tables hold it
             with contextlib.suppress(msgspec.DecodeError, RecursionError):
@@ -54,7 +54,7 @@ class BySample(Scorer, frozen=True, tag="by_sample"):
         return [_judging(entry, sample) for entry in entries]
 
     def score(self, answer: Given, checks: list[Judging]) -> Score:
-        """The mean of the checks; unscored where one of them cannot judge."""
+        """Return the mean of the checks; unscored where one of them cannot judge."""
         values, reasons = [], []
         for check in checks:
             if check.scorer.needs_text and not answer.text.strip():

@@ -28,7 +28,7 @@ class Choice(Scorer, frozen=True, tag="choice"):
     """The letter chosen is the target's."""
 
     def target_of(self, sample: Sample) -> Options:
-        """The right letters."""
+        """Return the right letters."""
         return Options(set(right_letters(sample)), sample.choices)
 
     def score(self, answer: Given, options: Options) -> Score:
@@ -45,7 +45,7 @@ class Choice(Scorer, frozen=True, tag="choice"):
 
 
 def right_letters(sample: Sample) -> list[str]:
-    """The letters of a sample's target, at least one.
+    """Return the letters of a sample's target, at least one.
 
     Raises:
         CannotJudgeError: It names no option.
@@ -59,7 +59,7 @@ def right_letters(sample: Sample) -> list[str]:
 
 
 def _letter(given: Any, sample: Sample) -> str | None:
-    """The letter of a target: a letter, the option's text, or its number counted from 0 (as datasets store it)."""
+    """Return the letter of a target: a letter, the option's text, or its number counted from 0 (as datasets store it)."""
     letters = LETTERS[: len(sample.choices) or None]
     if isinstance(given, float) and given.is_integer():  # as pandas stores whole numbers where one is missing
         given = int(given)
@@ -79,7 +79,7 @@ def _letter(given: Any, sample: Sample) -> str | None:
 
 
 def _letter_of_text(given: str, texts: tuple[str, ...]) -> str | None:
-    """The letter of the option with that text, read as closely as tells it from the others: `x > 0` is not `x < 0`."""
+    """Return the letter of the option with that text, read as closely as tells it from the others: `x > 0` is not `x < 0`."""
     for reading in (_close, _plain):
         wanted = reading(given)
         alike = [letter for letter, text in zip(LETTERS, texts, strict=False) if wanted and reading(text) == wanted]
@@ -90,7 +90,7 @@ def _letter_of_text(given: str, texts: tuple[str, ...]) -> str | None:
 
 
 def _option_stated(answer: str, texts: tuple[str, ...]) -> str | None:
-    """The letter of the only option whose text stands in an answer's last sentence."""
+    """Return the letter of the only option whose text stands in an answer's last sentence."""
     options = {letter: text for letter, text in zip(LETTERS, map(_plain, texts), strict=False) if text}
     line = next((line for line in reversed(answer.splitlines()) if line.strip()), "")[-_SENTENCE_CHARS:]
     sentence = re.split(r"[.!?]\s", line.rstrip(".!? "))[-1]

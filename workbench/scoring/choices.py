@@ -29,7 +29,7 @@ class Choices(Scorer, frozen=True, tag="choices"):
     """The letters chosen are exactly the target's, a list or text such as `A, C`; for questions with several right options."""
 
     def target_of(self, sample: Sample) -> frozenset[str]:
-        """The right letters."""
+        """Return the right letters."""
         target = sample.target
         if isinstance(target, str) and target not in sample.choices:
             target = _several(target.strip(), LETTERS[: len(sample.choices) or None])
@@ -50,8 +50,8 @@ class Choices(Scorer, frozen=True, tag="choices"):
 
 
 def chosen_letters(text: str) -> frozenset[str]:
-    """The options that an answer settles on: those after its last mark of an answer, those it calls right, those of its last
-    line, or a list of options that is all it says.
+    """Return the options that an answer settles on: those after its last mark of an answer, those it calls right, those of
+    its last line, or a list of options that is all it says.
     """
     for mark in list(re.finditer(_MARK, text))[-1 : -_MOST_MARKS - 1 : -1]:
         after = text[mark.end() :][:_LINE_CHARS]
@@ -73,7 +73,7 @@ def chosen_letters(text: str) -> frozenset[str]:
 
 
 def _several(target: str, letters: str) -> Any:
-    """A target of several letters as a list: `A, C`, `A and C`, `AC`, and a list as JSON writes it."""
+    """Return a target of several letters as a list: `A, C`, `A and C`, `AC`, and a list as JSON writes it."""
     if re.fullmatch(r"[A-Za-z](?:\s*(?:[,;]|\band\b)\s*[A-Za-z])+", target):
         return re.findall(r"\b[A-Za-z]\b", target)
     if len(target) > 1 and _in_order(target) and set(target) <= set(letters):
@@ -85,7 +85,7 @@ def _several(target: str, letters: str) -> Any:
 
 
 def _in_order(word: str) -> frozenset[str]:
-    """The letters of a word such as `ACD`; none where they are not in the order of options."""
+    """Return the letters of a word such as `ACD`; none where they are not in the order of options."""
     is_list = len(word) > 1 and word.isupper() and word.isascii() and list(word) == sorted(set(word))
     return frozenset(word) if is_list and word.isalpha() else frozenset()
 

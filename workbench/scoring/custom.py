@@ -38,11 +38,11 @@ class Custom(Scorer, frozen=True, tag="custom"):
     needs_text: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> Sample:
-        """The whole sample: what is right is for the function to say."""
+        """Return the whole sample: what is right is for the function to say."""
         return sample
 
     def score(self, answer: Given, sample: Sample) -> Score:
-        """What the function says, or why it says nothing."""
+        """Return what the function says, or why it says nothing."""
         try:
             with _printing_aside():
                 return _as_score(self._found()(answer, sample))
@@ -55,7 +55,7 @@ class Custom(Scorer, frozen=True, tag="custom"):
         return None if self.scale is msgspec.UNSET else self.scale
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """A function that cannot be found, or would have to be awaited."""
+        """Return a function that cannot be found, or would have to be awaited."""
         try:
             with _printing_aside():
                 found = self._found()
@@ -66,7 +66,7 @@ class Custom(Scorer, frozen=True, tag="custom"):
                 yield "function", f"{self.function!r} is an async function; expected a plain one"
 
     def in_folder(self, folder: Path) -> Self:
-        """The same with the whole path of its file."""
+        """Return the same with the whole path of its file."""
         file, colon, name = self.function.rpartition(":")
         if not file.endswith(".py"):
             return self
@@ -100,7 +100,7 @@ def _changed_at(path: str) -> int:
 
 @cache
 def _loaded(path: str, changed_at: int) -> ModuleType:
-    """A file as a module of its own, run once, and again where it changed."""
+    """Return a file as a module of its own, run once, and again where it changed."""
     name = f"_custom_scorer_{Path(path).stem}_{changed_at}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not Path(path).is_file():

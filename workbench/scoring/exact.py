@@ -16,7 +16,7 @@ class Exact(Scorer, frozen=True, tag="exact"):
     """Compare without punctuation."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """The accepted texts."""
+        """Return the accepted texts."""
         return text_targets(sample)
 
     def score(self, answer: Given, targets: list[str]) -> Score:

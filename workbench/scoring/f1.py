@@ -16,7 +16,7 @@ class F1(Scorer, frozen=True, tag="f1"):
     """The F1 of the words that answer and target share, as SQuAD counts them; the best of several targets."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """The accepted texts."""
+        """Return the accepted texts."""
         return text_targets(sample)
 
     def score(self, answer: Given, targets: list[str]) -> Score:

@@ -14,7 +14,7 @@ class Includes(Scorer, frozen=True, tag="includes"):
     """Search without regard to capitals."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """The texts of which one must be there."""
+        """Return the texts of which one must be there."""
         targets = text_targets(sample)
         if not all(folded(target, ignore_case=self.ignore_case) for target in targets):
             raise CannotJudgeError("a target is empty: every answer includes it")

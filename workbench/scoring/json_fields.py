@@ -18,14 +18,14 @@ class JsonFields(ValueRules, frozen=True, tag="json"):
     """Score 1 only when every field is right, else 0."""
 
     def target_of(self, sample: Sample) -> dict[str, Any]:
-        """The wanted fields."""
+        """Return the wanted fields."""
         wanted = as_object(sample.target)
         if not wanted:
             raise CannotJudgeError("the target is not a JSON object")
         return wanted
 
     def score(self, answer: Given, wanted: dict[str, Any]) -> Score:
-        """How many of the wanted fields are right; a field too many counts as a wrong one where it is refused."""
+        """Return how many of the wanted fields are right; a field too many counts as a wrong one where it is refused."""
         given = object_in(answer.text, wanted)
         if given is None:
             return Score(0.0, "the answer does not contain a JSON object")

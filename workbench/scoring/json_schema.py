@@ -38,7 +38,7 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
     """Whether the answer must be nothing but JSON; else an object among words counts."""
 
     def target_of(self, sample: Sample) -> dict[str, Any]:
-        """The schema that counts for a sample."""
+        """Return the schema that counts for a sample."""
         schema = as_object(sample.target) if self.schema is None else self.schema
         if schema is None:
             raise CannotJudgeError("the scorer has no schema, and the target is not one")
@@ -65,14 +65,14 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
         return Score(0.0, said[:_SHOWN_CHARS], shown)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """A schema that is not valid, or two of them."""
+        """Return a schema that is not valid, or two of them."""
         if self.schema is not None and self.schema_path is not None:
             yield "schema_path", "give either schema or schema_path"
         if self.schema is not None and (problem := problem_of(self.schema)):
             yield "schema", f"not a JSON Schema: {problem}"
 
     def in_folder(self, folder: Path) -> Self:
-        """The same with the schema of its file."""
+        """Return the same with the schema of its file."""
         if self.schema_path is None or self.schema is not None:
             return self
         try:
@@ -90,7 +90,7 @@ class JsonSchema(Scorer, frozen=True, tag="json_schema"):
 
 
 def problem_of(schema: dict[str, Any]) -> str | None:
-    """Why a schema cannot be used."""
+    """Return why a schema cannot be used."""
     import jsonschema_rs
 
     try:
@@ -110,14 +110,14 @@ def _without_half(found: re.Match[str]) -> str:
 
 
 def _validator(schema: dict[str, Any]) -> "Validator":
-    """What checks a value, by the draft that the schema names; nothing is fetched, and no pattern takes for ever."""
+    """Return what checks a value, by the draft that the schema names; nothing is fetched, and no pattern takes for ever."""
     import jsonschema_rs
 
     return jsonschema_rs.validator_for(schema, offline=True)
 
 
 def _value_in(text: str, schema: dict[str, Any], *, alone: bool) -> tuple[Any] | None:
-    """The whole text as JSON, that of a fence, or the object in it."""
+    """Return the whole text as JSON, that of a fence, or the object in it."""
     whole = _decoded(text)
     if whole is not None or alone:
         return whole

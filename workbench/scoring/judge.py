@@ -71,7 +71,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
     asks_a_model: ClassVar[bool] = True
 
     def target_of(self, sample: Sample) -> Any:
-        """The reference, which may be missing: a rubric alone can do."""
+        """Return the reference, which may be missing: a rubric alone can do."""
         return sample.target
 
     def score(self, answer: Given, wanted: Any) -> Score:
@@ -99,7 +99,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return min(self.verdicts.values()), max(self.verdicts.values())
 
     def needed(self) -> frozenset[str]:
-        """The columns that a sample must have for the template.
+        """Return the columns that a sample must have for the template.
 
         Raises:
             InputError: The template is not valid.
@@ -111,7 +111,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return Template("template", self.template).needed - VARIABLES
 
     def verdict_in(self, text: str) -> str | None:
-        """The word that an answer of the judge ends with; None where it gives none of them."""
+        """Return the word that an answer of the judge ends with; None where it gives none of them."""
         found = re.findall(r"verdict\W{0,10}:[\s*_]{0,10}([^\n]{1,200})", text, re.IGNORECASE)
         if not found:
             return None
@@ -124,7 +124,7 @@ class Judge(Scorer, frozen=True, tag="judge"):
         return plainly[0] if len(plainly) == 1 else None  # `✅ CORRECT`
 
     def score_of(self, said: Sequence[str]) -> Score:
-        """The score that the judge's answers to one question make.
+        """Return the score that the judge's answers to one question make.
 
         Args:
             said: The texts of its votes, those that it gave.

@@ -70,7 +70,7 @@ _RULED_OUT = (
 
 
 def chosen_letter(text: str, letters: str) -> str | None:
-    """The option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
+    """Return the option an answer settles on, if it names one of `letters`; the clearest way of saying so wins, and its last use.
 
     `A or B` settles on neither, `not A` and `A is wrong` not on A, and `A` and `I` do not count where they are words. Several
     letters in a sentence that names none of them as the answer are no choice.
@@ -97,13 +97,13 @@ def chosen_letter(text: str, letters: str) -> str | None:
 
 
 def _named(pattern: str, text: str, letters: str) -> Iterator[int]:
-    """Where letters of options stand that a pattern finds."""
+    """Return where letters of options stand that a pattern finds."""
     either = letters + letters.lower()
     return (match.start(1) for match in re.finditer(pattern, text) if match[1] in either)
 
 
 def _is_hedged(text: str, place: int, letters: str) -> bool:
-    """Whether the letter there is one of two alternatives."""
+    """Return whether the letter there is one of two alternatives."""
     begin = max(place - _NEAR_CHARS, 0)
     return any(
         match[1] in letters and match[2] in letters and place - begin in (match.start(1), match.start(2))

@@ -24,7 +24,7 @@ class Match(Scorer, frozen=True, tag="match"):
     """Compare without regard to capitals."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """The texts of which one must be there."""
+        """Return the texts of which one must be there."""
         targets = text_targets(sample)
         if not all(map(self._fold, targets)):
             raise CannotJudgeError("a target has no letters or digits: every answer matches it")

@@ -62,7 +62,8 @@ class TermError(ValueError):
 
 
 def stated_number(text: str) -> Decimal | None:
-    """The number an answer states as its result: the one that its last final-answer mark introduces, or else the last of all.
+    """Return the number an answer states as its result: the one that its last final-answer mark introduces, or else the last
+    of all.
 
     After the mark it is the number that `is`, `=` or a colon leads to (`The answer to question 3 is 12`), and where that is
     a calculation (`5 × 6 = 30`) its result.
@@ -89,7 +90,7 @@ def stated_number(text: str) -> Decimal | None:
 
 
 def _introduced(sentence: str) -> Decimal | None:
-    """The number to which the sentence after a mark leads."""
+    """Return the number to which the sentence after a mark leads."""
     pattern = re.compile(_NUMBER)
     for lead in re.finditer(rf"(?i)(?:\A|{_IS}){_ABOUT}", sentence):
         direct = pattern.match(sentence, lead.end())
@@ -102,7 +103,7 @@ def _introduced(sentence: str) -> Decimal | None:
 
 
 def as_number(text: str) -> Decimal | None:
-    """A text that is one number, as that number; None when it is not one.
+    """Return a text that is one number, as that number; None when it is not one.
 
     A comma before three digits is a thousands mark (`1,234`), before one, two or more than three a decimal comma (`3,14`).
     """
@@ -116,7 +117,7 @@ def as_number(text: str) -> Decimal | None:
 
 
 def numbers_in(text: str) -> list[Decimal]:
-    """Every number of a text, in reading order.
+    """Return every number of a text, in reading order.
 
     Raises:
         TermError: One of them is in a term.
@@ -132,7 +133,7 @@ def _is_in_term(match: re.Match[str]) -> bool:
 
 
 def near(given: Decimal, wanted: Decimal, tolerance: float = 0.0, relative_tolerance: float = 0.0) -> bool:
-    """Whether two numbers are the same, or within a tolerance.
+    """Return whether two numbers are the same, or within a tolerance.
 
     Whole numbers differ however little they do. Others may always differ by a billionth of their size: two ways of writing
     the same value do.
@@ -146,7 +147,7 @@ def near(given: Decimal, wanted: Decimal, tolerance: float = 0.0, relative_toler
 
 
 def written(number: Decimal) -> str:
-    """A number as people write it."""
+    """Return a number as people write it."""
     if number == number.to_integral_value() and abs(number.adjusted()) <= _MOST_DIGITS:
         return f"{number:.0f}"
     return f"{number.normalize():.15g}"
@@ -157,13 +158,13 @@ def _values(text: str) -> list[Decimal]:
 
 
 def _last(text: str) -> Decimal | None:
-    """The last number; the others are not even looked at, as a long answer may hold half a million."""
+    """Return the last number; the others are not even looked at, as a long answer may hold half a million."""
     matches = list(re.finditer(_NUMBER, text))
     return next((number for match in reversed(matches) if (number := _signed(match)) is not None), None)
 
 
 def _signed(match: re.Match[str]) -> Decimal | None:
-    """A number with the sign in front of it, which may be a word."""
+    """Return a number with the sign in front of it, which may be a word."""
     value = _value(match)
     if value is not None and _is_in_term(match):
         raise TermError(match.string[max(match.start() - 9, 0) : match.end() + 9])
@@ -201,7 +202,7 @@ def _point_only(digits: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """The same with LaTeX, fractions of one character, powers and minus signs as plain text writes them."""
+    """Return the same with LaTeX, fractions of one character, powers and minus signs as plain text writes them."""
     text = re.sub("[−–]", "-", text)
     text = spaced(text if text.isascii() else _IN_UNITS.sub(_without_units, text))
     if "\\" in text or "{" in text:
@@ -225,7 +226,7 @@ def _plain(text: str) -> str:
 
 
 def _without_units(match: re.Match[str]) -> str:
-    """A number with units such as 万 in digits; as it is where a part is none."""
+    """Return a number with units such as 万 in digits; as it is where a part is none."""
     try:
         parts = re.findall(r"(\d[\d.,]*)\s?([亿億억万萬만千천]?)", match.group())
         return f"{sum(Decimal(part.rstrip('.,').replace(',', '')) * _UNITS[unit] for part, unit in parts):f}"
@@ -238,5 +239,5 @@ def _as_fraction(match: re.Match[str]) -> str:
 
 
 def _beside(whole: str | None, fraction: str) -> str:
-    """A fraction behind the last digit of a whole number, if there is one."""
+    """Return a fraction behind the last digit of a whole number, if there is one."""
     return (f"{whole} " if whole else "") + fraction.replace("⁄", "/")

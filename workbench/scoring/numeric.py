@@ -33,7 +33,9 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     """The same as a share of the target's number."""
 
     def target_of(self, sample: Sample) -> list[Decimal]:
-        """The accepted numbers: each target itself, what a worked solution ends on, or the one number of a text (`18 km`)."""
+        """Return the accepted numbers: each target itself, what a worked solution ends on, or the one number of a text (`18
+        km`).
+        """
         targets = text_targets(sample)
         numbers = [number for target in targets if (number := _number(target)) is not None]
         if not numbers:
@@ -57,7 +59,7 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
 
 
 def finite(**options: float) -> Iterator[tuple[str, str]]:
-    """The options that are not finite numbers, as `Scorer.faults` gives them."""
+    """Return the options that are not finite numbers, as `Scorer.faults` gives them."""
     for name, value in options.items():
         if not math.isfinite(value):
             yield name, "expected a finite number"
@@ -72,7 +74,7 @@ def _number(target: str) -> Decimal | None:
 
 
 def _is_one(target: str) -> bool:
-    """Whether a text is about one number and nothing changes its value: a time, a date or a term is not."""
+    """Return whether a text is about one number and nothing changes its value: a time, a date or a term is not."""
     target = re.sub(_POWER_OF_UNIT, "", target)  # 20 m^2
     try:
         numbers = numbers_in(target)

@@ -22,7 +22,7 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
     """Whether a group is compared, the first that took part; else finding the expression is enough."""
 
     def target_of(self, sample: Sample) -> list[str]:
-        """What the group must be; empty where the expression has none, and finding it is enough."""
+        """Return what the group must be; empty where the expression has none, and finding it is enough."""
         targets = targets_of(sample)
         if self._compares() and not targets:
             raise CannotJudgeError("the sample has no target")
@@ -47,7 +47,7 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
         return verdict(given in wanted, given, "equal to", targets)
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """An expression that is not valid."""
+        """Return an expression that is not valid."""
         try:
             self._groups()
         except ValueError as error:
@@ -57,7 +57,7 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
         return self.use_group and self._groups() > 0
 
     def _groups(self) -> int:
-        """How many groups the expression has.
+        """Return how many groups the expression has.
 
         Raises:
             ValueError: It is not a regular expression.

@@ -55,7 +55,7 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         raise NotImplementedError
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """What a JSON Schema cannot see: options whose values are wrong, as (option, problem)."""
+        """Return what a JSON Schema cannot see: options whose values are wrong, as (option, problem)."""
         yield from ()
 
     @property
@@ -64,7 +64,7 @@ class Scorer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return 0.0, 1.0
 
     def in_folder(self, folder: Path) -> Self:
-        """The same with the files that it names found and read.
+        """Return the same with the files that it names found and read.
 
         Raises:
             OptionError: One cannot be used.

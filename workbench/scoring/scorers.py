@@ -45,7 +45,9 @@ def score(scorer: Scorer, answer: Given, sample: Sample) -> Score:
 
 
 def _storable(text: str) -> str:
-    r"""A text that UTF-8 can hold: JSON within an answer may spell half a pair of surrogates (`\ud800`), which it cannot."""
+    r"""Return a text that UTF-8 can hold: JSON within an answer may spell half a pair of surrogates (`\ud800`), which it
+    cannot.
+    """
     return text.encode(errors="replace").decode()
 
 
@@ -59,7 +61,7 @@ def _score(scorer: Scorer, answer: Given, wanted: Any) -> Score:
 
 
 def judges(scorer: Scorer, sample: Sample) -> bool:
-    """Whether a sample has the kind of target that a scorer needs, so that an answer to it can be judged at all."""
+    """Return whether a sample has the kind of target that a scorer needs, so that an answer to it can be judged at all."""
     try:
         scorer.target_of(sample)
     except Exception:  # whatever is wrong with a target, its answers will be unscored, and are counted as such

@@ -55,7 +55,7 @@ class ValueRules(Scorer, frozen=True):
 
 
 def object_in(text: str, wanted: Container[str] | None) -> dict[str, Any] | None:
-    """The last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the first of all.
+    """Return the last JSON object in a text, alone, in a fence or among words, that has a wanted field, or else the first of all.
 
     Args:
         wanted: The names of the fields; None takes any object for the wanted one.
@@ -76,7 +76,7 @@ def object_in(text: str, wanted: Container[str] | None) -> dict[str, Any] | None
 
 
 def _closing(text: str, start: int) -> int:
-    """Where a broken object ends: after the brace that closes it, or after its first where none does soon."""
+    """Return where a broken object ends: after the brace that closes it, or after its first where none does soon."""
     depth = 0
     for match in _BRACE.finditer(text, start, start + _BROKEN_CHARS):
         depth += 1 if match.group() == "{" else -1
@@ -86,7 +86,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def as_object(value: Any) -> dict[str, Any] | None:
-    """A target that is an object, also where a file could only hold it as JSON text."""
+    """Return a target that is an object, also where a file could only hold it as JSON text."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             value = msgspec.json.decode(value)
@@ -96,7 +96,7 @@ def as_object(value: Any) -> dict[str, Any] | None:
 
 
 def arguments_in(text: str) -> Any:
-    """The arguments of a call: an object, or whatever else its JSON holds; `{}` where models write none.
+    """Return the arguments of a call: an object, or whatever else its JSON holds; `{}` where models write none.
 
     Raises:
         ValueError: It is not JSON, or nested too deeply.
@@ -110,7 +110,7 @@ def arguments_in(text: str) -> Any:
 
 
 def bare_call(value: dict[str, Any]) -> dict[str, Any]:
-    """The name and arguments of a wanted call, also where it has the shape of OpenAI's API."""
+    """Return the name and arguments of a wanted call, also where it has the shape of OpenAI's API."""
     inner = value.get("function")
     is_wrapped = value.get("type") == "function" and isinstance(inner, dict) and not value.keys() - _OF_A_CALL
     return inner if is_wrapped and isinstance(inner, dict) else value
@@ -139,7 +139,7 @@ def same(given: Any, wanted: Any, by: ValueRules) -> bool:
 
 
 def wrong_fields(given: dict[str, Any], wanted: dict[str, Any], by: ValueRules) -> list[str]:
-    """The names that are missing or have another value, and where the rules refuse them those that were not asked for."""
+    """Return the names that are missing or have another value, and where the rules refuse them those that were not asked for."""
     wrong = [name for name, value in wanted.items() if name not in given or not same(given[name], value, by)]
     return wrong + ([name for name in given if name not in wanted] if by.extra == "refuse" else [])
 
@@ -157,7 +157,7 @@ def _same_text(given: Any, wanted: str, by: ValueRules) -> bool:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """A number, also one written as text; None for everything else."""
+    """Return a number, also one written as text; None for everything else."""
     if isinstance(value, str):
         return as_number(value)
     if isinstance(value, int):

@@ -11,7 +11,7 @@ _MOST_WHOLE = 2**53
 
 
 def targets_of(sample: Sample) -> list[str]:
-    """The accepted targets as texts; empty when the sample has none."""
+    """Return the accepted targets as texts; empty when the sample has none."""
     target = sample.target
     if target is None:
         return []
@@ -22,7 +22,7 @@ def targets_of(sample: Sample) -> list[str]:
 
 
 def text_targets(sample: Sample) -> list[str]:
-    """The accepted targets as texts, at least one.
+    """Return the accepted targets as texts, at least one.
 
     Raises:
         CannotJudgeError: There is none, or it is an object.
@@ -36,7 +36,7 @@ def text_targets(sample: Sample) -> list[str]:
 
 
 def as_text(value: Any) -> str:
-    """A target as text: true and false as JSON writes them, whole numbers without a point."""
+    """Return a target as text: true and false as JSON writes them, whole numbers without a point."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_WHOLE:
@@ -51,5 +51,5 @@ def verdict(right: bool, given: str | None, how: str, targets: list[str]) -> Sco
 
 
 def short(text: str) -> str:
-    """A text as a reason quotes it."""
+    """Return a text as a reason quotes it."""
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"

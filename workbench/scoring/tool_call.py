@@ -28,7 +28,7 @@ class CalledTool(ValueRules, frozen=True, tag="tool_call"):
     needs_text: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> WantedCall:
-        """The wanted call."""
+        """Return the wanted call."""
         wanted = bare_call(as_object(sample.target) or {})
         arguments = as_object(wanted.get("arguments") or {})
         if not isinstance(wanted.get("name"), str) or arguments is None:
@@ -52,7 +52,7 @@ class CalledTool(ValueRules, frozen=True, tag="tool_call"):
 
 
 def _wrong_arguments(text: str, wanted: dict[str, Any], scorer: CalledTool) -> list[str]:
-    """The names of the arguments that are missing, wrong or not asked for."""
+    """Return the names of the arguments that are missing, wrong or not asked for."""
     try:
         given = arguments_in(text)
     except ValueError:

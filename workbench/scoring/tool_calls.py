@@ -54,7 +54,7 @@ class CalledTools(Scorer, frozen=True, tag="tool_calls"):
     needs_text: ClassVar[bool] = False
 
     def target_of(self, sample: Sample) -> list[AcceptedCall]:
-        """The wanted calls."""
+        """Return the wanted calls."""
         target = sample.target
         if isinstance(target, str) and target.lstrip()[:1] in ("[", "{"):
             try:
@@ -132,7 +132,7 @@ def _why_no_call(text: str) -> str:
 
 
 def _faults(call: ToolCall, wanted: AcceptedCall) -> list[str]:
-    """Why a call is not the wanted one; nothing where it is."""
+    """Return why a call is not the wanted one; nothing where it is."""
     if _plain_name(call.name) != _plain_name(wanted.name):
         return [f"wrong name: {call.name} instead of {wanted.name}", *wanted.accepted]
     try:
@@ -154,7 +154,7 @@ def _faults(call: ToolCall, wanted: AcceptedCall) -> list[str]:
 
 
 def _is_whole(given: Any, about: Mapping[str, Any]) -> bool:
-    """Whether a value has no fraction where whole numbers are declared, in lists as well: `5.0` is none."""
+    """Return whether a value has no fraction where whole numbers are declared, in lists as well: `5.0` is none."""
     if about.get("type") == "integer":
         return not isinstance(given, float)
     items = about.get("items")
@@ -164,7 +164,7 @@ def _is_whole(given: Any, about: Mapping[str, Any]) -> bool:
 
 
 def _values(name: str, wanted: AcceptedCall) -> list[Any]:
-    """The values that are right; an empty text is one only of a text, and says otherwise that there may be none."""
+    """Return the values that are right; an empty text is one only of a text, and says otherwise that there may be none."""
     accepted = wanted.accepted[name]
     others = [value for value in accepted if value != _OMITTABLE]
     kind = wanted.declared.get(name, {}).get("type")
@@ -207,7 +207,7 @@ def _loose(text: str) -> str:
 
 
 def _unmatched(fits: list[list[bool]]) -> int | None:
-    """A wanted call that is left over however the calls are matched; None where all can be matched at once.
+    """Return a wanted call that is left over however the calls are matched; None where all can be matched at once.
 
     Source: Kuhn, H. W. (1955), The Hungarian method for the assignment problem, by augmenting paths.
     """

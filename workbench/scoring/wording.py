@@ -70,13 +70,13 @@ _LOOKED_AT_CHARS, _LEAST_WORDS, _MANY_WORDS = 20_000, 2, 8
 
 
 def spaced(text: str) -> str:
-    """A text with blanks between letters or digits and the signs of scripts that have none."""
+    """Return a text with blanks between letters or digits and the signs of scripts that have none."""
     return text if text.isascii() else _BESIDE.sub(" ", text)
 
 
 def is_read(text: str) -> bool:
-    """Whether a text that settles on no letter is one that was understood: not one of several letters, many words or another
-    script, in a language of which no word is known here.
+    """Return whether a text that settles on no letter is one that was understood: not one of several letters, many words or
+    another script, in a language of which no word is known here.
     """
     begin = text[:_LOOKED_AT_CHARS]
     words = _WORD.findall(begin)
@@ -91,6 +91,6 @@ def is_read(text: str) -> bool:
 
 
 def denies(sentence: str) -> bool:
-    """Whether a sentence denies something."""
+    """Return whether a sentence denies something."""
     is_english = bool(_ENGLISH.search(sentence))
     return bool(re.search(NEGATED, sentence) or (not is_english and re.search(NEGATED_ELSEWHERE, sentence)))

@@ -12,7 +12,7 @@ SET_BY = "WORKBENCH_NOW"
 
 
 def now() -> datetime:
-    """The current time, in UTC, by the machine's clock or as it is set.
+    """Return the current time, in UTC, by the machine's clock or as it is set.
 
     Raises:
         InputError: It is set, and not to a time.
@@ -22,17 +22,17 @@ def now() -> datetime:
 
 
 def is_set() -> bool:
-    """Whether the time is not the machine's."""
+    """Return whether the time is not the machine's."""
     return bool(os.environ.get(SET_BY))
 
 
 def machine_now() -> datetime:
-    """The machine's time, in UTC, for what is compared with another machine's and never told."""
+    """Return the machine's time, in UTC, for what is compared with another machine's and never told."""
     return datetime.now(UTC)
 
 
 def machine_s() -> float:
-    """The same in Unix seconds: what the processes of a machine tell each other."""
+    """Return the same in Unix seconds: what the processes of a machine tell each other."""
     return time.time()
 
 

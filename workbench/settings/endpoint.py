@@ -37,7 +37,7 @@ class Proxy(NamedTuple):
     """Of the environment, that names it."""
 
     def __str__(self) -> str:
-        """It, for people: without what a password in it would be."""
+        """Return it for people: without what a password in it would be."""
         parts = urlsplit(self.url)
         return f"the proxy {parts.scheme}://{parts.netloc.rpartition('@')[2]} ({self.variable})"
 
@@ -108,7 +108,7 @@ def find_endpoint(
 
 
 def _of_profile(name: str, settings: Settings, environment: Environment, *, asked: bool) -> Endpoint:
-    """The endpoint of a profile; `asked` says that the caller named it."""
+    """Return the endpoint of a profile; `asked` says that the caller named it."""
     if name not in settings.profiles:
         known = ", ".join(settings.profiles) or "none"
         problem = f"there is no profile {name!r}; known: {known}"
@@ -151,7 +151,7 @@ def _check_owner(url: str, where: str, key_variable: str, environment: Environme
 
 
 def _misspelt(environment: Environment) -> str:
-    """A variable that was probably meant to name the endpoint."""
+    """Return a variable that was probably meant to name the endpoint."""
     known = [name for pair in _PAIRS for name in pair]
     for name in (*environment.of_file, *environment.own):
         if name.startswith(("WORKBENCH_", "OPENAI_")) and name not in known and (near := nearest(name, known)):
@@ -160,7 +160,7 @@ def _misspelt(environment: Environment) -> str:
 
 
 def normalised_url(url: str, where: str = "base URL") -> str:
-    """The base URL without `/api`, `/api/v1` and trailing slashes; scheme and host in lower case.
+    """Return the base URL without `/api`, `/api/v1` and trailing slashes; scheme and host in lower case.
 
     Args:
         where: Names it, for messages.
@@ -196,7 +196,7 @@ def normalised_url(url: str, where: str = "base URL") -> str:
 
 
 def slots_name(base_url: str) -> str:
-    """The folder name of an endpoint's slots: one for every way to write the URL of one platform."""
+    """Return the folder name of an endpoint's slots: one for every way to write the URL of one platform."""
     parts = urlsplit(base_url)
     host = "localhost" if is_loopback(base_url) else parts.hostname or ""
     path = posixpath.normpath(unquote(parts.path)).strip("/.") if parts.path else ""
@@ -206,19 +206,19 @@ def slots_name(base_url: str) -> str:
 
 
 def older_slots_names(base_url: str) -> tuple[str, ...]:
-    """The folder names that older versions gave to an endpoint's slots: of layout 1, one for every spelling of the URL."""
+    """Return the folder names that older versions gave to an endpoint's slots: of layout 1, one for every spelling of the URL."""
     readable = re.sub(r"[^a-z0-9]+", "-", base_url.split("://")[-1])[:40]
     return (f"{readable}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}",)
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a base URL names this machine by a loopback address."""
+    """Return whether a base URL names this machine by a loopback address."""
     host = urlsplit(url).hostname or ""
     return host == "localhost" or host == "::1" or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
 
 
 def _checked_key(key: str, source: str) -> str:
-    """A key that a header can carry; `source` names where it is from."""
+    """Return a key that a header can carry; `source` names where it is from."""
     key = key.strip()
     if not key:
         raise KeyRejectedError(f"the API key in {source} is empty")
@@ -234,7 +234,7 @@ def _checked_key(key: str, source: str) -> str:
 
 
 def _proxy_for(url: str) -> Proxy | None:
-    """The proxy that the environment names for a URL, looked up once; this machine is asked without one.
+    """Return the proxy that the environment names for a URL, looked up once; this machine is asked without one.
 
     Raises:
         InputError: It is not an HTTP proxy.
@@ -271,7 +271,7 @@ def _checked_proxy(given: str, variable: str, host: str) -> Proxy:
 
 
 def _is_exempt(host: str, port: int) -> bool:
-    """Whether `NO_PROXY` names a host: itself, its domain, its port, or a network that its address is in."""
+    """Return whether `NO_PROXY` names a host: itself, its domain, its port, or a network that its address is in."""
     given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     for entry in given.replace(",", " ").lower().split():
         name, colon, of_port = entry.rpartition(":")
@@ -294,5 +294,5 @@ def _is_in_network(host: str, entry: str) -> bool:
 
 
 def key_variables(settings: Settings) -> set[str]:
-    """The names of all variables that hold an API key."""
+    """Return the names of all variables that hold an API key."""
     return {key for _, key in _PAIRS} | {profile.key_env for profile in settings.profiles.values() if profile.key_env}

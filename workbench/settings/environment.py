@@ -21,16 +21,16 @@ class Environment(msgspec.Struct, frozen=True):
     """The `.env` that was read."""
 
     def get(self, name: str) -> str:
-        """A variable's value; empty where it is not set."""
+        """Return a variable's value; empty where it is not set."""
         return self.own.get(name) or self.of_file.get(name, "")
 
     def values(self) -> dict[str, str]:
-        """All variables, as `get` gives them: an empty one hides none of the file's."""
+        """Return all variables, as `get` gives them: an empty one hides none of the file's."""
         return {**self.own, **{name: self.get(name) for name in self.of_file}}
 
 
 def found_upward(folder: Path, name: str) -> Path | None:
-    """A file in a folder or above it, up to the repository's root or the home folder; elsewhere in the folder only.
+    """Return a file in a folder or above it, up to the repository's root or the home folder; elsewhere in the folder only.
 
     Args:
         folder: The working folder; never a job's, as a downloaded job must not choose where a key is sent.
@@ -43,7 +43,7 @@ def found_upward(folder: Path, name: str) -> Path | None:
 
 
 def read_environment(folder: Path, *, of_shell: bool = True) -> Environment:
-    """The environment, and what the nearest `.env` adds to it.
+    """Return the environment, and what the nearest `.env` adds to it.
 
     Args:
         folder: The working folder.
@@ -72,27 +72,27 @@ def read_environment(folder: Path, *, of_shell: bool = True) -> Environment:
 
 
 def environment_without(names: set[str]) -> dict[str, str]:
-    """This process's environment for another one that must not see some variables."""
+    """Return this process's environment for another one that must not see some variables."""
     return {name: value for name, value in os.environ.items() if name not in names}
 
 
 def cache_folder() -> Path:
-    """Where caches are kept (XDG Base Directory Specification)."""
+    """Return where caches are kept (XDG Base Directory Specification)."""
     return _xdg("XDG_CACHE_HOME", "~/.cache") / "workbench"
 
 
 def state_folder() -> Path:
-    """Where machine-local state is kept (XDG Base Directory Specification)."""
+    """Return where machine-local state is kept (XDG Base Directory Specification)."""
     return _xdg("XDG_STATE_HOME", "~/.local/state") / "workbench"
 
 
 def moved_folders() -> dict[str, str]:
-    """The variables that move the state folder, where they are set: another command must be given the same."""
+    """Return the variables that move the state folder, where they are set: another command must be given the same."""
     return {name: value for name in ("XDG_STATE_HOME",) if (value := os.environ.get(name))}
 
 
 def unseen_by_timers() -> list[str]:
-    """The names of variables of this shell on which a command depends, and which a timer is not given."""
+    """Return the names of variables of this shell on which a command depends, and which a timer is not given."""
     names = (
         "TZ",
         "HTTP_PROXY",
@@ -108,7 +108,7 @@ def unseen_by_timers() -> list[str]:
 
 
 def systemd_folder() -> Path:
-    """Where systemd looks for a user's own units."""
+    """Return where systemd looks for a user's own units."""
     return _xdg("XDG_CONFIG_HOME", "~/.config") / "systemd" / "user"
 
 

@@ -96,14 +96,14 @@ class AskedValues(NamedTuple):
         asked: int,
         clusters: Sequence[ClusterSum] = (),
     ) -> "AskedValues":
-        """The same from a row of a query, which has None where it counted nothing or no scale is known."""
+        """Return the same from a row of a query, which has None where it counted nothing or no scale is known."""
         least, most = ends
         scale = None if least is None or most is None else (least, most)
         return cls(values or {}, lows or {}, highs or {}, scale, asked, clusters)
 
 
 def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = None) -> Interval:
-    """The interval of a mean of values that are all known.
+    """Return the interval of a mean of values that are all known.
 
     Args:
         values: Independent observations, at least one.
@@ -117,7 +117,7 @@ def mean_interval(values: Sequence[float], scale: tuple[float, float] | None = N
 
 
 def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
-    """The intervals of several means at once; None where nothing is known.
+    """Return the intervals of several means at once; None where nothing is known.
 
     On a known scale this is Gaffke's bound at 2.5 % a side, the lower of the lowest values and the upper of the highest. It makes
     no assumption on the values but that they are independent and alike, and is Clopper and Pearson's interval for right or wrong.
@@ -135,7 +135,7 @@ def mean_intervals(asked: Sequence[AskedValues]) -> list[Interval | None]:
 
 
 def _of_samples(asked: Sequence[AskedValues]) -> list[Interval | None]:
-    """The intervals of means of independent values."""
+    """Return the intervals of means of independent values."""
     on_scale = [(one, one.bounds) for one in asked if one.bounds is not None and one.lows]
     lows = iter(_lower_ends([(one.lows, least, most) for one, (least, most) in on_scale]))
     mirrored = [({-value: n for value, n in one.highs.items()}, -most, -least) for one, (least, most) in on_scale]
@@ -164,7 +164,7 @@ def _clustered(one: AskedValues, least: float, most: float) -> Interval | None:
 
 
 def _clustered_end(groups: Sequence[tuple[int, float]], least: float) -> float:
-    """The lower end of a mean over clusters, each with its size and its sum.
+    """Return the lower end of a mean over clusters, each with its size and its sum.
 
     Supposed that m is the mean, each cluster is one value (sum - m size) / largest size + m, whose mean is m and whose scale is
     that of a sample. The end is the m of which Gaffke's bound over these values is m.
@@ -198,14 +198,14 @@ _METHOD = "Gaffke's bound over samples; for right or wrong Clopper and Pearson's
 
 
 def student_reach(observations: int, confidence: float = CONFIDENCE) -> float:
-    """How many standard errors an interval reaches to each side of a mean; of one observation as far as of two."""
+    """Return how many standard errors an interval reaches to each side of a mean; of one observation as far as of two."""
     from scipy.special import stdtrit  # takes 50 ms to import
 
     return float(stdtrit(max(observations - 1, 1), (1 + confidence) / 2))
 
 
 def student(n: int, mean: float, deviation: float | None) -> Interval:
-    """The interval of a mean whose values have no known scale, from what it needs of them; it is approximate.
+    """Return the interval of a mean whose values have no known scale, from what it needs of them; it is approximate.
 
     Source: Student (1908), The probable error of a mean, Biometrika 6, 1-25: m ± t(n-1) s / √n.
 
@@ -231,7 +231,7 @@ def _student_of(asked: AskedValues) -> Interval | None:
 
 
 def _lower_ends(given: Sequence[tuple[Mapping[float, int], float, float]]) -> list[float]:
-    """The lower end of each: the 2.5 % point of Σ wᵢ xᵢ with Dirichlet(1, …, 1) weights, the scale's least among the x.
+    """Return the lower end of each: the 2.5 % point of Σ wᵢ xᵢ with Dirichlet(1, …, 1) weights, the scale's least among the x.
 
     Args:
         given: Values with their counts, the least and the most of the scale.
@@ -254,7 +254,7 @@ def _lower_ends(given: Sequence[tuple[Mapping[float, int], float, float]]) -> li
 
 
 def _in_steps(counts: Mapping[float, int], least: float, most: float) -> dict[float, int]:
-    """The values, where they are many rounded down to steps of the scale."""
+    """Return the values, where they are many rounded down to steps of the scale."""
     if len(counts) <= _MOST_STEPS:
         return dict(counts)
     step, found = (most - least) / _MOST_STEPS, Counter[float]()
@@ -264,7 +264,7 @@ def _in_steps(counts: Mapping[float, int], least: float, most: float) -> dict[fl
 
 
 def _with_quadrature(found: dict[int, float], rest: list[tuple[int, dict[float, int]]]) -> list[float]:
-    """The same where there are three values or more, all at once."""
+    """Return the same where there are three values or more, all at once."""
     import numpy as np
 
     width = max(len(points) for _, points in rest)

@@ -35,7 +35,7 @@ class Paired(msgspec.Struct, frozen=True):
         return self.n - self.better - self.worse
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
-        """The difference's interval at confidence 1 - level: it holds 0 exactly where `p_value` is not below the level.
+        """Return the difference's interval at confidence 1 - level: it holds 0 exactly where `p_value` is not below the level.
 
         None where nothing is known of the spread.
         """
@@ -49,7 +49,9 @@ class Paired(msgspec.Struct, frozen=True):
         return self.difference - half, self.difference + half
 
     def detectable(self, level: float = LEVEL) -> float | None:
-        """The smallest difference that this test shows with a probability of `POWER` at a level; None where it cannot say."""
+        """Return the smallest difference that this test shows with a probability of `POWER` at a level; None where it cannot
+        say.
+        """
         if self.method.startswith("McNemar"):
             return proportions.detectable(self.better, self.worse, self.n, level, POWER)
         if self.error is None:
@@ -99,7 +101,7 @@ class Bounded(msgspec.Struct, frozen=True):
         return None if below is None or above is None else (below[0], above[1])
 
     def detectable(self, level: float = LEVEL) -> float | None:
-        """The smallest difference of the finished samples that would be shown with a probability of `POWER`."""
+        """Return the smallest difference of the finished samples that would be shown with a probability of `POWER`."""
         if self.at_lowest is None or self.at_highest is None or self.at_lowest is self.at_highest:
             return None if self.finished is None else self.finished.detectable(level)
         reach = [self.at_lowest.detectable(level), self.at_highest.detectable(level)]
@@ -131,7 +133,7 @@ def paired(one: Sequence[float], other: Sequence[float], clusters: Sequence[Hash
 
 
 def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | None, *, is_binary: bool) -> Paired:
-    """The same from what `paired` needs of the samples.
+    """Return the same from what `paired` needs of the samples.
 
     Args:
         mean: Of the differences.
@@ -149,7 +151,7 @@ def of_counts(n: int, better: int, worse: int, mean: float, deviation: float | N
 
 
 def _clustered(differences: Sequence[float], clusters: Sequence[Hashable], better: int, worse: int) -> Paired:
-    """The t test of a mean whose samples vary together within clusters.
+    """Return the t test of a mean whose samples vary together within clusters.
 
     Source: Liang, K.-Y., Zeger, S. (1986), Longitudinal data analysis using generalized linear models, Biometrika 73,
     13-22: the sums of the residuals of each cluster; with the factor G / (G - 1) and G - 1 degrees of freedom.
@@ -179,7 +181,7 @@ def _t_test(mean: float, error: float, freedom: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of several tests, adjusted so that any of them is below a level by mere chance as rarely as one would.
+    """Return the p-values of several tests, adjusted so that any of them is below a level by mere chance as rarely as one would.
 
     Source: Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of
     Statistics 6, 65-70.
@@ -192,5 +194,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def level_shown(p_value: float, adjusted: float) -> float:
-    """The level at which an interval says the same as the adjusted decision: it holds 0 where that is not below `LEVEL`."""
+    """Return the level at which an interval says the same as the adjusted decision: it holds 0 where that is not below
+    `LEVEL`.
+    """
     return LEVEL if adjusted <= 0 else LEVEL * p_value / adjusted

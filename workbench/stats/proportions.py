@@ -26,7 +26,7 @@ def p_value(better: int, worse: int) -> float:
 
 
 def highest_share(found: int, n: int, confidence: float) -> float:
-    """The highest share that so many found among n independent ones do not exclude; with none found about 3/n at 95 %.
+    """Return the highest share that so many found among n independent ones do not exclude; with none found about 3/n at 95 %.
 
     Source: Clopper, C. and Pearson, E. (1934), The use of confidence or fiducial limits, Biometrika 26, 404-413.
     """
@@ -36,7 +36,7 @@ def highest_share(found: int, n: int, confidence: float) -> float:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """The exact two-sided p-value of so many differences for and against; of McNemar's test where scores are 0 and 1.
+    """Return the exact two-sided p-value of so many differences for and against; of McNemar's test where scores are 0 and 1.
 
     It is twice the smaller tail of a binomial with p = 1/2, at most 1.
     """
@@ -46,7 +46,7 @@ def sign_test(better: int, worse: int) -> float:
 
 
 def interval(better: int, worse: int, n: int, level: float) -> tuple[float, float]:
-    """The interval of the difference (better - worse) / n at confidence 1 - level.
+    """Return the interval of the difference (better - worse) / n at confidence 1 - level.
 
     It holds 0 exactly where `p_value` is not below the level: Tango's score interval is the score test turned round; where
     the exact test decides it is widened to the exact conditional interval, as far as that reaches.
@@ -59,7 +59,7 @@ def interval(better: int, worse: int, n: int, level: float) -> tuple[float, floa
 
 
 def tango(better: int, worse: int, n: int, level: float) -> tuple[float, float]:
-    """The score interval of a difference of paired proportions.
+    """Return the score interval of a difference of paired proportions.
 
     Source: Tango, T. (1998), Equivalence test and confidence interval for the difference in proportions for the
     paired-sample design, Statistics in Medicine 17, 891-908.
@@ -75,7 +75,9 @@ def tango(better: int, worse: int, n: int, level: float) -> tuple[float, float]:
 
 
 def _where(begun: Callable[[float], bool], low: float, high: float, *, within: float = 1e-13) -> float:
-    """Where something begins to be so between two numbers, by halves: importing scipy's solvers takes longer than a page."""
+    """Return where something begins to be so between two numbers, by halves: importing scipy's solvers takes longer than a
+    page.
+    """
     while high - low > within:
         middle = (low + high) / 2
         low, high = (low, middle) if begun(middle) else (middle, high)
@@ -92,7 +94,7 @@ def _score(difference: float, better: int, worse: int, n: int) -> float:
 
 
 def _conditional(better: int, worse: int, n: int, level: float) -> tuple[float, float]:
-    """The interval of Clopper and Pearson of better among the samples that differ, as a difference over all of them."""
+    """Return the interval of Clopper and Pearson of better among the samples that differ, as a difference over all of them."""
     from scipy.special import betaincinv
 
     differ = better + worse
@@ -102,7 +104,7 @@ def _conditional(better: int, worse: int, n: int, level: float) -> tuple[float, 
 
 
 def detectable(better: int, worse: int, n: int, level: float, power: float) -> float | None:
-    """The smallest difference that the test shows with a probability, at the share of samples that differ here.
+    """Return the smallest difference that the test shows with a probability, at the share of samples that differ here.
 
     Args:
         level: Of the test.
@@ -117,7 +119,7 @@ def detectable(better: int, worse: int, n: int, level: float, power: float) -> f
 
 
 def _power(difference: float, share: float, n: int, level: float) -> float:
-    """How probably the test shows a difference: over every number of samples that may differ."""
+    """Return how probably the test shows a difference: over every number of samples that may differ."""
     import numpy
     from scipy.special import bdtr, gammaln, ndtri, xlog1py, xlogy
 

@@ -148,7 +148,7 @@ class _Scores:
         self._counts = numpy.vstack([zero, numpy.cumsum(known, axis=0)])
 
     def means(self, nights: list[int]) -> "numpy.ndarray[Any, Any]":
-        """The mean of each sample over some nights, in their order; NaN where it has none."""
+        """Return the mean of each sample over some nights, in their order; NaN where it has none."""
         import numpy
 
         places = numpy.asarray(nights)
@@ -208,7 +208,7 @@ class _Course:
         self._tell(None)
 
     def _share(self, later: int) -> float:
-        """The p-value below which a look shows a change: of the night that is looked at, or a few later."""
+        """Return the p-value below which a look shows a change: of the night that is looked at, or a few later."""
         looks = self._rule.places[self._now] - self._before + later
         return self._rule.rates[self._now] * _LATE / ((looks + _LATE - 1) * (looks + _LATE)) / len(WINDOWS)
 
@@ -251,7 +251,7 @@ class _Course:
             self._before = self._rule.places[now - 1]
 
     def _shown(self, before: list[int], after: list[int], share: float) -> _Look | None:
-        """A change that the nights show, whatever the scores were that are not known."""
+        """Return a change that the nights show, whatever the scores were that are not known."""
         look = self._look(self._known, before, self._known, after, share)
         if look is None or abs(look.difference) < self._rule.least or look.p_value >= share:
             return None
@@ -313,11 +313,11 @@ class _Course:
         return None if self._rule.assumed is None else self._rule.assumed[self._now]
 
     def level(self) -> float | None:
-        """The mean of the nights before."""
+        """Return the mean of the nights before."""
         return float(_means(self._known.rows[self._level]).mean()) if self._level else None
 
     def findable(self) -> float | None:
-        """How large a drop from the present level must be to be found within `WITHIN_NIGHTS`, nine times in ten."""
+        """Return how large a drop from the present level must be to be found within `WITHIN_NIGHTS`, nine times in ten."""
         import numpy
         from scipy.special import stdtrit
 
@@ -341,7 +341,7 @@ class _Course:
 
 
 def _so_far(drop: Drop, apart: "numpy.ndarray[Any, Any]", since: list[int]) -> Drop:
-    """A drop as its nights so far have it."""
+    """Return a drop as its nights so far have it."""
     return msgspec.structs.replace(drop, difference=float(apart.mean()), samples=len(apart), nights=len(since))
 
 
@@ -353,7 +353,7 @@ def _is_over(again: _Look, half: float) -> bool:
 
 
 def _is_of_all_nights(apart: "numpy.ndarray[Any, Any]", mean: float, spread: float) -> bool:
-    """Whether a change rests on more than one bad night."""
+    """Return whether a change rests on more than one bad night."""
     if len(apart) < 2:
         return abs(mean) >= _SINGLE * spread
     worst = float(apart.min() if mean < 0 else apart.max())
@@ -362,7 +362,7 @@ def _is_of_all_nights(apart: "numpy.ndarray[Any, Any]", mean: float, spread: flo
 
 
 def _spread(before: "numpy.ndarray[Any, Any]", assumed: float | None) -> tuple[float, int]:
-    """The standard deviation of a night and its degrees of freedom: at least that of repeats of the same samples.
+    """Return the standard deviation of a night and its degrees of freedom: at least that of repeats of the same samples.
 
     The assumption weighs as `FEW_NIGHTS` nights would, so that few nights that happen to agree do not speak for more.
     """
@@ -377,7 +377,7 @@ def _spread(before: "numpy.ndarray[Any, Any]", assumed: float | None) -> tuple[f
 
 
 def _repeats(before: "numpy.ndarray[Any, Any]") -> float:
-    """The variance of a night's mean by the repeats of its samples; of a single night at most what its samples say."""
+    """Return the variance of a night's mean by the repeats of its samples; of a single night at most what its samples say."""
     import numpy
 
     if len(before) < 2:
@@ -388,7 +388,7 @@ def _repeats(before: "numpy.ndarray[Any, Any]") -> float:
 
 
 def _never_varied(before: "numpy.ndarray[Any, Any]") -> float:
-    """The share of the samples that scored alike on all nights; none where there was one night."""
+    """Return the share of the samples that scored alike on all nights; none where there was one night."""
     import numpy
 
     if len(before) < 2:
@@ -397,7 +397,7 @@ def _never_varied(before: "numpy.ndarray[Any, Any]") -> float:
 
 
 def _means(scores: "numpy.ndarray[Any, Any]") -> "numpy.ndarray[Any, Any]":
-    """The mean of each night that has any of the samples."""
+    """Return the mean of each night that has any of the samples."""
     import numpy
 
     known = ~numpy.isnan(scores)

@@ -53,7 +53,7 @@ class TeamAddress(msgspec.Struct, frozen=True):
 
 
 def team_address(text: str, data: Path | None) -> TeamAddress:
-    """The address of a team's ledger.
+    """Return the address of a team's ledger.
 
     Args:
         text: `ducklake:postgres:` and what PostgreSQL's clients are given.
@@ -80,12 +80,12 @@ def team_address(text: str, data: Path | None) -> TeamAddress:
 
 
 def _holds_password(conninfo: str) -> bool:
-    """Whether keywords and values, or a URI, seem to give a password, however malformed they are."""
+    """Return whether keywords and values, or a URI, seem to give a password, however malformed they are."""
     before_host = conninfo.partition("://")[2].rpartition("@")[0]
     return bool(re.search(":.", before_host) or re.search(r"password\s*=", conninfo, re.IGNORECASE))
 
 
 def address_of_team(ledger: Ledger) -> TeamAddress:
-    """The address of a ledger that is a team's."""
+    """Return the address of a ledger that is a team's."""
     assert isinstance(ledger.address, TeamAddress)
     return ledger.address

@@ -52,7 +52,7 @@ class Claim(NamedTuple):
         return f"on {self.host} by {self.username}, since {self.since.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
     def was_killed_here(self, ledger: Ledger) -> bool:
-        """Whether it is a run of this machine that is over, which the server is not told by a process that was killed."""
+        """Return whether it is a run of this machine that is over, which the server is not told by a process that was killed."""
         with contextlib.suppress(OSError):
             own = ledger.journal_folder.joinpath(_MACHINE).read_text("ascii").strip()
             return self.machine == own and not ledger.is_running(self.job)
@@ -66,7 +66,7 @@ class Claim(NamedTuple):
 
 
 def machine_of(journals: Path) -> str:
-    """The machine whose journals are in a folder; it goes where the folder goes.
+    """Return the machine whose journals are in a folder; it goes where the folder goes.
 
     Raises:
         InputError: The folder cannot be written.
@@ -184,7 +184,7 @@ def hand_in(server: Server, machine: str, goes_on: Callable[[Claim], bool], run_
 
 
 def claims(server: Server) -> list[Claim]:
-    """The runs that go on, and those whose answers are not handed in, the oldest first.
+    """Return the runs that go on, and those whose answers are not handed in, the oldest first.
 
     Raises:
         UnreachableError: The server does not answer.

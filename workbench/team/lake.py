@@ -105,7 +105,7 @@ def _require_same_folder(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> No
 
 
 def _packaged_extensions() -> dict[str, Path]:
-    """The files of the extensions that packages brought for this version of DuckDB."""
+    """Return the files of the extensions that packages brought for this version of DuckDB."""
     found = {}
     for name, package in _EXTENSIONS.items():
         spec = find_spec(package)
@@ -161,14 +161,14 @@ def _lost_connection(error: duckdb.Error) -> UnreachableError | None:
 
 
 def _newest_snapshot(db: duckdb.DuckDBPyConnection) -> int:
-    """The number of the newest state of what is attached as `ledger`."""
+    """Return the number of the newest state of what is attached as `ledger`."""
     found = db.execute(f"SELECT max(snapshot_id) FROM {_TABLES}.ducklake_snapshot").fetchone()  # noqa: S608 - ours
     assert found is not None
     return int(found[0])
 
 
 def data_folder(db: duckdb.DuckDBPyConnection, team: TeamAddress) -> Path:
-    """The folder of Parquet files of what is attached as `ledger`."""
+    """Return the folder of Parquet files of what is attached as `ledger`."""
     if team.data is not None:
         return team.data
     query = f"SELECT value FROM {_TABLES}.ducklake_metadata WHERE key = 'data_path'"  # noqa: S608 - ours
@@ -222,7 +222,7 @@ def require_writable(folder: Path) -> None:
 
 
 def _row_folders(db: duckdb.DuckDBPyConnection, data: Path) -> list[Path]:
-    """The folders in which the rows of each table are, those that hold others first."""
+    """Return the folders in which the rows of each table are, those that hold others first."""
     query = f"""
         SELECT of_schema.path, of_table.path
         FROM {_TABLES}.ducklake_table AS of_table JOIN {_TABLES}.ducklake_schema AS of_schema USING (schema_id)
@@ -233,7 +233,7 @@ def _row_folders(db: duckdb.DuckDBPyConnection, data: Path) -> list[Path]:
 
 
 def filled_tables(db: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """The tables of what is attached as `ledger` that ever had a row, with the bytes of their files.
+    """Return the tables of what is attached as `ledger` that ever had a row, with the bytes of their files.
 
     DuckLake has no statistics of the others, and asks its server for them once for each of their columns in every query.
     """
@@ -321,7 +321,7 @@ class TeamTransactions(Transactions):
 
 
 def newest_bytes(db: duckdb.DuckDBPyConnection) -> int:
-    """The size of the Parquet files that the newest state of what is attached as `ledger` names."""
+    """Return the size of the Parquet files that the newest state of what is attached as `ledger` names."""
     query = f"""
         SELECT coalesce(sum(file_size_bytes), 0)
         FROM (

@@ -42,7 +42,7 @@ _RELEASE = """
 
 
 def leased_slots(server: Server) -> list[Held]:
-    """What is leased at all endpoints.
+    """Return what is leased at all endpoints.
 
     Raises:
         UnreachableError: The server does not answer.

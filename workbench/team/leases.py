@@ -158,7 +158,7 @@ class Leases:
             self.forfeited, self._until = reason, 0.0
 
     def have_lapsed(self) -> bool:
-        """Whether the leases are over, as the server did not answer in time."""
+        """Return whether the leases are over, as the server did not answer in time."""
         with self._lock:
             return steady() >= self._until
 

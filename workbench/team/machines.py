@@ -31,20 +31,20 @@ class TeamMachines:
 
     @contextmanager
     def presence(self) -> Iterator[Presence]:
-        """This process among those of the machines."""
+        """Yield this process among those of the machines."""
         with Presence(self._ledger) as presence:
             yield presence
 
     def spending(self, run_id: str, own: Spender) -> AbstractContextManager[TeamSpending]:
-        """A run among those of the machines."""
+        """Return a run among those of the machines."""
         return TeamSpending(self._ledger, run_id, own)
 
     def live_spenders(self) -> dict[str, Spender]:
-        """What the runs of the team have used and reserved whose answers are not all in the ledger, by run."""
+        """Return what the runs of the team have used and reserved whose answers are not all in the ledger, by run."""
         return live_team_spenders(self._team)
 
     def claims(self) -> Sequence[Claim]:
-        """The runs that the machines carry out, or ended without handing in their answers."""
+        """Return the runs that the machines carry out, or ended without handing in their answers."""
         with Server(self._team) as server:
             server.make_tables()
             return claims(server)
@@ -54,7 +54,7 @@ class TeamMachines:
         handed_in(self._ledger)
 
     def leased_slots(self) -> Sequence[Held]:
-        """The slots that the machines have leased."""
+        """Return the slots that the machines have leased."""
         with Server(self._team) as server:
             server.make_tables()
             return leased_slots(server)

@@ -74,7 +74,7 @@ class Presence:
     def slots(
         self, folder: Path, limit: int, job: str, *, shared: bool, older: Sequence[Path], hold_s: float
     ) -> Iterator[Slots]:
-        """The slots of this run, see `RunPresence`."""
+        """Return the slots of this run, see `RunPresence`."""
         leases = Leases(self._server, folder.name, limit, job, lambda: hold_s, self._machine)
         leases.renew()
         over = threading.Event()
@@ -110,7 +110,7 @@ class Presence:
                 return
 
     def _goes_on(self, other: Claim) -> bool:
-        """Whether a run of this machine does: the server may not have heard of it for long. Of a job there is one here."""
+        """Return whether a run of this machine does: the server may not have heard of it for long. Of a job there is one here."""
         return other.job != self._job and self._ledger.is_running(other.job)
 
     def _renew_claim(self) -> None:
@@ -119,7 +119,7 @@ class Presence:
 
 
 def _all_ingested(ledger: Ledger) -> bool:
-    """Whether no journal is left of a run that is over; those of runs that go on are theirs to hand in."""
+    """Return whether no journal is left of a run that is over; those of runs that go on are theirs to hand in."""
     for journal in ledger.journals():
         with contextlib.suppress(FileNotFoundError):  # another process ingests it just now
             if not is_being_written(journal):
@@ -175,7 +175,7 @@ class TeamSlots(Slots):
         return "the ledger's server does not answer, and what it leased is over: nothing is sent until it does"
 
     def take(self) -> Slot | None:
-        """A slot, if there is one here and a lease for it, and this run may have both now.
+        """Return a slot, if there is one here and a lease for it, and this run may have both now.
 
         Raises:
             OSError: The run may send nothing more.

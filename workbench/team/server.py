@@ -150,7 +150,7 @@ class Server:
                 cursor.execute(_TABLES)
 
     def may_write(self) -> bool:
-        """Whether the server's role may write what runs do.
+        """Return whether the server's role may write what runs do.
 
         Raises:
             UnreachableError: The server does not answer.
@@ -173,12 +173,12 @@ def _end(connection: psycopg.Connection[DictRow]) -> None:
 
 
 def rows(cursor: Cursor, statement: str, **parameters: Any) -> list[DictRow]:
-    """What a query finds."""
+    """Return what a query finds."""
     return cursor.execute(statement, parameters).fetchall()
 
 
 def who() -> tuple[str, str]:
-    """This machine's name and its user's, as others are told them."""
+    """Return this machine's name and its user's, as others see them."""
     try:
         return socket.gethostname(), getpass.getuser()
     except (OSError, KeyError):  # a container's user need not have a name

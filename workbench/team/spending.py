@@ -54,7 +54,7 @@ class TeamSpending:
             self._write(cursor)
 
     def counted(self) -> set[str]:
-        """The ids of the runs whose rows count, this one's included: the ledger need not be asked of them.
+        """Return the ids of the runs whose rows count, this one's included: the ledger need not be asked of them.
 
         Raises:
             UnreachableError: The server does not answer.
@@ -64,7 +64,7 @@ class TeamSpending:
 
     @contextlib.contextmanager
     def others(self) -> Iterator[dict[str, Spender] | None]:
-        """What other runs have spent, by run id; none of them spends more before the block ends.
+        """Yield what other runs have spent, by run id; none of them spends more before the block ends.
 
         None where the server does not answer.
 
@@ -99,7 +99,7 @@ class TeamSpending:
         return found
 
     def _was_killed_here(self, machine: str, job: str) -> bool:
-        """Whether a run of this machine is over, which the server has not noticed yet."""
+        """Return whether a run of this machine is over, which the server has not noticed yet."""
         return machine == self._machine and not self._ledger.is_running(job)
 
     def write(self) -> None:
@@ -124,7 +124,7 @@ class TeamSpending:
 
 
 def live_team_spenders(team: TeamAddress) -> dict[str, Spender]:
-    """What the runs of a team have used and reserved whose answers are not all in the ledger, by run id.
+    """Return what the runs of a team have used and reserved whose answers are not all in the ledger, by run id.
 
     Raises:
         UnreachableError: The server does not answer.

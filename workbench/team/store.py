@@ -50,18 +50,18 @@ class TeamStore:
         yield TeamWriter(self._team)
 
     def explained(self) -> AbstractContextManager[None]:
-        """A lost connection as our error."""
+        """Return a lost connection as our error."""
         return losses_explained()
 
     def restore(self, patience_s: float) -> None:
         """Nothing: what is not whole is not in the catalog."""
 
     def folders(self, db: duckdb.DuckDBPyConnection) -> list[Path]:
-        """That of its rows."""
+        """Return that of its rows."""
         return [data_folder(db, self._team)]
 
     def filled_tables(self, db: duckdb.DuckDBPyConnection) -> dict[str, int] | None:
-        """The tables that ever had a row."""
+        """Return the tables that ever had a row."""
         return filled_tables(db)
 
     def merged(self, db: duckdb.DuckDBPyConnection) -> Merged:
@@ -88,7 +88,7 @@ class TeamWriter:
         attach(engine, self._team, "write")
 
     def transactions(self, db: duckdb.DuckDBPyConnection) -> TeamTransactions:
-        """Those that take turns, with files on the disk before the catalog names them."""
+        """Return those that take turns, with files on the disk before the catalog names them."""
         return TeamTransactions(db, self._team)
 
     def opened(self, db: duckdb.DuckDBPyConnection) -> None:

@@ -25,14 +25,14 @@ def units(value: float | None) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range of units."""
+    """Return a range of units."""
     if math.isinf(high):
         return f"at least {units(low)}"
     return units(low) if units(low) == units(high) else f"{units(low)} to {units(high)}"
 
 
 def window_text(found: AccountState, zone: str) -> str:
-    """The window by its days, and how far it is."""
+    """Return the window by its days, and how far it is."""
     if found.window is None:
         return "All recorded calls of the last eight weeks"
     start, end = (at.astimezone(ZoneInfo(zone)) for at in (found.window.start_at, found.window.end_at))
@@ -45,7 +45,7 @@ def window_text(found: AccountState, zone: str) -> str:
 
 
 def headline(found: AccountState, zone: str) -> str:
-    """Where the account stands, in a line."""
+    """Return where the account stands, in a line."""
     parts = [f"we used {units(found.seen.units)} {found.unit}{_unpriced(found)}"]
     parts.append("others: unknown" if found.unseen is None else f"others: {span(*found.unseen)}")
     parts.append(_left(found))
@@ -62,7 +62,7 @@ def _unpriced(found: AccountState) -> str:
 
 
 def _unknown(found: AccountState) -> str:
-    """The calls that may have used something and reported nothing, with the most that they used, where there is one."""
+    """Return the calls that may have used something and reported nothing, with the most that they used, where there is one."""
     seen = found.seen
     bounded = seen.unknown_calls - seen.unbounded_calls
     parts = [f"at most {units(seen.unknown_most)} in {plural(bounded, 'call')} without usage"] if bounded else []
@@ -83,7 +83,7 @@ def _left(found: AccountState) -> str:
 
 
 def used_text(found: AccountState, share: tuple[float, float]) -> str:
-    """What is used of the total.
+    """Return what is used of the total.
 
     Args:
         share: At least and at most.
@@ -95,7 +95,7 @@ def used_text(found: AccountState, share: tuple[float, float]) -> str:
 
 
 def runs_out(found: AccountState, zone: str) -> str:
-    """When the allowance is used up, and what that rests on."""
+    """Return when the allowance is used up, and what that rests on."""
     if found.left is not None and found.left[1] <= 0:
         return "It is used up."
     if found.left is None or found.used is None or math.isinf(found.used[1]):
@@ -116,7 +116,7 @@ def runs_out(found: AccountState, zone: str) -> str:
 
 
 def _both_ends(forecast: Forecast, end: datetime | None, zone: str) -> str:
-    """What the range was joined from."""
+    """Return what the range was joined from."""
     unchanged, changing = _between(forecast.unchanged, end, zone), _between(forecast.changing, end, zone)
     return f"At an unchanged pace that is {unchanged}; if the pace goes on changing as it did, {changing}."
 
@@ -130,7 +130,7 @@ def _between(one: Between | None, end: datetime | None, zone: str) -> str:
 
 
 def _is_after(at: datetime | None, end: datetime | None) -> bool:
-    """Whether a moment is not before a window ends, or not within a year."""
+    """Return whether a moment is not before a window ends, or not within a year."""
     return at is None or (end is not None and at >= end)
 
 
@@ -145,7 +145,7 @@ def _why_unknown(found: AccountState) -> str:
 
 
 def missing(found: AccountState) -> list[str]:
-    """What is not known, each with what would say it."""
+    """Return what is not known, each with what would say it."""
     notes = []
     if found.window is None:
         notes.append(NO_WINDOW)
@@ -160,7 +160,7 @@ def missing(found: AccountState) -> list[str]:
 
 
 def demand_text(one: Demand, unit: str) -> str:
-    """What a scheduled job still needs, in words."""
+    """Return what a scheduled job still needs, in words."""
     if one.each is None:
         return f"unknown: {one.why}"
     if one.occasions is None:

@@ -21,27 +21,27 @@ from workbench.wording.scores import signed, size, unit
 
 
 def alarm_text(alarm: Alarm) -> str:
-    """An alarm in a sentence: `Quill 32B is 23.9 points below its level before 10 Nov by “numeric”; 15 nights; open`."""
+    """Return an alarm in a sentence: `Quill 32B is 23.9 points below its level before 10 Nov by “numeric”; 15 nights; open`."""
     return drop_text(alarm.model, alarm.scorer, alarm.found)
 
 
 def alarm_what(alarm: Alarm) -> str:
-    """The same without how long it shows, and its state."""
+    """Return the same without how long it shows, and its state."""
     return drop_what(alarm.model, alarm.scorer, alarm.found)
 
 
 def alarm_lasts(alarm: Alarm) -> str:
-    """How long it shows."""
+    """Return how long it shows."""
     return _many(alarm.found.occasions, alarm.found)
 
 
 def drop_text(model: str, scorer: str | None, found: DropFound) -> str:
-    """A drop in a sentence."""
+    """Return a drop in a sentence."""
     return f"{drop_what(model, scorer, found)}; {_many(found.occasions, found)}; {found.state}"
 
 
 def drop_what(model: str, scorer: str | None, found: DropFound) -> str:
-    """What a drop is."""
+    """Return what a drop is."""
     since = f"before {_day(found.began, found.are_nights)}"
     if found.kind == "slower":
         return f"{model} takes {found.difference:.1f} times as long as {since}"
@@ -52,7 +52,7 @@ def drop_what(model: str, scorer: str | None, found: DropFound) -> str:
 
 
 def assumes_text(found: DropFound) -> str:
-    """What a drop rests on that its nights did not show; empty where they are enough."""
+    """Return what a drop rests on that its nights did not show; empty where they are enough."""
     if found.before >= FEW_NIGHTS:
         return ""
     assumed = size(found.assumed, are_shares=found.are_shares)
@@ -64,7 +64,7 @@ def _many(number: int, found: DropFound) -> str:
 
 
 def _day(occasion: str, are_nights: bool) -> str:
-    """An occasion as people say it."""
+    """Return an occasion as people say it."""
     try:
         day = date.fromisoformat(occasion[:10])
     except ValueError:
@@ -85,7 +85,7 @@ def alarm_objects(found: Sequence[Alarm]) -> list[dict[str, Any]]:
 
 
 def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> list[str]:
-    """What is open, a line per alarm, and the command that accepts it.
+    """Return what is open, a line per alarm, and the command that accepts it.
 
     Args:
         found: Of which some are open.
@@ -99,7 +99,7 @@ def open_lines(found: Sequence[Alarm], ledger: str, *, named: bool = True) -> li
 
 
 def findable_text(watch: Watch) -> str:
-    """How large a drop must be to be found soon."""
+    """Return how large a drop must be to be found soon."""
     series = f"{watch.model}, “{watch.scorer}”"
     if watch.findable is None:
         return f"{series}: {'one is open' if watch.alarms else 'how large a drop must be shows with its first run'}"
@@ -110,7 +110,7 @@ def findable_text(watch: Watch) -> str:
 
 
 def change_text(change: JobChange) -> str:
-    """What the newest run shows: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
+    """Return what the newest run shows: `mini scores 12.0 points less by “numeric”, 14–2 on 60 samples`."""
     pair, shares = change.known, change.are_shares
     value = f"{signed(abs(pair.difference), are_shares=shares).lstrip('+')}{unit(are_shares=shares)}"
     more = "more" if pair.difference > 0 else "less"
@@ -123,7 +123,7 @@ _ENDED = (RunStatus.COMPLETE, RunStatus.GATE_FAILED)
 
 
 def job_verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Sequence[Alarm]) -> str:
-    """What is open, or else the newest run against the one before, in a sentence or two."""
+    """Return what is open, or else the newest run against the one before, in a sentence or two."""
     newest = runs[0]
     if standing := [alarm for alarm in alarms if alarm.state == "open"]:
         text = f"{plural(len(runs), 'run')}; the newest {_ended(newest.status)}. "
@@ -142,5 +142,5 @@ def job_verdict(runs: Sequence[JobRun], changes: Sequence[JobChange], alarms: Se
 
 
 def _ended(status: str | None) -> str:
-    """How a run ended, as a sentence goes on."""
+    """Return how a run ended, as a sentence goes on."""
     return "failed its gates" if status == "gate_failed" else f"is {(status or NOT_ENDED).replace('_', ' ')}"

@@ -8,12 +8,12 @@ from workbench.wording.scores import interval_text, signed, size, unit
 
 
 def side_name(side: ModelResult, comparison: Comparison) -> str:
-    """A side as people tell it from the others."""
+    """Return a side as people tell it from the others."""
     return side.model if len(comparison.runs) == 1 else f"{side.model} in {side.run_id}"
 
 
 def outcome(difference: Difference, *, are_shares: bool) -> str:
-    """What the test shows."""
+    """Return what the test shows."""
     found = difference.found
     counts = "" if found is None else f"{found.better}:{found.worse}"
     match difference.verdict:
@@ -37,7 +37,7 @@ def outcome(difference: Difference, *, are_shares: bool) -> str:
 
 
 def _shown(difference: Difference) -> str:
-    """A difference that is shown, and on what it rests."""
+    """Return a difference that is shown, and on what it rests."""
     direction, among = difference.verdict, difference.among_scored
     if difference.is_finished_only:
         return f"{direction} on the {difference.shared} known of both; the scorer has no scale for {difference.unknown} others"
@@ -56,7 +56,7 @@ def _beside_unknown(difference: Difference) -> str:
 
 
 def headline(difference: Difference, comparison: Comparison) -> str:
-    """One difference in a line: how large, how sure, on how many samples, and what it costs."""
+    """Return one difference in a line: how large, how sure, on how many samples, and what it costs."""
     name, base = side_name(difference.side, comparison), side_name(difference.baseline, comparison)
     found = difference.found
     if found is None:
@@ -86,7 +86,7 @@ _NOT_RIGHT = {
 
 
 def not_right_words(side: ModelResult) -> str:
-    """The answers of a side that have no score by its own doing: `46 of 120 answers are cut off`; empty where none is."""
+    """Return the answers of a side that have no score by its own doing: `46 of 120 answers are cut off`; empty where none is."""
     if not side.not_right:
         return ""
     kinds = [
@@ -100,14 +100,14 @@ def not_right_words(side: ModelResult) -> str:
 
 
 def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
-    """Why a model is not ranked: `12 of 24 answers have a result, and 80 % must`."""
+    """Return why a model is not ranked: `12 of 24 answers have a result, and 80 % must`."""
     if coverage.known >= min_answered * coverage.wanted:
         return "no scale says what the answers without a score could have scored"
     return f"{coverage.known} of {plural(coverage.wanted, 'answer')} have a result, and {percent(min_answered)} must"
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """What a reader must know before believing a difference."""
+    """Return what a reader must know before believing a difference."""
     found = [f"{alarm.job}: {alarm_text(alarm)}." for alarm in comparison.open_alarms]
     found += comparison.notes
     for side in comparison.sides:

@@ -22,7 +22,7 @@ from workbench.wording.scores import bounds_text, range_text, signed, size, unit
 
 
 def gate_text(found: GateFinding) -> str:
-    """What a gate says."""
+    """Return what a gate says."""
     match found.evidence:
         case MeanFound():
             says = _mean(found.evidence)
@@ -50,19 +50,19 @@ def gate_text(found: GateFinding) -> str:
 
 
 def gate_results(findings: Sequence[GateFinding]) -> tuple[GateResult, ...]:
-    """The findings as `run --json` has them."""
+    """Return the findings as `run --json` has them."""
     return tuple(GateResult(one.gate, one.result, gate_text(one), one.scorer, one.model) for one in findings)
 
 
 def recorded_text(row: RunGate) -> str:
-    """What a recorded gate says; a run of an earlier version has it in words."""
+    """Return what a recorded gate says; a run of an earlier version has it in words."""
     if row.evidence is None:
         return row.reason
     return gate_text(GateFinding(row.gate, row.result, decoded(row.evidence), row.scorer, row.model))
 
 
 def failed_text(findings: Sequence[GateFinding]) -> str:
-    """The gates for which a run does not pass, for the reason of its end."""
+    """Return the gates for which a run does not pass, for the reason of its end."""
     failed, ended = [one for one in findings if one.result == "not met"], "failed"
     if not failed:
         failed, ended = [one for one in findings if one.result == "cannot tell"], "cannot tell"

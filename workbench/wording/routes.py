@@ -10,7 +10,7 @@ _NAMED = 3
 
 
 def verdict(found: AccountRoutes) -> str:
-    """How the routes are, in a sentence or two."""
+    """Return how the routes are, in a sentence or two."""
     if not found.routes:
         return "No calls yet."
     states = state_of(found.routes)
@@ -25,7 +25,7 @@ def verdict(found: AccountRoutes) -> str:
 
 
 def attention_text(item: Attention) -> str:
-    """Why a route needs attention."""
+    """Return why a route needs attention."""
     part, whole = people.count(round(item.part)), people.count(item.whole)
     match item.kind:
         case "failing":
@@ -46,7 +46,7 @@ def attention_text(item: Attention) -> str:
 
 
 def unconfirmed_text(model: str, served: str, constancy: str, ledger: str) -> str:
-    """What to do about a served name in a ledger that may be the model itself."""
+    """Return what to do about a served name in a ledger that may be the model itself."""
     return (
         f"Whether {served}, {constancy} of {model}, is that model: the model list does not have "
         f"it. Where it is, confirm it: {commands.confirm_name(model, served, ledger)}"
@@ -54,7 +54,7 @@ def unconfirmed_text(model: str, served: str, constancy: str, ledger: str) -> st
 
 
 def worst_text(one: Worst) -> str:
-    """How bad a route was at its worst, beside how it usually is."""
+    """Return how bad a route was at its worst, beside how it usually is."""
     if one.what == "slow answers":
         usual = people.milliseconds(one.usual)
         return f"median {people.milliseconds(one.part)} of {people.plural(one.whole, 'answer')} (usually {usual})"
@@ -63,7 +63,7 @@ def worst_text(one: Worst) -> str:
 
 
 def late_text(late: LateAnswers) -> str:
-    """The shares and what they rest on."""
+    """Return the shares and what they rest on."""
     row, parts = late.row, []
     if late.beyond_limit:
         parts.append(

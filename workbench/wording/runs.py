@@ -23,12 +23,12 @@ _NOTED = 0.05  # of a model's requests; less is in the table
 
 
 def verdict(figures: RunFigures) -> str:
-    """The run in a few sentences, with their numbers."""
+    """Return the run in a few sentences, with their numbers."""
     return " ".join(filter(None, (leader(figures.standing), coverage(figures) or worst_failure(figures))))
 
 
 def leader(found: Ranking) -> str:
-    """Which model scores best, what a paired test shows of that, and which are not ranked."""
+    """Return which model scores best, what a paired test shows of that, and which are not ranked."""
     known = [side for side in found.sides if side.interval is not None]
     if found.scorer is None or not known:
         return ""
@@ -58,7 +58,7 @@ def _ranked_behind(found: Ranking) -> list[Difference]:
 
 
 def _unranked(found: Ranking) -> str:
-    """The models that are not ranked, and why."""
+    """Return the models that are not ranked, and why."""
     sides = [side for side in found.unranked if side.coverage.wanted]
     if not sides:
         return ""
@@ -104,7 +104,7 @@ def _others_behind(found: Ranking) -> str:
 
 
 def _lead(one: Difference, found: Ranking) -> str:
-    """How far the best is ahead: `24.5 points [11.5, 38.1], 12–0 on 49 samples`."""
+    """Return how far the best is ahead: `24.5 points [11.5, 38.1], 12–0 on 49 samples`."""
     assert one.found is not None
     bounds = ""
     if one.low is not None and one.high is not None:
@@ -137,7 +137,7 @@ def _not_shown(one: Difference, found: Ranking) -> str:
 
 
 def _mean(side: ModelResult) -> str:
-    """A side's mean over all asked."""
+    """Return a side's mean over all asked."""
     return "unscored" if side.interval is None else mean_text(side.interval)
 
 
@@ -152,7 +152,7 @@ def _named(models: list[str] | tuple[str, ...]) -> str:
 
 
 def coverage(figures: RunFigures) -> str:
-    """How many of several models gave no answer of use, and why; empty where at most one did."""
+    """Return how many of several models gave no answer of use, and why; empty where at most one did."""
     scored = {side.model for side in figures.standing.sides if side.scored}  # a refusal may be right
     without: Counter[str] = Counter()
     for row in figures.items:
@@ -165,7 +165,7 @@ def coverage(figures: RunFigures) -> str:
 
 
 def _mostly(figures: RunFigures, row: RunItems) -> str:
-    """What most of a model's answers are that are of no use."""
+    """Return what most of a model's answers are that are of no use."""
     kinds = {"answered by another model": row.fallbacks + row.suspected}
     kinds |= {"cut off": row.cut_off, "refused or filtered": row.refused}
     kinds |= {name.replace("_", " "): number for name, number in _failed_as(figures, row.model).items()}
@@ -180,7 +180,7 @@ class FailureCount(NamedTuple):
 
 
 def worst_failure(figures: RunFigures) -> str:
-    """The worst that happened to the run's requests; that all are answered, where nothing did."""
+    """Return the worst that happened to the run's requests; that all are answered, where nothing did."""
     planned = figures.numbers.planned
     if not planned:
         return "The run has no requests."
@@ -209,7 +209,7 @@ def _failures(figures: RunFigures) -> Iterator[FailureCount]:
 
 
 def _of_model(figures: RunFigures, row: RunItems) -> Iterator[FailureCount]:
-    """What went wrong with one model's requests."""
+    """Return what went wrong with one model's requests."""
     model, items = row.model, row.items
     failed = _failed_as(figures, model)
     if failed and sum(failed.values()):
@@ -236,7 +236,7 @@ def _of_model(figures: RunFigures, row: RunItems) -> Iterator[FailureCount]:
 
 
 def _failed_as(figures: RunFigures, model: str) -> dict[str, int]:
-    """A model's requests that ended without an answer, by outcome."""
+    """Return a model's requests that ended without an answer, by outcome."""
     return {
         row.outcome: row.items
         for row in figures.item_outcomes
@@ -249,7 +249,7 @@ def _part(part: int, whole: int) -> str:
 
 
 def requests_text(run: RunSummary) -> str:
-    """How the requests of a run ended: `95 of 98 answered (40 reused); 2 failed, 1 pending`."""
+    """Return how the requests of a run ended: `95 of 98 answered (40 reused); 2 failed, 1 pending`."""
     open_ones = [
         f"{count(number)} {what}" for number, what in ((run.failed, "failed"), (run.pending, "pending")) if number
     ]
@@ -258,7 +258,7 @@ def requests_text(run: RunSummary) -> str:
 
 
 def resume_text(run: Provenance, ledger: str) -> str:
-    """The command that sends what a recorded run left.
+    """Return the command that sends what a recorded run left.
 
     Args:
         ledger: Its path or address.
@@ -276,7 +276,7 @@ def resume_text(run: Provenance, ledger: str) -> str:
 
 
 def failures_text(outcomes: Sequence[RunOutcome]) -> list[str]:
-    """The calls that failed by whose fault it most likely is, a line each, the most first."""
+    """Return the calls that failed by whose fault it most likely is, a line each, the most first."""
     faults: dict[str, Counter[str]] = {}
     for row in outcomes:
         if not row.accepted:
@@ -288,12 +288,12 @@ def failures_text(outcomes: Sequence[RunOutcome]) -> list[str]:
 
 
 def broken_text(one: BrokenScorer) -> str:
-    """A scorer that failed, in words: `custom failed on 4 of 4 answers: ValueError: no number`."""
+    """Return a scorer that failed, in words: `custom failed on 4 of 4 answers: ValueError: no number`."""
     return f"{one.scorer} failed on {one.failed} of {plural(one.answers, 'answer')}: {one.reason.removeprefix(FAILED)}"
 
 
 def unknown_end_text(one: UnknownEnd) -> str:
-    """An end that no rule knows, in words."""
+    """Return an end that no rule knows, in words."""
     return (
         f"{plural(one.answers, 'answer')} ended for a reason that is not known, “{one.finish_reason}”: taken for whole"
     )

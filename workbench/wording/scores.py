@@ -6,29 +6,29 @@ from workbench.stats.intervals import Interval
 
 
 def interval_text(difference: Difference, *, are_shares: bool) -> str:
-    """The interval of a difference."""
+    """Return the interval of a difference."""
     return bounds_text(difference.low, difference.high, are_shares=are_shares)
 
 
 def bounds_text(low: float | None, high: float | None, *, are_shares: bool) -> str:
-    """An interval of differences."""
+    """Return an interval of differences."""
     if low is None or high is None:
         return "not available"
     return f"[{signed(low, are_shares=are_shares)}, {signed(high, are_shares=are_shares)}]"
 
 
 def signed(value: float, *, are_shares: bool) -> str:
-    """A difference with its sign: in points of a hundred where scores are shares."""
+    """Return a difference with its sign: in points of a hundred where scores are shares."""
     return ("+" if value > 0 else "−" if value < 0 else "") + _number(abs(value), are_shares=are_shares)
 
 
 def size(value: float, *, are_shares: bool) -> str:
-    """A difference without its sign, with its unit."""
+    """Return a difference without its sign, with its unit."""
     return _number(value, are_shares=are_shares) + unit(are_shares=are_shares)
 
 
 def unit(*, are_shares: bool) -> str:
-    """What follows the number."""
+    """Return what follows the number."""
     return " points" if are_shares else ""
 
 
@@ -37,19 +37,19 @@ def _number(value: float, *, are_shares: bool) -> str:
 
 
 def mean_text(found: Interval) -> str:
-    """A mean over all asked: `0.844`, or between which it is where some are unknown: `0.810 to 0.860`."""
+    """Return a mean over all asked: `0.844`, or between which it is where some are unknown: `0.810 to 0.860`."""
     return range_text(found.mean, found.at_worst, found.at_best)
 
 
 def range_text(mean: float, at_worst: float | None, at_best: float | None) -> str:
-    """The same of a mean of what is known, and the means at both ends of what is not; without a scale, what it is of."""
+    """Return the same of a mean of what is known, and the means at both ends of what is not; without a scale, what it is of."""
     if at_worst is None or at_best is None:
         return f"{mean:.3f} of what is scored"
     return f"{mean:.3f}" if at_worst == at_best else f"{at_worst:.3f} to {at_best:.3f}"
 
 
 def score_text(side: ModelResult) -> str:
-    """A side's mean with its interval: `0.844 [0.72, 0.93]`."""
+    """Return a side's mean with its interval: `0.844 [0.72, 0.93]`."""
     if side.interval is None:
         return "not scored"
     mean = mean_text(side.interval)

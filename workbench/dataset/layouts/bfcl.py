@@ -39,7 +39,7 @@ def _answers(path: Path) -> dict[Any, Any]:
 
 
 def _tool(place: str, function: Any) -> dict[str, Any]:
-    """A function in the API's terms: no dots in names, and the types of JSON Schema."""
+    """Return a function in the API's terms: no dots in names, and the types of JSON Schema."""
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise refused(f"{place}: function", "expected a function with a name")
     return function | {

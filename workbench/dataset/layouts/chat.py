@@ -6,7 +6,7 @@ from workbench.dataset.layouts.layout import Layout, Row, always, refused, witho
 
 
 def are_messages(value: Any) -> bool:
-    """Whether a value is a list of messages, each with a role."""
+    """Return whether a value is a list of messages, each with a role."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -15,7 +15,7 @@ def are_messages(value: Any) -> bool:
 
 
 def answer_in(place: str, message: dict[str, Any]) -> Any:
-    """What an assistant's message says, as a target: its text, its call, or its calls.
+    """Return what an assistant's message says, as a target: its text, its call, or its calls.
 
     Args:
         place: Of the column, for messages.
@@ -80,7 +80,7 @@ def _messages(place: str, row: Row) -> list[dict[str, Any]]:
 
 
 def _as_sent_today(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same without training weights, and with functions as the tools that took their place."""
+    """Return the same without training weights, and with functions as the tools that took their place."""
     found, calls = [], 0
     for message in messages:
         sent = without(message, "weight")

@@ -102,7 +102,7 @@ def _columns_of(row: Row) -> _Columns | None:
 
 
 def _with_columns_of_options(row: Row) -> _Columns | None:
-    """The question, the answer and the options, where each of these is a column of its own."""
+    """Return the question, the answer and the options, where each of these is a column of its own."""
     question = next((name for name in (*_QUESTIONS, "prompt") if name in row), None)
     answer = next((name for name in ("answer", "label", "answerKey") if name in row), None)
     if question is None or answer is None:
@@ -117,7 +117,7 @@ def _with_columns_of_options(row: Row) -> _Columns | None:
 
 
 def _are_options(row: Row, names: tuple[str, ...], answer: Any, labels: tuple[str, ...]) -> bool:
-    """Whether columns are what can be chosen: without a gap, and an answer that there is names one of them."""
+    """Return whether columns are what can be chosen: without a gap, and an answer that there is names one of them."""
     texts = [row[name] for name in names]
     while texts and texts[-1] in (None, ""):
         texts.pop()
@@ -129,7 +129,7 @@ def _are_options(row: Row, names: tuple[str, ...], answer: Any, labels: tuple[st
 
 
 def _is_about(name: str, value: Any) -> bool:
-    """Whether a column holds what a question is about, and not the name of it."""
+    """Return whether a column holds what a question is about, and not the name of it."""
     if name == "table":
         return isinstance(value, str | list) and bool(value)
     return isinstance(value, str) and " " in value.strip()
@@ -152,7 +152,7 @@ def _read(place: str, row: Row) -> Row:
 
 
 def _asked(parts: list[Any]) -> Any:
-    """The parts of a question as one text, everything but text as JSON; messages stay what they are."""
+    """Return the parts of a question as one text, everything but text as JSON; messages stay what they are."""
     parts = [part for part in parts if part not in (None, "")]
     if len(parts) == 1 and are_messages(parts[0]):
         return parts[0]
@@ -172,7 +172,7 @@ def _target(place: str, columns: _Columns, given: Any) -> Any:
 
 
 def _in_object(place: str, given: dict[str, Any]) -> Any:
-    """The target that an object holds: of SQuAD texts with places, of TriviaQA aliases, of DROP one of three kinds."""
+    """Return the target that an object holds: of SQuAD texts with places, of TriviaQA aliases, of DROP one of three kinds."""
     if isinstance(given.get("text"), list):
         return list(dict.fromkeys(text for text in given["text"] if text is not None)) or None
     if isinstance(given.get("text"), str):
@@ -189,7 +189,7 @@ def _in_object(place: str, given: dict[str, Any]) -> Any:
 
 
 def _last_box(solution: str) -> str | None:
-    """What the last box of a solution that closes holds, at any depth; None where there is none."""
+    """Return what the last box of a solution that closes holds, at any depth; None where there is none."""
     for rest in reversed(solution.split(_BOX)[1:]):
         depth = 1
         for match in _BRACE.finditer(rest):
@@ -200,7 +200,7 @@ def _last_box(solution: str) -> str | None:
 
 
 def _choices(place: str, columns: _Columns, row: Row, given: Any, asked: Any) -> Row:
-    """The options, and which of them is right."""
+    """Return the options, and which of them is right."""
     if isinstance(columns.options, tuple):
         names = list(columns.options)
         while columns.labels and len(names) > _LEAST_OPTIONS and row[names[-1]] in (None, ""):
@@ -251,7 +251,7 @@ def _read_gsm8k(_: str, row: Row) -> Row:
 
 
 def _result(answer: Any) -> str | None:
-    """The number in the last line of a solution."""
+    """Return the number in the last line of a solution."""
     found = _RESULT.search(answer) if isinstance(answer, str) else None
     return found[1].replace(",", "") if found else None
 
@@ -289,7 +289,7 @@ def _read_truthfulqa(place: str, row: Row) -> Row:
 
 
 def _marks(place: str, options: Any) -> dict[str, int]:
-    """Each option with 1 where it is right: an object of those, or one of two lists."""
+    """Return each option with 1 where it is right: an object of those, or one of two lists."""
     if isinstance(options, dict) and options.keys() == {"choices", "labels"}:
         return dict(zip(options["choices"], options["labels"], strict=True))
     if not isinstance(options, dict) or 1 not in options.values():

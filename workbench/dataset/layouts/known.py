@@ -20,13 +20,13 @@ _ODD_ROW = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
 
 
 def layout_of(row: Row) -> Layout:
-    """The layout that a file's first row has."""
+    """Return the layout that a file's first row has."""
     among = _OWN if {"input", "target"} <= row.keys() else LAYOUTS
     return next(layout for layout in among if layout.recognises(row))
 
 
 def layout_named(name: str) -> Layout:
-    """A layout by its name.
+    """Return a layout by its name.
 
     Raises:
         ValueError: None has it; the text says which there are.
@@ -39,7 +39,7 @@ def layout_named(name: str) -> Layout:
 
 
 def in_our_columns(rows: Iterator[PlacedRow], path: Path, layout: Layout | None = None) -> Iterator[PlacedRow]:
-    """A file's rows with our names for what they hold.
+    """Return a file's rows with our names for what they hold.
 
     Args:
         rows: As they are in the file.
@@ -58,7 +58,7 @@ def in_our_columns(rows: Iterator[PlacedRow], path: Path, layout: Layout | None 
 
 
 def _careful(layout: Layout, path: Path) -> Reader:
-    """A layout's reader whose every error is an InputError that says how to go without the layout."""
+    """Return a layout's reader whose every error is an InputError that says how to go without the layout."""
     hint = "" if layout is PLAIN else _AS_THEY_ARE
     started: list[Reader] = []
 

@@ -31,17 +31,17 @@ class Layout(NamedTuple):
 
 
 def always(reader: Reader) -> Callable[[Path], Reader]:
-    """A reader that needs nothing but the row."""
+    """Return a reader that needs nothing but the row."""
     return lambda _: reader
 
 
 def refused(place: str, what: str, hint: str = "") -> InputError:
-    """The error for rows that are recognised, and not taken."""
+    """Return the error for rows that are recognised, and not taken."""
     return InputError(Fault(place, what, hint))
 
 
 def without(row: Row, *names: str) -> Row:
-    """The other columns of a row."""
+    """Return the other columns of a row."""
     return {name: value for name, value in row.items() if name not in names}
 
 

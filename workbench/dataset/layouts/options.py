@@ -48,7 +48,7 @@ def options_of(place: str, value: Any) -> Choosable:
 
 
 def option_text(place: str, value: Any) -> str:
-    """An option as text.
+    """Return an option as text.
 
     Raises:
         InputError: It is not a text or a number.
@@ -59,7 +59,7 @@ def option_text(place: str, value: Any) -> str:
 
 
 def right_one(place: str, options: Choosable, answer: Any, row: Row, *, by_label: bool) -> Any:
-    """The text of the option that an answer names.
+    """Return the text of the option that an answer names.
 
     Args:
         place: Of the column, for messages.
@@ -98,7 +98,7 @@ def right_one(place: str, options: Choosable, answer: Any, row: Row, *, by_label
 
 
 def _number(answer: Any) -> int | None:
-    """The number that an answer is, however a table has stored it; None for other texts."""
+    """Return the number that an answer is, however a table has stored it; None for other texts."""
     if isinstance(answer, float) and answer.is_integer():
         return int(answer)
     if isinstance(answer, str) and re.fullmatch(r"-?[0-9]{1,9}", answer.strip()):
@@ -107,7 +107,7 @@ def _number(answer: Any) -> int | None:
 
 
 def _is_letter(answer: Any) -> bool:
-    """Whether an answer looks like a label, or like a number that is far too long."""
+    """Return whether an answer looks like a label, or like a number that is far too long."""
     return isinstance(answer, str) and bool(re.fullmatch(r"[A-Z]|[0-9]{10,}", answer.strip()))
 
 
@@ -128,7 +128,7 @@ def _by_text(options: Choosable, answer: Any) -> int | None:
 
 
 def _repeated(options: Choosable, row: Row) -> int | None:
-    """The number of the right option, where a benchmark has it beside the answer."""
+    """Return the number of the right option, where a benchmark has it beside the answer."""
     index, label = row.get("answer_index"), row.get("answer_idx")  # MMLU-Pro; MedQA
     if type(index) is int and 0 <= index < len(options.texts):
         return index

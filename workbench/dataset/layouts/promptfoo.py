@@ -33,7 +33,7 @@ def _read(place: str, row: Row) -> Row:
 
 
 def _checks(place: str, expected: str) -> list[dict[str, Any]]:
-    """The checks of one cell, as the scorer `by_sample` reads them."""
+    """Return the checks of one cell, as the scorer `by_sample` reads them."""
     match = re.match(r"(not-)?([a-z-]+)(?:\(([\d.]+)\))?(?::|$)", expected)
     if match and not (match[0].endswith(":") or match[3] or match[2] in _ALONE):
         match = None  # an ordinary word, such as "python" or "contains"
