@@ -154,6 +154,7 @@ def nights(bench: Workbench, look: Iterable[int], *, everywhere: bool) -> dict[i
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_forty_nights_with_a_drop_an_outage_and_an_acceptance(bench: Workbench) -> None:
     found = nights(bench, LOOKED, everywhere=True)
@@ -214,6 +215,7 @@ def test_unusable_answers_that_rise_are_not_told_as_worse_answers(bench: Workben
     assert alarm["says"].startswith("unusable answers of m rose: it is ")
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_route_that_takes_longer_is_an_alarm_like_any_other(bench: Workbench) -> None:
     for night in range(1, 16):
@@ -322,6 +324,7 @@ def only(bench: Workbench) -> Alarm:
     return alarm
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_night_that_is_run_again_moves_and_closes_nothing(bench: Workbench) -> None:
     dropped(bench, 27)
@@ -344,6 +347,7 @@ def test_a_night_that_is_run_again_moves_and_closes_nothing(bench: Workbench) ->
     assert msgspec.structs.replace(only(bench), fails_run_id=before.fails_run_id) == before
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_drop_that_an_incomplete_night_shows_fails_the_next_complete_one(bench: Workbench) -> None:
     for night in range(1, 29):
@@ -365,6 +369,7 @@ def test_nights_without_any_answer_are_of_no_level_whatever_share_is_enough(benc
     assert bench.json("runs")[0]["open_alarms"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench) -> None:
     dropped(bench, 28)
@@ -378,6 +383,7 @@ def test_a_model_that_is_asked_no_more_stays_open(bench: Workbench) -> None:
     assert only(bench).state == "open"
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_of_two_acceptances_either_is_taken_back(bench: Workbench) -> None:
     for night in range(1, 29):
@@ -413,7 +419,7 @@ def test_of_two_acceptances_either_is_taken_back(bench: Workbench) -> None:
 
 
 @pytest.mark.file_ledger
-@pytest.mark.parametrize("name", ["x.toml", "-j"])
+@pytest.mark.parametrize("name", [pytest.param("x.toml", marks=pytest.mark.slow), "-j"])
 def test_the_command_that_is_printed_accepts_whatever_the_job_is_called(bench: Workbench, name: str) -> None:
     dropped(bench, 27, job=name)
     (line,) = [line for line in bench("runs").stderr.splitlines() if line.startswith("accept it with: ")]

@@ -132,6 +132,7 @@ def test_samples_of_clusters_are_tested_as_such(bench: Workbench) -> None:
     assert difference(bench, "--cluster", "none")["found"]["method"] == "McNemar's exact test"
 
 
+@pytest.mark.slow
 def test_one_interval_for_clusters_on_page_terminal_and_in_gates(bench: Workbench) -> None:
     clusters = [f"text {n // 10}" for n in range(100)]
     values = [float(n // 10 < 6) for n in range(100)]

@@ -33,6 +33,7 @@ def test_an_earlier_ledger_reports_the_same_figures(bench: Workbench) -> None:
     assert all(was.items() <= row.items() for row, was in zip(scores, before, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_an_earlier_ledger_is_brought_up_to_date_and_goes_on(bench: Workbench) -> None:
     assert len(Frames(folder=bench.folder).calls()) == 32

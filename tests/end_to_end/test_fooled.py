@@ -143,6 +143,7 @@ def test_a_foreign_name_of_a_model_that_names_itself_is_unknown(bench: Workbench
     assert f"{len(WRONG)} of {N} answers are under a name that is in no model list" in found["notes"]
 
 
+@pytest.mark.slow
 def test_samples_that_were_taken_out_are_said_with_why(bench: Workbench) -> None:
     record(bench, "r1", {"good": GOOD, "cheat": CHEAT}, scorers=["exact"])
     ids = [option for sample in WRONG for option in ("--sample", str(sample))]
@@ -355,6 +356,7 @@ def test_the_strictest_of_several_jobs_says_what_is_ranked(bench: Workbench) -> 
 NO_SCALE = '{"name": "custom", "function": "f.py:f"}'
 
 
+@pytest.mark.slow
 def test_a_scorer_without_a_scale_ranks_nobody_however_little_is_missing(bench: Workbench) -> None:
     cut = {("cheat", sample): Outcome.TRUNCATED for sample in range(12)}
     values: Mapping[str, list[float | None]] = {

@@ -54,6 +54,7 @@ def test_a_first_run_and_one_that_failed_have_pages(bench: Workbench) -> None:
     assert "One run so far: there is nothing to compare it with." in job_page.text
 
 
+@pytest.mark.slow
 def test_what_changed_between_runs_is_marked(bench: Workbench) -> None:
     record(bench, "r1", {"m": RIGHT}, scorers=["exact"])
     record(bench, "r2", {"m": RIGHT}, scorers=["exact"], dataset_hash="other", job_hash="other")

@@ -127,6 +127,7 @@ def test_a_judge_that_cannot_be_asked_is_named_before_anything_is_sent(bench: Wo
         assert said in bench(command, "job.toml", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_template_may_name_columns_that_not_every_sample_has(bench: Workbench) -> None:
     template = "{{ answer }} {{ hint | default('') }}{% if note is defined %}{{ note }}{% endif %}{{ range(2) | list }}"
     run_id = judged(bench, more=f'template = "{template} VERDICT: and one of {{{{ verdicts }}}}"\n')

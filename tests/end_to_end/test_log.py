@@ -66,6 +66,7 @@ def test_the_environment_asks_for_it_as_well_and_by_default_there_is_none(bench:
     assert "'loud' is not one of 'info', 'debug'" in bench("runs", code=2).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_run_that_nobody_watches_asks_a_logger_a_few_times_a_request(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch

@@ -26,6 +26,7 @@ def test_a_count_beyond_all_reason_is_unknown(oddly: Workbench) -> None:
     assert oddly.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 def test_a_budget_that_a_route_overruns_is_reported(oddly: Workbench) -> None:
     prompts(oddly, "greedy", more="\n[budget]\ntotal_tokens = 1000\n")
     done = oddly("run", "job.toml")

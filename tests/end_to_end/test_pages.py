@@ -164,6 +164,7 @@ def test_a_run_whose_requests_were_all_refused_is_not_fine(tmp_path: Path) -> No
     assert 'class="ok">complete' not in index
 
 
+@pytest.mark.slow
 def test_one_model_alone_is_not_the_best(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant"))

@@ -83,6 +83,7 @@ def test_a_probe_finds_every_planted_fact_and_then_exactly_what_changed(tmp_path
     assert "no tool call" not in shown.stderr, "a probe forces calls where no job wants any"
 
 
+@pytest.mark.slow
 def test_one_time_out_settles_a_route_while_the_others_are_told(tmp_path: Path) -> None:
     hung = {"simulated": "answers", "faults": [{"share": 1, "kind": "hang"}]}
     late = {"id": "late", **hung, "upstream": "late", "limit_s": 1}

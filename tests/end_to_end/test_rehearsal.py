@@ -94,6 +94,7 @@ def test_models_that_answered_for_each_other_and_for_none_that_was_asked(tmp_pat
     assert end["served_models"]["never asked"] == 8
 
 
+@pytest.mark.slow
 def test_presets_stay_presets_and_refusals_stay_refusals(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     values = {name: [1.0] * 8 for name in ("tutor", "guide", "qwen", "shy", "unseen", "locked")}

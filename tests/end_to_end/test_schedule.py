@@ -261,6 +261,7 @@ def test_a_process_that_is_told_to_stop_begins_no_other_occasion(tmp_path: Path,
         assert process.returncode == (7 if more else 0), error
 
 
+@pytest.mark.slow
 def test_what_is_due_and_what_is_not(home: Workbench, platform: ThreadedServer) -> None:
     home.write("often.toml", scheduled('on_calendar = "*:*"').replace('name = "sums"', 'name = "often"'))
     home.write(

@@ -245,6 +245,7 @@ def test_times_for_programs_say_that_they_are_utc(bench: Workbench) -> None:
     assert all(row["started_at"].endswith("Z") for row in bench.json("runs"))
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_of_two_ledgers_in_a_folder_the_accounts_is_read_with_a_note(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))

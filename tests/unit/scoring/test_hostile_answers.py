@@ -94,7 +94,7 @@ def answers(most_bytes: int) -> dict[str, str]:
 @pytest.mark.parametrize(
     "scorer",
     [
-        pytest.param(name, marks=pytest.mark.slow if name not in ("exact", "choice", "pattern", "json") else ())
+        pytest.param(name, marks=pytest.mark.slow if name not in ("exact", "pattern", "json") else ())
         for name in SCORERS
     ],
 )

@@ -437,6 +437,7 @@ def test_a_signal_is_no_fault_of_a_scorer(monkeypatch: pytest.MonkeyPatch) -> No
         score(Exact(), Given("x"), Sample("1", "q", target="x"))
 
 
+@pytest.mark.slow
 def test_a_search_that_would_take_years_is_given_up() -> None:
     sample = Sample("1", "q", target=2)
     begin = time.thread_time()

@@ -236,6 +236,7 @@ def test_before_eight_nights_nothing_is_told_where_nothing_is_assumed() -> None:
     assert watch(nights(scores[: FEW_NIGHTS - 1]), rule).findable is None
 
 
+@pytest.mark.slow
 def test_what_is_told_to_be_findable_is_found_nine_times_in_ten() -> None:
     found = 0
     for seed in range(200):
@@ -246,6 +247,7 @@ def test_what_is_told_to_be_findable_is_found_nine_times_in_ten() -> None:
     assert watched(drawn(17, 30, drop=0.4)).findable is None, "a drop is open"
 
 
+@pytest.mark.slow
 def test_samples_that_never_varied_need_a_drop_that_their_number_can_show() -> None:
     right = numpy.ones((25, 60))
     told = watched(right).findable
