@@ -7,9 +7,6 @@ import msgspec
 
 from workbench.outcomes import EFFECTS, Outcome
 
-LOCAL = "local"
-"""The identity of every embedded platform, whatever its port."""
-
 
 class Sample(msgspec.Struct, frozen=True):
     """One row of a dataset, in the workbench's own field names."""

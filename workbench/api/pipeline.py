@@ -56,7 +56,6 @@ from workbench.planning.judges import invisible_judges
 from workbench.planning.lint import Finding, RouteExperience, lint_plan, prompt_warnings
 from workbench.planning.models import planned_models, with_cap
 from workbench.planning.run_plan import RunPlan, described
-from workbench.records import LOCAL
 from workbench.routes.probes import experience_of
 from workbench.running.conduct import RunExecution
 from workbench.running.ghosts import longest_s
@@ -67,6 +66,7 @@ from workbench.running.provenance import new_run_id, run_started
 from workbench.running.rules import OCCASION_PATIENCE_S, PATIENCE_S, FanOutSettings
 from workbench.running.signals import AbortedBySignal, abort_on_signal, handled_signals
 from workbench.running.tempo import ACCOUNT, EMBEDDED
+from workbench.settings.endpoint import LOCAL
 from workbench.settings.file import CapSettings, load_settings
 from workbench.wording.changes import findable_text
 from workbench.wording.gates import failed_text, gate_results

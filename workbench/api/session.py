@@ -22,11 +22,12 @@ from workbench.ledger.rows import LedgerKind
 from workbench.ledger.store import Ledger
 from workbench.local_platform.config import PlatformConfig, read_text, renamed
 from workbench.local_platform.contradictions import contradictions
-from workbench.records import LOCAL, Model
+from workbench.records import Model
 from workbench.running.machines import RunPresence, machines_of
 from workbench.running.slots import Slots
 from workbench.scratch import ScratchFolder
 from workbench.settings.endpoint import (
+    LOCAL,
     Endpoint,
     find_endpoint,
     is_loopback,

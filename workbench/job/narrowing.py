@@ -36,7 +36,7 @@ def narrowed(
         limit = whole_number("limit", limit)
         job, parts = (
             _first(job, limit),
-            [*parts, f"the first {plural(limit, 'sample')}" if limit > 1 else "the first sample"],
+            [*parts, f"the first {limit} samples" if limit > 1 else "the first sample"],
         )
     if models:
         job, parts = _only(job, models), [*parts, f"only {', '.join(models)}"]

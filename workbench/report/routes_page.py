@@ -11,13 +11,13 @@ import workbench.display.text as people
 from workbench.display.columns import column, columns
 from workbench.evaluation.attention import ANOTHER, KINDS, constancy
 from workbench.ledger.route_rows import RouteOutcome, RouteServed
-from workbench.records import LOCAL
 from workbench.report import charts, time_charts
 from workbench.report.build import PageContext, result
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.tables import Result, Table
 from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.overview import AccountRoutes, overview
+from workbench.settings.endpoint import LOCAL
 from workbench.wording.routes import attention_text, unconfirmed_text, verdict, worst_text
 
 _MOST_CARD_CHARTS = 12

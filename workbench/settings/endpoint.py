@@ -12,10 +12,11 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from workbench.errors import Fault, InputError, KeyRejectedError, nearest, read_error_text
-from workbench.records import LOCAL
 from workbench.settings.environment import Environment
 from workbench.settings.file import FILE_NAME, Settings
 
+LOCAL = "local"
+"""The identity of every embedded platform, whatever its port."""
 _PAIRS = (("WORKBENCH_BASE_URL", "WORKBENCH_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_API_KEY"))
 _USUAL = {"OPENAI_API_KEY": "https://api.openai.com"}
 """Whose a key is where the environment does not say."""

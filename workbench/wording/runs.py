@@ -13,8 +13,8 @@ from workbench.evaluation.sides import Difference, ModelResult
 from workbench.ledger.rows import BrokenScorer, Provenance
 from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
 from workbench.outcomes import EFFECTS, Outcome
-from workbench.records import LOCAL
 from workbench.scoring.scorers import FAILED
+from workbench.settings.endpoint import LOCAL
 from workbench.wording.comparisons import not_ranked_words
 from workbench.wording.scores import mean_text, score_text, signed, size
 
