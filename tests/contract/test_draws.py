@@ -115,6 +115,7 @@ latency_ms = { median = 60000 }
 """
 
 
+@pytest.mark.slow
 def test_a_killed_platform_leaves_open_draws_and_its_keys_live_on(tmp_path: Path) -> None:
     (tmp_path / "platform.toml").write_text(CONFIG)
     key = subprocess.run(

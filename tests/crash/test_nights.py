@@ -94,7 +94,12 @@ def unfinished(results: dict[str, str], answers: Counter[str]) -> int:
 
 
 @pytest.mark.parametrize(
-    "nights", [2, pytest.param(5, marks=pytest.mark.slow), pytest.param(30, marks=pytest.mark.long)]
+    "nights",
+    [
+        pytest.param(2, marks=pytest.mark.slow),
+        pytest.param(5, marks=pytest.mark.slow),
+        pytest.param(30, marks=pytest.mark.long),
+    ],
 )
 def test_each_occasion_is_asked_anew_exactly_once(tmp_path: Path, nights: int) -> None:
     chosen = random.Random(nights)

@@ -190,6 +190,7 @@ def test_a_change_is_accepted_and_opened_again(bench: Workbench) -> None:
     assert bench.json("runs")[0]["open_alarms"] == opened, "as if it had never been accepted"
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 def test_a_drop_that_is_over_closes_by_itself(bench: Workbench) -> None:
     dropped(bench, 34, lower=range(DROP, 29))
@@ -257,6 +258,7 @@ def test_before_eight_nights_it_says_what_it_assumes(bench: Workbench) -> None:
     assert "assuming that nights differ by 3.0 points for reasons of their own: 4 nights before it" in told[0]
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
 @pytest.mark.parametrize(
     ("arguments", "said"),

@@ -74,6 +74,7 @@ def test_a_cap_holds_for_the_jobs_and_tags_that_it_names(tmp_path: Path) -> None
     assert found == {"one": 5, "two": 9, "three": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ['tag = { team = "optics" }', 'job = "one"'])
 def test_a_judge_keeps_the_caps_and_tags_of_the_job_that_it_judges(tmp_path: Path, of: str) -> None:
     with ThreadedServer(platform_of(M)) as server:

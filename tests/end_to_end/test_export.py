@@ -207,6 +207,7 @@ def test_what_it_would_not_stays_as_it_is(value: object) -> None:
     assert safe_for_a_spreadsheet(value) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [("export", "--format", "jsonl"), ("export", "--format", "csv"), ("show", "--calls", "--json")]
 )

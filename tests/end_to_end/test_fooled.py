@@ -371,6 +371,7 @@ def test_a_scorer_without_a_scale_ranks_nobody_however_little_is_missing(bench: 
     assert "of what is scored" in bench("show", "r1").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reduce", ["mode", *(pytest.param(one, marks=pytest.mark.slow) for one in ("at_least_1", None))]
 )

@@ -84,7 +84,7 @@ def test_without_a_ledger_the_message_is_the_command_lines(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "answers"),
     [
-        ("explore", 20),
+        pytest.param("explore", 20, marks=pytest.mark.slow),
         *(pytest.param(name, 60, marks=pytest.mark.slow) for name in ("compare", "allowance", "routes")),
     ],
 )

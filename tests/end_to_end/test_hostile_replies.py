@@ -93,6 +93,7 @@ def test_every_reply_is_recorded_as_what_it_is(bench: Workbench) -> None:
     assert bench.json("ledger", "check")["sound"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [*REPLIES, *ENDLESS, INTERIM])
 def test_the_event_loop_goes_on(server: str, word: str, tmp_path: Path) -> None:
     """For no longer than 0.1 s, or than decoding takes on this machine, which is one call and cannot be divided."""

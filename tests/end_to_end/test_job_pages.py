@@ -89,6 +89,7 @@ def test_a_job_that_always_scores_nothing_has_its_score_chart(bench: Workbench) 
     assert "Does it fail as rarely?" not in found.text, "nothing ever failed"
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_its_gates_is_said_to_have(bench: Workbench) -> None:
     for number in range(1, 3):
         record(bench, f"r{number}", {"m": HALF}, scorers=["exact"], status="gate_failed")

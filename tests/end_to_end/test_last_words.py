@@ -31,6 +31,7 @@ CUT = '{"choices": [{"finish_reason": "max_tokens", "message": {"content": "The 
 WHOLE = '{"choices": [{"finish_reason": "eos", "message": {"content": "4"}}], "model": "m"}'
 
 
+@pytest.mark.slow
 def test_a_refusal_is_asked_once_and_its_run_is_complete(oddly: Workbench, odd: OddServer) -> None:
     prompts(oddly, "refused", "filtered", "plain", more=GATES)
     results = [oddly.json("run", "job.toml", *options) for options in ((), ("--no-report",), ("--no-report",))]

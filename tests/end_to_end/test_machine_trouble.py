@@ -99,7 +99,10 @@ OF_SCORING = "import workbench.evaluation.rescore as ours\ndef fault(*_, **__):\
 OF_PAGES = "import workbench.report.ledger_pages as ours\ndef fault(*_, **__):\n    return {}['value']\nours.write_pages = fault\n"
 
 
-@pytest.mark.parametrize("fault", [OF_SCORING, OF_PAGES], ids=["scoring", "pages"])
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(OF_SCORING, id="scoring"), pytest.param(OF_PAGES, id="pages", marks=pytest.mark.slow)],
+)
 def test_a_fault_of_ours_in_scores_or_pages_is_no_success(bench: Workbench, fault: str) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/instant") + "\n[gates]\nmin_mean = { numeric = 0.1 }\n")

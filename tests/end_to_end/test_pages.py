@@ -134,6 +134,7 @@ def test_a_run_that_sent_nothing_has_a_page(bench: Workbench) -> None:
     assert bench.json("runs")[0]["total_tokens"] == 0
 
 
+@pytest.mark.slow
 def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     bench.write("sums.jsonl", sums(3))
     bench.write("job.toml", job("sim/locked"))
@@ -150,6 +151,7 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     assert "Most expensive" not in allowance
 
 
+@pytest.mark.slow
 def test_a_run_whose_requests_were_all_refused_is_not_fine(tmp_path: Path) -> None:
     with ThreadedServer(one_route(faults=[{"share": 1, "status": 400}])) as server:
         bench = Workbench(tmp_path, server)

@@ -219,6 +219,7 @@ def test_ones_own_questions_score_near_the_set_shares_and_the_same_at_every_reru
     assert 0 < (of_samples[0] == 0.5).sum() < 20, "an epoch is a draw of its own"
 
 
+@pytest.mark.slow
 def test_a_night_is_the_same_at_a_rerun_and_another_differs(own: Workbench) -> None:
     own.write("job.toml", OWN_JOB.replace("epochs = 2", 'reuse = "occasion"'))
     nights = {}

@@ -65,6 +65,7 @@ def test_a_cut_leaves_a_prefix_of_whole_flushes_and_a_flip_all_but_one(
 endings = st.lists(st.sampled_from(["ok", "truncated", "route_down", "bad_request", "cancelled", None]), max_size=12)
 
 
+@pytest.mark.slow
 @given(endings, st.integers(0, 5), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_the_numbers_of_a_run_always_balance(ends: list[str | None], unsent: int, ingested: bool) -> None:

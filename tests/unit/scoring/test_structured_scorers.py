@@ -69,6 +69,7 @@ def test_a_tool_call_needs_name_and_arguments() -> None:
     assert called([("book", "{}")], target={"call": "book"})[0] is None
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_searched_for_an_object(text: str) -> None:
     found = object_in(text, ())
