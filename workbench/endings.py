@@ -47,7 +47,7 @@ class TokenSums(msgspec.Struct, frozen=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in numbers: `planned = reused + completed + failed + pending`. The object of `run --json` and `show --json`."""
+    """A run in numbers: `planned = reused + completed + failed + pending`. What `run --json` and `show --json` begin with."""
 
     run_id: str
     job: str

@@ -1,6 +1,6 @@
 """How an attempt can end, and what follows from each: one row per outcome, for everything that acts on it.
 
-Nothing else lists outcomes by name. Queries join the view `outcomes`, which is made from the table here, when they read: a
+What follows is nowhere else. Queries join the view `outcomes`, which is made from the table here, when they read: a
 rule that is corrected holds for stored answers too.
 """
 

@@ -24,7 +24,7 @@ from workbench.ledger.store import Ledger
 from workbench.local_platform.app import Surroundings
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
-from workbench.planning.answers import write_answers
+from workbench.planning.answer_key import write_answers
 from workbench.report.ledger_pages import write_pages
 
 pytestmark = pytest.mark.browser

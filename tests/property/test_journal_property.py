@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""Yield the caps that hold for a run, from `workbench.toml` and its job, with what was used of them before."""
+"""The caps that hold for a run, from `workbench.toml` and its job, with what was used of them before."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -49,7 +49,7 @@ from workbench.ledger.queries import reading
 from workbench.ledger.rows import InvalidSample, NewestLatencies, Provenance
 from workbench.ledger.store import Ledger
 from workbench.planning.again import INVALIDATED, ReaskPlan, of_kind
-from workbench.planning.answers import AnswerKeyWriter
+from workbench.planning.answer_key import AnswerKeyWriter
 from workbench.planning.estimate import estimate, rehearsed
 from workbench.planning.expand import Plan
 from workbench.planning.judges import invisible_judges

@@ -27,7 +27,7 @@ from workbench.report.build import Draft
 from workbench.report.compare_page import compare_page
 from workbench.report.ledger_pages import PAGES
 from workbench.wording.changes import alarm_objects
-from workbench.wording.comparisons import headline, outcome, side_name, warnings
+from workbench.wording.comparisons import headline, shown_text, side_name, warnings
 from workbench.wording.scores import interval_text, mean_text, signed
 
 _MOST_LINES = 2  # more differences are a table's
@@ -133,7 +133,7 @@ def _print_slices(found: Comparison) -> None:
             "value": part.value, "side": side_name(one.side, found),
             "of_asked": _mean(part, one.side), "baseline": _mean(part, one.baseline),
             "mean_of_scored": _of_scored(part, one.side),
-            "difference": _difference(one.side, one, found), "verdict": outcome(one, are_shares=found.are_shares),
+            "difference": _difference(one.side, one, found), "verdict": shown_text(one, are_shares=found.are_shares),
             "shared": one.shared,
         }
         for part in found.slices
@@ -167,7 +167,7 @@ def _row(side: ModelResult, difference: Difference | None, found: Comparison) ->
     if interval is not None and interval.low is not None and interval.high is not None:
         score += f" [{interval.low:.3f}, {interval.high:.3f}]"
     pair = difference.found if difference is not None else None
-    shown = "" if difference is None else outcome(difference, are_shares=found.are_shares)
+    shown = "" if difference is None else shown_text(difference, are_shares=found.are_shares)
     return {
         "side": side_name(side, found),
         "of_asked": score,

@@ -41,7 +41,7 @@ from workbench.local_platform.config import ConfigError, PlatformConfig, Preset,
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
 from workbench.local_platform.state import State, new_key
-from workbench.planning.answers import write_answers
+from workbench.planning.answer_key import write_answers
 from workbench.routes.rehearsal import rehearsal_of
 from workbench.scratch import ScratchFolder
 from workbench.settings.environment import read_environment

@@ -52,7 +52,6 @@ _REASONS = {
 }
 WHOLE_ENDS = _REASONS["whole"]
 """The reasons for which generation ended by itself."""
-"""With what the evidence of an answer ends whose reason is none of these."""
 
 
 def judged(value: dict[str, Any] | list[Any] | str | float | None) -> Verdict:

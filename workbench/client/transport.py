@@ -244,7 +244,7 @@ def _payload(content: bytes) -> aiohttp.Payload | None:
 
 
 def _translated(error: aiohttp.ClientError | OSError, request: httpx.Request) -> httpx.TransportError:
-    """Return the one place where aiohttp's errors become httpx's."""
+    """Translate an error of aiohttp into httpx's; nothing else does."""
     text = _error_text(error)
     # which case an error falls into says whether its request may have been read: a wrong one pays for it twice, or drops a
     # request that was never sent from the passes

@@ -23,7 +23,7 @@ _ANSWERS_A_FILE = 20_000
 
 
 def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int, Ingested]:
-    """Score every accepted answer of a run, and keep what is new or different.
+    """Score every answer of a run, for the first time or again, and keep what is new or different.
 
     Args:
         ledger: Holds the answers.
@@ -66,7 +66,7 @@ def rescore(ledger: Ledger, run_id: str, scorers: Sequence[Scorer]) -> tuple[int
 
 
 def scorable_answers(reader: Reader, run_id: str) -> Iterator[ScorableAnswer]:
-    """Return the accepted answers that a run uses, with their samples, some at a time in memory."""
+    """Return the answers that a run uses, with their samples, some at a time in memory; those without a score to have too."""
     for paid in reader.all(AnsweringRun, run_id=run_id):
         at_once = min(_ANSWERS_AT_ONCE, max(1, _BYTES_AT_ONCE // max(1, paid.longest_bytes)))
         for first in range(paid.first_call_no, paid.last_call_no + 1, at_once):

@@ -48,8 +48,9 @@ class ModelResult(msgspec.Struct, frozen=True):
     """Requests: samples times epochs."""
     answered: int
     cut_off: int
+    """Answers that their token limit ended."""
     refused: int
-    """Answers of no use to a scorer: their token limit ended them."""
+    """Answers that the model refused, or a filter took."""
     samples: int
     """Those that it, or another model of its run, was asked and that can be judged."""
     scored: int
@@ -77,7 +78,7 @@ class ModelResult(msgspec.Struct, frozen=True):
     """The median's interval."""
     p90_ms: float | None
     fallbacks: int
-    """Answers of another model than the one that was asked; see the view `call_identities`."""
+    """Answers of another model than the one that was asked; see the view `item_identities`."""
     fallback_name: str | None
     """Who gave most of them."""
     unnamed: int

@@ -4,7 +4,7 @@ What it promises:
 
 - an entry is handed to the kernel (`write(2)`) by `flush`: it survives any death of the process;
 - it is on the disk (`fdatasync`) once `durable` counts it: it survives a power cut. Only that is acknowledged;
-- a file is written by one process, which holds its lock for as long as it lives, and is never appended to again;
+- a file is written by one process, which holds its lock until it begins the next one or ends, and is never appended to again;
 - what a kill or a power cut leaves torn is recognised by its missing or wrong checksum (`recovery` reads journals back).
 
 Frames are compressed and written on the caller's thread (5 µs and 2 µs a record; a hand-over to another thread costs

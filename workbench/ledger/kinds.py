@@ -118,7 +118,7 @@ class FileStore:
                 undo_torn_write(self._ledger.file)  # where others read just now, one of them has, or the next one does
 
     def folders(self, db: duckdb.DuckDBPyConnection) -> list[Path]:
-        """None: the file is open."""
+        """Return none: the file is open."""
         return []
 
     def filled_tables(self, db: duckdb.DuckDBPyConnection) -> dict[str, int] | None:

@@ -2,8 +2,8 @@
 
 DuckDB lets one process write and then no other even read, so no process keeps the file open. Next to it are
 
-    <ledger>.journal/   what is not ingested yet, one file per process
-    <ledger>.lock       shared by readers, exclusive to an ingest; only ever held for one query or one ingest
+    <ledger>.journal/   what is not ingested yet, each file of one process; running jobs, and what they share of caps
+    <ledger>.lock       shared by readers, exclusive to an ingest; held for one reading or one ingest
     <ledger>.undo       while it is written: what may have to be put back (see `undoing`)
 
 Of a team's ledger the first two are in the state folder of each machine.

@@ -1,5 +1,5 @@
 """What is right and what is wrong, by the messages that ask for it: simulated routes answer from it, and a command that has
-jobs writes it, see `workbench.planning.answers`.
+jobs writes it, see `workbench.planning.answer_key`.
 """
 
 import hashlib

@@ -17,7 +17,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AcceptedAnswer, AnsweredByAnother, KnownSample
 from workbench.ledger.usage_rows import EarlierLatency
 from workbench.planning.again import ReaskPlan, with_raised_limit
-from workbench.planning.answers import MORE, TOGETHER, AnswerKeyWriter, Question
+from workbench.planning.answer_key import MORE, TOGETHER, AnswerKeyWriter, Question
 from workbench.planning.judges import JudgeColumns
 from workbench.planning.models import PlannedModel, reserve_of
 from workbench.planning.order import Expected, longest_first

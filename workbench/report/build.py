@@ -51,7 +51,7 @@ class PageHead(msgspec.Struct, frozen=True):
     """The header of every page."""
 
     page: str
-    """`run`, `index`, `allowance` or `routes`."""
+    """`run`, `job`, `compare`, `index`, `allowance` or `routes`."""
     title: str
     endpoint: str
     key_fingerprint: str

@@ -3,7 +3,7 @@
 import workbench.display.text as people
 from workbench.evaluation.comparison import Comparison, is_baseline
 from workbench.evaluation.sides import Difference, ModelResult
-from workbench.wording.comparisons import headline, outcome, side_name
+from workbench.wording.comparisons import headline, shown_text, side_name
 from workbench.wording.scores import interval_text, signed
 
 MOST_LINES = 3
@@ -50,7 +50,7 @@ def _of_side(place: int, side: ModelResult, one: Difference | None, found: Compa
     return {
         f"value{place}": "–" if pair is None else signed(pair.difference, are_shares=found.are_shares),
         f"interval{place}": "" if pair is None else interval_text(one, are_shares=found.are_shares),
-        f"shown{place}": outcome(one, are_shares=found.are_shares),
+        f"shown{place}": shown_text(one, are_shares=found.are_shares),
         f"counts{place}": "" if pair is None else f"{pair.better} better, {pair.worse} worse, {pair.same} same",
         f"shared{place}": shared,
     }
@@ -60,4 +60,4 @@ def _of_slice(one: Difference | None, found: Comparison) -> tuple[str, str]:
     if one is None or one.found is None:
         return "", ""
     value = signed(one.found.difference, are_shares=found.are_shares)
-    return f"{value} {interval_text(one, are_shares=found.are_shares)}", outcome(one, are_shares=found.are_shares)
+    return f"{value} {interval_text(one, are_shares=found.are_shares)}", shown_text(one, are_shares=found.are_shares)

@@ -23,7 +23,7 @@ from workbench.report.build import Draft, Page, PageContext, PageHead, render, r
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
-from workbench.wording.comparisons import not_ranked_words, outcome
+from workbench.wording.comparisons import not_ranked_words, shown_text
 from workbench.wording.routes import unconfirmed_text
 from workbench.wording.runs import resume_text, unknown_end_text, verdict
 from workbench.wording.scores import interval_text, mean_text, signed
@@ -169,7 +169,7 @@ def _shown(figures: RunFigures, model: str) -> str:
         return "best" if len(found.leading) == 1 else "tie for best"
     one = found.differences.get(model)
     side = next((side for side in found.unranked if side.model == model and side.coverage.wanted), None)
-    shown = "" if one is None else outcome(one, are_shares=found.are_shares)
+    shown = "" if one is None else shown_text(one, are_shares=found.are_shares)
     if side is None:
         return shown
     reason = (

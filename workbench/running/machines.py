@@ -165,7 +165,7 @@ class ThisMachine:
         return live_spenders(self._ledger.journal_folder / _CAPS_FOLDER)
 
     def claims(self) -> Sequence[OtherRun]:
-        """None."""
+        """Return none: a run of this machine holds the ledger's lock for its job."""
         return []
 
     def hand_in(self) -> None:

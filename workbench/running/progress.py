@@ -26,7 +26,7 @@ class Progress:
     Args:
         tally: Told of every call once its record is durable.
         limit: How many may be in flight.
-        shown: False counts and draws nothing.
+        shown: False counts, and draws nothing.
     """
 
     def __init__(

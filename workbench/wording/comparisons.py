@@ -12,7 +12,7 @@ def side_name(side: ModelResult, comparison: Comparison) -> str:
     return side.model if len(comparison.runs) == 1 else f"{side.model} in {side.run_id}"
 
 
-def outcome(difference: Difference, *, are_shares: bool) -> str:
+def shown_text(difference: Difference, *, are_shares: bool) -> str:
     """Return what the test shows."""
     found = difference.found
     counts = "" if found is None else f"{found.better}:{found.worse}"
@@ -65,7 +65,7 @@ def headline(difference: Difference, comparison: Comparison) -> str:
     bounds = f" {interval_text(difference, are_shares=shares)}" if difference.low is not None else ""
     value = f"{signed(found.difference, are_shares=shares)}{unit(are_shares=shares)}{bounds}"
     parts = [
-        f"{name} − {base} = {value}: {outcome(difference, are_shares=shares)}",
+        f"{name} − {base} = {value}: {shown_text(difference, are_shares=shares)}",
         f"{found.better} better, {found.worse} worse, {found.same} same",
     ]
     if difference.among_scored is not None:

@@ -1,4 +1,4 @@
-"""A run in two sentences: which model leads and how sure that is, and the worst that went wrong."""
+"""A run in words: which model leads and how sure that is, what went wrong, how its requests ended, and how to resume it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ import pytest
 
 from workbench.api.functions import make_job
 from workbench.local_platform.answer_key import AnswerKey, AnswerKeyFile, Entry, KeyedAnswer, digest_of
-from workbench.planning.answers import TOGETHER, write_answers
+from workbench.planning.answer_key import TOGETHER, write_answers
 
 CALL = {"name": "book", "arguments": {"city": "Oslo", "nights": 2}}
 OTHER_CALL = {"name": "book", "arguments": {"city": "Rome", "nights": 3}}

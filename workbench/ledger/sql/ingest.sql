@@ -1,5 +1,5 @@
--- Distribute the lines of one journal, staged as the temporary table `staged`, over the ledger's tables: what is not plain, which
--- `entries.plain_inserts` does from the structs.
+-- Distribute the lines of a journal, or of a part of a long one, staged as the temporary table `staged`, over the ledger's tables: what
+-- is not plain. The others (runs, attempts, requests, scores, …) `entries.plain_inserts` fills, by statements made of the structs.
 -- Each journal is ingested once (ingested_journals, in the same transaction), so its rows are new by construction;
 -- content-addressed rows are taken only where their key is not there yet.
 
