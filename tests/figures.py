@@ -14,7 +14,7 @@ _COLUMN = re.compile(r"\w\[[\"'][a-z_0-9]+[\"']\]")
 _ASKS_THE_TIME = re.compile(r"datetime\.now\(|time\.time\(\)|\.utcnow\(")
 _KIND_OF_LEDGER = re.compile(r"\bteam is (?:not )?None|\baddress\.is_shared")
 _COMMAND = re.compile(r"\bworkbench (?:[a-z]+ )?[a-z]+\b")
-_ARGUMENT = re.compile(r"^ {8,12}\*{0,2}\w+: ([A-Z][^()]*\.)$", re.MULTILINE)
+_ARGUMENT = re.compile(r"^ {8,12}\*{0,2}\w+: ([A-Z][^()\n]*\.)$", re.MULTILINE)
 _BY_DICTIONARY = re.compile(r"reader\.(?:rows|row|stream)\(")
 
 
