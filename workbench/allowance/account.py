@@ -175,8 +175,8 @@ class _Account(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
     def _used_after(self, newest: Point, rate: Rate | None, weekdays: Weekdays, at: datetime) -> _Range:
-        """Return what is used by a moment after the newest reading: that, what our own calls drew since, and others at their
-        rate.
+        """Return what is used by a moment after the newest reading: that, what our own calls drew since,
+        and others at their rate.
         """
         until = -weekdays.days(at, self.now)
         others = (0.0, 0.0) if rate is None else rate.over(until - weekdays.days(newest.at, at), until)

@@ -90,8 +90,8 @@ def caps_of(ledger: Ledger, job: Job, given: Sequence[CapSettings]) -> list[Cap]
 
 
 def _with_usage(ledger: Ledger, caps: list[Cap], counted: Callable[[], set[str]]) -> list[Cap]:
-    """Return the same with what runs used that are over; `counted` names those that say it themselves, once the ledger was
-    asked.
+    """Return the same with what runs used that are over; `counted` names those that say it themselves,
+    once the ledger was asked.
     """
     if not ledger.exists or all(cap.alone for cap in caps):
         return caps

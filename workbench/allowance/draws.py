@@ -59,8 +59,8 @@ class Draws(msgspec.Struct, frozen=True):
     calls: tuple[CallsDrawn, ...]
 
     def within(self, start: datetime, end: datetime) -> Drawn:
-        """Return what the calls drew that began and ended between two edges: it was drawn then, whenever the platform counts
-        it.
+        """Return what the calls drew that began and ended between two edges: it was drawn then,
+        whenever the platform counts it.
         """
         low, high = self._numbers(start, end)
         return _sum(call for call in self.begun(start, end) if call.ended is not None and low <= call.ended < high)

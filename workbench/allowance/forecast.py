@@ -190,8 +190,8 @@ def unchanged_over(pace: DrawPace, days: float, more: float) -> _Range:
 
 
 def changing_over(pace: DrawPace, trend: Trend, days: float, more: float) -> _Range:
-    """Return the same if our own draws go on changing by their trend, and those of others by theirs where enough is known of
-    them.
+    """Return the same if our own draws go on changing by their trend,
+    and those of others by theirs where enough is known of them.
     """
     parts = [trend.over(0, days, CONFIDENCE)]
     if pace.unseen is not None and pace.unseen.trend is not None:

@@ -107,8 +107,8 @@ def _drawn_before(reader: Reader, job: str, weights: Weights) -> dict[str, Repor
 def _per_token(
     weights: Weights, model: str, now: datetime, before: ReportedTokens | None
 ) -> tuple[float, float | None]:
-    """Return the units of a token, at least and at most: as the earlier runs had them, else of its cheapest and costliest
-    kind.
+    """Return the units of a token, at least and at most: as the earlier runs had them,
+    else of its cheapest and costliest kind.
     """
     if before is not None and before.total and (units := weights.units(model, now, before)) is not None:
         return units / before.total, units / before.total

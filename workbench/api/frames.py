@@ -77,14 +77,14 @@ class Frames:
         return f"Frames({self._ledger.name!r})"
 
     def runs(self) -> "pandas.DataFrame":
-        """Return one row per run, newest first: status, how its requests ended, tokens; `tags`, and `parameters` of its
-        requests, as JSON.
+        """Return one row per run, newest first: status, how its requests ended, tokens; `tags`,
+        and `parameters` of its requests, as JSON.
         """
         return self._pandas("runs", None)
 
     def calls(self, run: str | None = None) -> "pandas.DataFrame":
-        """Return one row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`, tokens, `tags` as
-        JSON.
+        """Return one row per call that ended: `requested_model`, `served_model`, `outcome`, `latency_ms`,
+        tokens, `tags` as JSON.
         """
         return self._pandas("calls", run)
 
@@ -102,8 +102,8 @@ class Frames:
         return _as_pandas(table)
 
     def scores(self, run: str | None = None) -> "pandas.DataFrame":
-        """Return one row per run, request and scorer; `value` is missing where an answer is unscored, and `state` says what
-        that means.
+        """Return one row per run, request and scorer; `value` is missing where an answer is unscored,
+        and `state` says what that means.
 
         The mean of what is scored is over the rows whose `counts` is true: not over answers of fallbacks, which a job may leave
         out, nor over samples that were taken out. The mean of all asked is between the means of `low` and `high`.
@@ -170,8 +170,8 @@ class Frames:
         return found.astype(_READING_TYPES)
 
     def allowance(self) -> "pandas.DataFrame":
-        """Return what was used since the window of the allowance began, at every midnight and reading, as `workbench
-        allowance` has it.
+        """Return what was used since the window of the allowance began, at every midnight and reading,
+        as `workbench allowance` has it.
 
         `seen_units` by the ledger's own calls; `used_low_units` and `used_high_units` with what others used, missing where no
         reading says. Empty where workbench.toml names no window.

@@ -173,8 +173,8 @@ def _row(scorer: Judge, request_key: str, sample: str | None, answer: str | None
 
 
 def _job(run: Provenance, scorer: Judge, rows: list[dict[str, Any]]) -> Job:
-    """Return the job that asks a judge, as a job file would have it: with the caps, the tags and the platform's limits of
-    the run.
+    """Return the job that asks a judge, as a job file would have it: with the caps,
+    the tags and the platform's limits of the run.
     """
     request: dict[str, Any] = {"max_tokens": scorer.max_tokens}
     if scorer.temperature is not None:

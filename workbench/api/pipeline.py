@@ -294,11 +294,12 @@ def evaluate_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[tuple[GateRes
         InputError: The baseline is not a run of the ledger.
         JournalFullError: The disk takes no more.
     """
-    findings = ask_gates(ledger, run_id, job)
-    if not findings:
+    asked = ask_gates(ledger, run_id, job)
+    if asked is None:
         return (), None
+    run, findings = asked
     reason = None if is_met(findings, job.gates or GatesTable()) else failed_text(findings)
-    record_gates(ledger, run_id, findings, reason)
+    record_gates(ledger, run, findings, reason)
     return gate_results(findings), reason
 
 

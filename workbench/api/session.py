@@ -165,8 +165,8 @@ def _embedded_platform(
 
 
 def rehearsal(where: Target) -> Path | None:
-    """Return the configuration that `--local` serves in place of its catalogue: that of the folder, if all its routes are
-    simulated.
+    """Return the configuration that `--local` serves in place of its catalogue: that of the folder,
+    if all its routes are simulated.
 
     Raises:
         InputError: It cannot be served.

@@ -244,8 +244,8 @@ def _record(
 
 
 def retry_after_s(headers: dict[str, str]) -> float | None:
-    """Return the `Retry-After` header in s, a month at most: whole, fractional (as limiters send it) or a date (RFC 9110,
-    10.2.3).
+    """Return the `Retry-After` header in s, a month at most: whole,
+    fractional (as limiters send it) or a date (RFC 9110, 10.2.3).
     """
     value = headers.get("retry-after", "").strip()
     if not value:

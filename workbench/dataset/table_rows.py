@@ -96,8 +96,8 @@ def _plain(value: Any, place: str) -> Any:
 
 
 def _as_given(column: Any) -> Any:
-    """Return a column with numbers of 32 bits as they were given: 0.1, not 0.10000000149011612, which is only its nearest
-    there.
+    """Return a column with numbers of 32 bits as they were given: 0.1, not 0.10000000149011612,
+    which is only its nearest there.
     """
     import pyarrow
 

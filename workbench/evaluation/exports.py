@@ -75,8 +75,8 @@ def batch_lines(reader: Reader, run_id: str) -> Iterator[bytes]:
 
 
 def json_line(value: Any) -> bytes:
-    """Return a value as a line of JSON: as it is read best, or in escapes where it holds half of a surrogate pair, as
-    answers may.
+    """Return a value as a line of JSON: as it is read best,
+    or in escapes where it holds half of a surrogate pair, as answers may.
     """
     try:
         return json.dumps(value, ensure_ascii=False, default=str).encode() + b"\n"

@@ -148,8 +148,8 @@ def _baseline(reader: Reader, run_id: str, gates: GatesTable) -> str | None:
 
 
 def _steady(reader: Reader, found: RunFindings, gates: GatesTable) -> Iterator[GateFinding]:
-    """Return whether this occasion shows that a model has become worse, or a route slower; what earlier ones showed stays
-    open.
+    """Return whether this occasion shows that a model has become worse, or a route slower;
+    what earlier ones showed stays open.
     """
     run = found.provenance
     by_scorer: dict[str | None, list[Watch]] = {name: [] for name in gates.steady}
@@ -190,24 +190,26 @@ def _watch_findings(watch: Watch, run_id: str) -> Iterator[GateFinding]:
         yield GateFinding("steady", "cannot tell", undecided, watch.scorer, watch.model)
 
 
-def ask_gates(ledger: Ledger, run_id: str, job: Job) -> list[GateFinding]:
-    """Ask the gates of a job about a complete run of it.
+def ask_gates(ledger: Ledger, run_id: str, job: Job) -> tuple[Provenance, list[GateFinding]] | None:
+    """Ask the gates of a job about a complete run of it; None where it has none.
 
     Args:
         ledger: With the run, scored.
-        job: With its gates, if it has any.
+
+    Returns:
+        How the run began and ended, and what each gate finds.
 
     Raises:
         InputError: The baseline is not a run of the ledger.
     """
     if job.gates is None and job.run.on_fallback != "fail":
-        return []
+        return None
     with reading(ledger) as reader:
         found, items = run_findings(reader, run_id), reader.all(RunItems, run_id=run_id)
-        return gate_findings(reader, found, items, job.gates or GatesTable())
+        return found.provenance, gate_findings(reader, found, items, job.gates or GatesTable())
 
 
-def record_gates(ledger: Ledger, run_id: str, findings: Sequence[GateFinding], reason: str | None) -> Ingested:
+def record_gates(ledger: Ledger, run: Provenance, findings: Sequence[GateFinding], reason: str | None) -> Ingested:
     """Record what the gates of a complete run found.
 
     Args:
@@ -216,14 +218,12 @@ def record_gates(ledger: Ledger, run_id: str, findings: Sequence[GateFinding], r
     Raises:
         JournalFullError: The disk takes no more.
     """
-    with reading(ledger) as reader:
-        run = reader.only(Provenance, run_id=run_id)
     now = newer_than([] if run.ended_at is None else [run.ended_at])
     with contextlib.closing(JournalWriter(ledger.journal_folder)) as journal:
         for one in findings:
             evidence = encoded(one.evidence)
-            journal.append(GateDecided(run_id, now, one.gate, one.result, "", one.scorer, one.model, evidence))
+            journal.append(GateDecided(run.run_id, now, one.gate, one.result, "", one.scorer, one.model, evidence))
         if reason is not None:
             status = RunStatus.GATE_FAILED
-            journal.append(RunEnded(run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
+            journal.append(RunEnded(run.run_id, now, status, EXIT_CODES[status], run.duration_s or 0.0, reason))
     return ingest(ledger, whole=journal.whole)

@@ -16,9 +16,8 @@ class MeanFound(_Evidence, frozen=True, tag="mean"):
 
     wanted: float
     samples: int = 0
-    """None: nothing is known of any."""
     mean: float | None = None
-    """Of what is scored."""
+    """Of what is scored; None: nothing is known of any sample."""
     at_worst: float | None = None
     """If what is not known were the least it can be; None: no scale says that."""
     at_best: float | None = None

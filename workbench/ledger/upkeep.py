@@ -16,8 +16,8 @@ from workbench.ledger.store import Ledger, LedgerBusyError, log_of
 
 
 def compact_ledger(ledger: Ledger) -> Merged:
-    """Ingest what is pending, then merge the ledger's small files, or copy all that its one file holds into a new one that takes
-    its place.
+    """Ingest what is pending, then merge the ledger's small files,
+    or copy all that its one file holds into a new one that takes its place.
 
     Raises:
         LedgerBusyError: Another process has the ledger open.

@@ -96,7 +96,7 @@ class AnswerKeyFile:
 
 
 def digest_of(messages: Any) -> bytes:
-    """Return what messages are found by: a hash of their JSON with sorted keys, so that a preset or a model makes no
-    difference.
+    """Return what messages are found by: a hash of their JSON with sorted keys,
+    so that a preset or a model makes no difference.
     """
     return hashlib.blake2b(_CANONICAL.encode(messages), digest_size=16).digest()

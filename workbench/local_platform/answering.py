@@ -228,8 +228,8 @@ def _results_of_tools(messages: list[Any]) -> list[tuple[str, str]]:
 
 
 def _formatted(text: str, prompt: str, body: dict[str, Any]) -> str:
-    """Return the same as JSON, where the request asks for that: of the schema that it gives or quotes to the system, or any
-    object.
+    """Return the same as JSON, where the request asks for that:
+    of the schema that it gives or quotes to the system, or any object.
     """
     wanted = body.get("response_format")
     kind = wanted.get("type") if isinstance(wanted, dict) else None

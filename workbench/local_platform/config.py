@@ -241,8 +241,8 @@ def load_config(path: Path | None = None) -> PlatformConfig:
 
 
 def renamed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration as it is written now, where its routes have the `skill` of earlier versions; the next one
-    refuses that.
+    """Return a configuration as it is written now, where its routes have the `skill` of earlier versions;
+    the next one refuses that.
     """
     routes = data.get("routes")
     return data | {"routes": list(map(_renamed, routes))} if isinstance(routes, list) else data

@@ -170,8 +170,8 @@ class State:
             self._db.rollback()
 
     def version(self) -> tuple[int, int]:
-        """Return a number that changes with the keys, with draws made elsewhere, and with whatever another process changed
-        in the file.
+        """Return a number that changes with the keys, with draws made elsewhere,
+        and with whatever another process changed in the file.
         """
         return int(self._execute("PRAGMA data_version").fetchone()[0]), self._changes
 

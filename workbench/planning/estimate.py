@@ -203,8 +203,8 @@ def _most_tokens(plan: Plan) -> int | None:
 
 
 def _time_s(plan: Plan, known: dict[str, UsageOfModel]) -> tuple[float | None, float | None]:
-    """Return all work over the slots, or over a model's own limit, at least; at most half as much again, and the longest
-    answer.
+    """Return all work over the slots, or over a model's own limit, at least; at most half as much again,
+    and the longest answer.
     """
     work, alone, longest = 0.0, 0.0, 0.0
     for number, model in enumerate(plan.models):

@@ -109,8 +109,8 @@ _LINE = (
 
 
 def mark(row: WholeSample, judged: SaidScore | None) -> str:
-    """Return how a request ended, for the table of samples: right, wrong, partly, answered, unread, left out, cut off,
-    refused, failed.
+    """Return how a request ended, for the table of samples: right, wrong, partly, answered, unread, left out,
+    cut off, refused, failed.
 
     Args:
         judged: Its score by the first scorer of the run.

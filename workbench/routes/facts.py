@@ -122,7 +122,7 @@ def _names(answers: Sequence[ProbeAnswer]) -> tuple[str, ...]:
 
 
 def _tools(answered: Sequence[ProbeAnswer]) -> Tools | None:
-    """Return a call counts for the route only if it came from whoever answered the plain question."""
+    """Return what a forced choice gave; a call counts only if whoever answered the plain question made it."""
     plain = {one.served_model for one in answered if one.question == PLAIN and one.identity not in ANOTHER}
     asked = [one for one in answered if one.question == TOOL]
     if not asked:

@@ -140,8 +140,8 @@ class Breaker:
         return True
 
     def _answered(self, end: CallEnd, *, on_trial: bool) -> bool:
-        """Return a route that is paused is well again by a trial, or a call sent after its last failure; not by one that was
-        sent before.
+        """Record an answer, and return whether there is news: a paused route is well again by a trial, or by a call
+        that was sent after its last failure.
         """
         before = self.state
         # else an answer that was long under way would send the whole queue to a route that has failed since

@@ -28,8 +28,8 @@ class SharesSpending(Protocol):
         """Return the ids of the runs whose own word counts, this one's included: the ledger need not be asked of them."""
 
     def others(self) -> AbstractContextManager[dict[str, Spender] | None]:
-        """Return what others have spent, by run id, and who spends no more before the block ends; None where that is not
-        known.
+        """Return what others have spent, by run id, and who spends no more before the block ends;
+        None where that is not known.
         """
 
     def write(self) -> None:

@@ -194,8 +194,8 @@ def opened_readonly(path: Path) -> Iterator[int | None]:
 
 
 def opened(path: Path, *, shared: bool = False) -> int:
-    """Return a file's descriptor for reading and writing; the file is made where it is not there, for all users if it is
-    shared.
+    """Return a file's descriptor for reading and writing; the file is made where it is not there,
+    for all users if it is shared.
     """
     flags = os.O_RDWR | os.O_CLOEXEC
     try:  # not with O_CREAT at once: Linux may refuse that for another user's file (fs.protected_regular)

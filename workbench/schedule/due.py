@@ -95,8 +95,8 @@ def check_still_due(ledger: Ledger, job: Job, occasion: str) -> None:
 
 
 def occasions_of(ledger: Ledger, job: Job, now: datetime) -> list[Occasion]:
-    """Return the newest occasions of a job, oldest first; those of its schedule that nothing asked since its first are
-    `missed`.
+    """Return the newest occasions of a job, oldest first;
+    those of its schedule that nothing asked since its first are `missed`.
     """
     runs = _runs(ledger, job)
     moments = {moment for moment in runs if moment <= now}

@@ -10,8 +10,8 @@ _MARKS = r"(\p{M}{30})\p{M}+"  # the longest run in any language is shorter (UAX
 
 
 def folded(text: str, *, ignore_case: bool, ignore_punctuation: bool = False) -> str:
-    """Return a text for comparison: canonical characters (NFKC, powers of numbers as `^2`), single spaces, and less where
-    asked.
+    """Return a text for comparison: canonical characters (NFKC, powers of numbers as `^2`), single spaces,
+    and less where asked.
     """
     if len(text) > _LONG_CHARS and not text.isascii():  # normalising takes the square of a run of marks
         import regex  # takes 10 ms, and few answers are so long

@@ -62,8 +62,8 @@ class TermError(ValueError):
 
 
 def stated_number(text: str) -> Decimal | None:
-    """Return the number an answer states as its result: the one that its last final-answer mark introduces, or else the last
-    of all.
+    """Return the number an answer states as its result: the one that its last final-answer mark introduces,
+    or else the last of all.
 
     After the mark it is the number that `is`, `=` or a colon leads to (`The answer to question 3 is 12`), and where that is
     a calculation (`5 × 6 = 30`) its result.

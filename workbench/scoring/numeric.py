@@ -33,8 +33,8 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
     """The same as a share of the target's number."""
 
     def target_of(self, sample: Sample) -> list[Decimal]:
-        """Return the accepted numbers: each target itself, what a worked solution ends on, or the one number of a text (`18
-        km`).
+        """Return the accepted numbers: each target itself, what a worked solution ends on,
+        or the one number of a text (`18 km`).
         """
         targets = text_targets(sample)
         numbers = [number for target in targets if (number := _number(target)) is not None]

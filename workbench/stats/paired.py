@@ -49,8 +49,8 @@ class Paired(msgspec.Struct, frozen=True):
         return self.difference - half, self.difference + half
 
     def detectable(self, level: float = LEVEL) -> float | None:
-        """Return the smallest difference that this test shows with a probability of `POWER` at a level; None where it cannot
-        say.
+        """Return the smallest difference that this test shows with a probability of `POWER` at a level;
+        None where it cannot say.
         """
         if self.method.startswith("McNemar"):
             return proportions.detectable(self.better, self.worse, self.n, level, POWER)
@@ -194,7 +194,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def level_shown(p_value: float, adjusted: float) -> float:
-    """Return the level at which an interval says the same as the adjusted decision: it holds 0 where that is not below
-    `LEVEL`.
+    """Return the level at which an interval says the same as the adjusted decision:
+    it holds 0 where that is not below `LEVEL`.
     """
     return LEVEL if adjusted <= 0 else LEVEL * p_value / adjusted

@@ -75,8 +75,8 @@ def tango(better: int, worse: int, n: int, level: float) -> tuple[float, float]:
 
 
 def _where(begun: Callable[[float], bool], low: float, high: float, *, within: float = 1e-13) -> float:
-    """Return where something begins to be so between two numbers, by halves: importing scipy's solvers takes longer than a
-    page.
+    """Return where something begins to be so between two numbers, by halves:
+    importing scipy's solvers takes longer than a page.
     """
     while high - low > within:
         middle = (low + high) / 2

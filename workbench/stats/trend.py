@@ -57,8 +57,8 @@ class Trend(msgspec.Struct, frozen=True):
 
 
 def trend_of(stretches: Sequence[TimedAmount]) -> Trend | None:
-    """Return the trend of amounts whose variation is a share of their mean; None of too few, of nothing, or of a beginning
-    or an end.
+    """Return the trend of amounts whose variation is a share of their mean; None of too few, of nothing,
+    or of a beginning or an end.
 
     Stretches in which nothing came count: the logarithm is of the mean, not of the amounts. Source: McCullagh and Nelder,
     Generalized Linear Models (1989), chapter 8: a constant coefficient of variation with a logarithmic link, by scoring.
