@@ -17,7 +17,7 @@ class MeanFound(_Evidence, frozen=True, tag="mean"):
     wanted: float
     samples: int = 0
     mean: float | None = None
-    """Of what is scored; None: nothing is known of any sample."""
+    """Over what is known, what is not right counted as such; None: nothing is known of any sample."""
     at_worst: float | None = None
     """If what is not known were the least it can be; None: no scale says that."""
     at_best: float | None = None
