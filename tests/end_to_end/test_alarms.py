@@ -420,8 +420,9 @@ def test_of_two_acceptances_either_is_taken_back(bench: Workbench) -> None:
     assert len(bench.json("runs")[0]["open_alarms"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.file_ledger
-@pytest.mark.parametrize("name", [pytest.param("x.toml", marks=pytest.mark.slow), "-j"])
+@pytest.mark.parametrize("name", ["x.toml", "-j"])
 def test_the_command_that_is_printed_accepts_whatever_the_job_is_called(bench: Workbench, name: str) -> None:
     dropped(bench, 27, job=name)
     (line,) = [line for line in bench("runs").stderr.splitlines() if line.startswith("accept it with: ")]

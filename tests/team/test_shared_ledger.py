@@ -96,6 +96,7 @@ NAMED = """
 """
 
 
+@pytest.mark.slow
 def test_every_file_is_on_the_disk_before_the_catalog_names_it(
     machine: Machine, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import workbench.display.commands as commands
 from workbench.errors import Fault, InputError, nearest
 from workbench.evaluation.alarms import Alarm, open_alarms
-from workbench.evaluation.differing import differing
+from workbench.evaluation.differing import Differing, SomeUnclustered, differing
 from workbench.evaluation.failures import planned_by_side, sides_asked
 from workbench.evaluation.run_figures import LAST, find_run
 from workbench.evaluation.sides import (
@@ -44,8 +44,8 @@ class Comparison(msgspec.Struct, frozen=True):
     runs: list[Provenance]
     sides: list[ModelResult]
     differences: list[Difference]
-    notes: list[str]
-    """What is not alike in what is compared, and what else to know before believing it."""
+    differing: list[Differing]
+    """What is not alike in what is compared."""
     are_shares: bool
     """Whether all scores are from 0 to 1, so that differences are points."""
     on_fallback: str
@@ -79,7 +79,7 @@ class ComparisonInput(msgspec.Struct, frozen=True):
     samples: Samples
     metadata: dict[str, dict[str, Any]]
     """Sample key -> its further columns."""
-    notes: list[str]
+    differing: list[Differing]
     are_shares: bool
     on_fallback: str
     planned: dict[tuple[str, str], int]
@@ -144,7 +144,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
     kept = {*wanted.models, *([wanted.baseline] if wanted.baseline and len(run_ids) == 1 else [])}
     sides = [side for side in there.sides if not wanted.models or side.model in kept]
     standing = [alarm for job in dict.fromkeys(run.job for run in runs) for alarm in open_alarms(reader, job)]
-    notes = [
+    unlike: list[Differing] = [
         *differing(
             reader, runs, settings, chosen, Sides(sides, there.samples, there.are_shares), on_fallback=on_fallback
         ),
@@ -163,7 +163,7 @@ def load_input(reader: Reader, wanted: ComparisonRequest) -> ComparisonInput:
         ).items()
     }
     return ComparisonInput(
-        chosen, runs, sides, there.samples, metadata, notes, there.are_shares, on_fallback, planned, least, standing
+        chosen, runs, sides, there.samples, metadata, unlike, there.are_shares, on_fallback, planned, least, standing
     )
 
 
@@ -201,7 +201,7 @@ def against(material: ComparisonInput, baseline: str, *, by: str | None = None) 
     parted = Parted(material.metadata, material.sides, pairs, family, samples, material.are_shares)
     slices = slices_of(parted) if by is None else sliced_by(by, parted)
     return Comparison(
-        material.scorer, material.runs, material.sides, found, material.notes, material.are_shares, material.on_fallback,
+        material.scorer, material.runs, material.sides, found, material.differing, material.are_shares, material.on_fallback,
         baseline, slices, material.planned, material.min_answered, material.open_alarms,
     )  # fmt: skip
 
@@ -276,7 +276,7 @@ def _pairs(
     return pairs
 
 
-def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[str]:
+def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -> list[SomeUnclustered]:
     """Return why the samples are not taken as clusters although a column was named, or is there."""
     rows = [row for side in sides for row in samples[side.run_id, side.model] if row.asked]
     known = sum(row.cluster is not None for row in rows)
@@ -284,7 +284,7 @@ def _of_clusters(cluster: str, sides: Sequence[ModelResult], samples: Samples) -
         return []
     if not known:
         raise InputError(Fault("--cluster", f"no sample has a column {cluster!r}"))
-    return [f"{len(rows) - known} of {len(rows)} samples have no {cluster!r}: they are compared as if independent."]
+    return [SomeUnclustered(cluster, len(rows) - known, len(rows))]
 
 
 def is_baseline(side: ModelResult, comparison: Comparison) -> bool:

@@ -1,14 +1,13 @@
 """What is not alike between the sides of a comparison beside the models themselves: each of it could make the difference."""
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-import workbench.display.commands as commands
-from workbench.display.text import count, plural
 from workbench.endings import RunStatus
 from workbench.evaluation.sides import ModelResult, Samples, Sides
 from workbench.job.file import JobFile
@@ -19,9 +18,123 @@ from workbench.ledger.score_rows import ModelText, RunScorer, SharedAnswers, Sid
 
 NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates"})
 """Tables and keys of a job that change no answer and no score."""
+AS_JOB = "as the job"
 _NO_BODY = frozenset({"id", "id_glob", "name"})
-_MOST_CHARS, _BEFORE = 120, 30  # of a value, and of what is alike before its first difference
-_NAMED = 3
+
+
+class SimulatedModels(msgspec.Struct, frozen=True):
+    """Some of the answers were computed by the embedded platform."""
+
+
+class IncompleteRun(msgspec.Struct, frozen=True):
+    """A run that has not ended as it should."""
+
+    run_id: str
+    status: str | None
+    """As recorded; None: no end is."""
+    asked: int | None
+    """Samples that it asked; None: all that are known of."""
+    known: int
+    order: Literal["longest first", "random", "dataset"]
+    """In which order it asked them."""
+    is_sent: bool
+    """Whether it sent every request, and some have no answer."""
+
+
+class OtherDataset(msgspec.Struct, frozen=True):
+    """The runs have samples of different datasets."""
+
+
+class OtherValues(msgspec.Struct, frozen=True):
+    """Something that was set differently."""
+
+    of: Literal["platform", "narrowed", "job", "models"]
+    """Of what: `job` and `models` name a key."""
+    key: str
+    values: list[tuple[str, str]]
+    """Which run or model, and its value."""
+    run_id: str | None = None
+    """The run of the models, where there are several."""
+
+
+class OtherModelTexts(msgspec.Struct, frozen=True):
+    """The model lists of the runs say different things of a model."""
+
+    model: str
+    values: list[tuple[str, str]]
+
+
+class OtherSettings(msgspec.Struct, frozen=True):
+    """The runs were scored by one scorer with different settings."""
+
+    scorer: str
+
+
+class OtherCaps(msgspec.Struct, frozen=True):
+    """The answers were capped at different numbers of tokens."""
+
+    caps: list[SideCaps]
+    of_runs: bool
+    """Whether there are several runs."""
+
+
+class TakenOutSamples(msgspec.Struct, frozen=True):
+    """Samples that somebody has taken out of a run."""
+
+    taken: int
+    samples: int
+    reasons: list[tuple[str, datetime]]
+    run_id: str | None
+    """Where there are several."""
+
+
+class NothingToJudge(msgspec.Struct, frozen=True):
+    """Samples that no answer could be scored by."""
+
+    samples: int
+
+
+class ReusedAnswers(msgspec.Struct, frozen=True):
+    """Sides that have answers of earlier runs."""
+
+    sides: list[ModelResult]
+    of_runs: bool
+    """Whether there are several runs."""
+
+
+class UnnamedAnswers(msgspec.Struct, frozen=True):
+    """Answers whose model cannot be told, or is taken for another one."""
+
+    side: ModelResult
+    of_runs: bool
+    """Whether there are several runs."""
+    are_left_out: bool
+    """Whether those that are taken for another model's do not count."""
+
+
+class SomeUnclustered(msgspec.Struct, frozen=True):
+    """Samples of which the column that says what belongs together has no value."""
+
+    column: str
+    without: int
+    samples: int
+
+
+Differing = (
+    SimulatedModels
+    | IncompleteRun
+    | OtherDataset
+    | OtherValues
+    | OtherModelTexts
+    | OtherSettings
+    | OtherCaps
+    | TakenOutSamples
+    | NothingToJudge
+    | SharedAnswers
+    | ReusedAnswers
+    | UnnamedAnswers
+    | SomeUnclustered
+)
 
 
 def differing(
@@ -32,8 +145,8 @@ def differing(
     there: Sides,
     *,
     on_fallback: str,
-) -> list[str]:
-    """Everything that differs, a sentence each.
+) -> list[Differing]:
+    """Return everything that differs.
 
     Args:
         runs: What is compared.
@@ -48,50 +161,56 @@ def differing(
         *_of_runs(runs, there),
         *_of_jobs(runs),
         *_of_model_lists(reader, run_ids, sides),
-        *_of_scorers(settings, scorer),
+        *([OtherSettings(scorer)] if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1 else []),
         *_of_models(runs, sides),
         *_of_caps(reader, run_ids, sides),
         *_taken_out(reader, runs, sides, samples),
         *_reused(reader, runs, sides),
-        *_named(runs, sides, on_fallback),
+        *(
+            UnnamedAnswers(side, len(runs) > 1, on_fallback != "accept" and bool(side.suspected))
+            for side in sides
+            if side.unnamed
+        ),
     ]
 
 
-def _of_runs(runs: Sequence[Provenance], there: Sides) -> Iterator[str]:
+def _of_runs(runs: Sequence[Provenance], there: Sides) -> Iterator[Differing]:
     if any(run.simulated for run in runs):
-        yield "The models are simulated: this says nothing about real ones."
+        yield SimulatedModels()
     for run in runs:
         if run.status not in (RunStatus.COMPLETE, RunStatus.GATE_FAILED):
-            how = run.status or "no end is recorded"
-            yield f"Run {run.run_id} is not complete ({how}): {_asked_of(run, there)}."
+            yield _incomplete(run, there)
     if len({run.dataset_hash for run in runs}) > 1:
-        yield "The dataset is not the same: only samples with the same input, choices and target are compared."
+        yield OtherDataset()
     if len({run.endpoint for run in runs}) > 1:
-        yield f"The platforms differ: {_each((run.run_id, run.endpoint) for run in runs)}."
+        yield OtherValues("platform", "", [(run.run_id, run.endpoint) for run in runs])
     if len({run.narrowed for run in runs}) > 1:
-        yield f"What was asked differs: {_each((run.run_id, run.narrowed or 'the whole job') for run in runs)}."
+        yield OtherValues("narrowed", "", [(run.run_id, run.narrowed or "the whole job") for run in runs])
 
 
-def _asked_of(run: Provenance, there: Sides) -> str:
-    """Return how many samples a run asked that has not ended as it should, and which."""
-    if sum(side.asked for side in there.sides if side.run_id == run.run_id) == run.planned:
-        return "it sent every request, and some have no answer"
+def _incomplete(run: Provenance, there: Sides) -> IncompleteRun:
+    is_sent = sum(side.asked for side in there.sides if side.run_id == run.run_id) == run.planned
     rows = [row for (run_id, _), own in there.samples.items() if run_id == run.run_id for row in own]
     known, asked = ({row.sample_key for row in rows if row.asked or every} for every in (True, False))
-    if len(asked) == len(known):  # all that is known of: a killed run has not said what it did not ask
-        return "what it did not ask is missing here"
     values = job_values(run.job_toml)
     by_length = values.get("run.order") == "“auto”" and not any(key.startswith("budget.") for key in values)
-    order = "drawn at random" if "dataset.shuffle_seed" in values else "in the dataset's order"
-    return f"{len(asked)} of {plural(len(known), 'sample')} were asked, {'the longest first' if by_length else order}"
+    order: Literal["longest first", "random", "dataset"] = (
+        "longest first" if by_length else "random" if "dataset.shuffle_seed" in values else "dataset"
+    )
+    # Where all that is known of was asked, a killed run has not said what it did not ask.
+    return IncompleteRun(
+        run.run_id, run.status, None if len(asked) == len(known) else len(asked), len(known), order, is_sent
+    )
 
 
-def _of_jobs(runs: Sequence[Provenance]) -> Iterator[str]:
+def _of_jobs(runs: Sequence[Provenance]) -> Iterator[OtherValues]:
     """Return every key of the jobs that is not the same, with both values."""
     written = {run.run_id: job_values(run.job_toml) for run in runs}
     for key in dict.fromkeys(key for values in written.values() for key in values):
         if len({values.get(key, "not given") for values in written.values()}) > 1:
-            yield f"{key} differs: {_each((run_id, values.get(key, 'not given')) for run_id, values in written.items())}."
+            yield OtherValues(
+                "job", key, [(run_id, values.get(key, "not given")) for run_id, values in written.items()]
+            )
 
 
 def job_values(job_toml: str) -> dict[str, str]:
@@ -119,16 +238,15 @@ def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
         yield place, f"“{value}”" if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[str]:
-    """Body fields that only some of the models or variants of a run have of their own."""
+def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[OtherValues]:
+    """Return body fields that only some of the models or variants of a run have of their own."""
     for run in runs:
         own = [side for side in sides if side.run_id == run.run_id]
         fields = {side.model: _fields_of(run, side.model) for side in own}
         for key in dict.fromkeys(key for found in fields.values() for key in found):
-            values = {found.get(key, "as the job") for found in fields.values()}
-            if len(values) > 1:
-                parts = _each((model, found.get(key, "as the job")) for model, found in fields.items())
-                yield f"{key} differs between the models{_in(run, runs)}: {parts}."
+            values = [(model, found.get(key, AS_JOB)) for model, found in fields.items()]
+            if len({value for _, value in values}) > 1:
+                yield OtherValues("models", key, values, run.run_id if len(runs) > 1 else None)
 
 
 def _fields_of(run: Provenance, side: str) -> dict[str, str]:
@@ -149,8 +267,8 @@ def _fields_of(run: Provenance, side: str) -> dict[str, str]:
     }
 
 
-def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[str]:
-    """Models that the lists of the runs describe differently."""
+def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[Differing]:
+    """Return models that the lists of the runs describe differently."""
     asked = {side.model.partition(" · ")[0] for side in sides} | {side.model for side in sides}
     texts: dict[str, dict[str, ModelText]] = {}
     for row in reader.all(ModelText, run_ids=list(run_ids)) if len(run_ids) > 1 else ():
@@ -158,44 +276,28 @@ def _of_model_lists(reader: Reader, run_ids: Sequence[str], sides: Sequence[Mode
             texts.setdefault(row.model, {})[row.run_id] = row
     for model, rows in texts.items():
         if len({(row.base, row.settings) for row in rows.values()}) > 1:
-            parts = _each(
-                (run_id, " ".join(filter(None, (row.base, row.settings))) or "nothing") for run_id, row in rows.items()
-            )
-            yield f"The model list says otherwise of {model}: {parts}."
+            values = {run_id: " ".join(filter(None, (row.base, row.settings))) for run_id, row in rows.items()}
+            yield OtherModelTexts(model, [(run_id, text or "nothing") for run_id, text in values.items()])
 
 
-def _of_scorers(settings: Sequence[RunScorer], scorer: str) -> Iterator[str]:
-    if len({row.scorer_config for row in settings if row.scorer == scorer}) > 1:
-        yield f"The settings of “{scorer}” are not the same: `{commands.SCORE_BY_JOB}` scores both alike."
-
-
-def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[str]:
+def _of_caps(reader: Reader, run_ids: Sequence[str], sides: Sequence[ModelResult]) -> Iterator[OtherCaps]:
     """Return where the answers that are compared were capped at different numbers of tokens."""
     rows = {(row.run_id, row.model): row for row in reader.all(SideCaps, run_ids=list(run_ids))}
     caps = [rows[side.run_id, side.model] for side in sides if (side.run_id, side.model) in rows]
-    if len({(row.least, row.most) for row in caps}) <= 1 and all(row.least == row.most for row in caps):
-        return
-    parts = []
-    for row in caps:
-        least, most = row.least, row.most
-        span = "no cap" if least is None else f"{least}" if least == most else f"{least} to {most or 'no cap'}"
-        of_run = f" in {row.run_id}" if len(run_ids) > 1 else ""
-        parts.append(f"{row.model}{of_run} {span}")
-    yield f"Answers were capped at different numbers of tokens: {', '.join(parts)}."
+    if len({(row.least, row.most) for row in caps}) > 1 or any(row.least != row.most for row in caps):
+        yield OtherCaps(caps, len(run_ids) > 1)
 
 
 def _taken_out(
     reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelResult], samples: Samples
-) -> Iterator[str]:
+) -> Iterator[Differing]:
     for run in runs:
         taken = reader.all(TakenOut, run_id=run.run_id)
         if taken:
-            why = dict.fromkeys(f"{one.reason} ({one.recorded_at:%Y-%m-%d})" for one in taken)
-            reasons = "; ".join(list(why)[:_NAMED]) + ("; …" if len(why) > _NAMED else "")
             own = [side for side in sides if side.run_id == run.run_id]
             whole = max((len(samples[side.run_id, side.model]) for side in own), default=0)
-            part = f"{len(taken)} of {plural(whole, 'sample')}{_in(run, runs)}"
-            yield f"{part} are taken out by `{commands.INVALIDATE}`: {reasons}."
+            reasons = [(one.reason, one.recorded_at) for one in taken]
+            yield TakenOutSamples(len(taken), whole, reasons, run.run_id if len(runs) > 1 else None)
     unjudged = {
         row.sample_key
         for side in sides
@@ -203,62 +305,18 @@ def _taken_out(
         if row.excluded is not None and row.excluded != "taken out"
     }
     if unjudged:
-        yield f"{plural(len(unjudged), 'sample')} have nothing to judge by and are left out."
+        yield NothingToJudge(len(unjudged))
 
 
-def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[str]:
-    """Answers that are on both sides, and such as were asked for earlier."""
+def _reused(reader: Reader, runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iterator[Differing]:
+    """Return answers that are on both sides, and such as were asked for earlier."""
     if len(runs) > 1:
-        for row in reader.all(SharedAnswers, run_ids=[run.run_id for run in runs]):
-            part = f"{row.shared} of {row.answers} answers of run {row.run_id}"
-            yield f"{part} are reused, the same as of run {row.of_run_id}: they cannot differ."
-    parts = [
-        f"{count(side.reused)} of {count(side.answered)} of {_name(side, runs)}, of {_days(side)}"
-        for side in sides
-        if side.reused
-    ]
-    if parts and len({(side.reused, _days(side)) for side in sides}) > 1:
-        yield f"Answers are reused from earlier runs: {'; '.join(parts)}."
+        yield from reader.all(SharedAnswers, run_ids=[run.run_id for run in runs])
+    if len({(side.reused, *_days(side)) for side in sides}) > 1:
+        reused = [side for side in sides if side.reused]
+        if reused:
+            yield ReusedAnswers(reused, len(runs) > 1)
 
 
-def _days(side: ModelResult) -> str:
-    if side.oldest_at is None or side.newest_at is None:
-        return "unknown date"
-    first, last = f"{side.oldest_at:%Y-%m-%d}", f"{side.newest_at:%Y-%m-%d}"
-    return first if first == last else f"{first} to {last}"
-
-
-def _named(runs: Sequence[Provenance], sides: Sequence[ModelResult], on_fallback: str) -> Iterator[str]:
-    """Answers whose model cannot be told, or is taken for another one."""
-    for side in sides:
-        if side.unnamed:
-            part = f"{count(side.unnamed)} of {plural(side.answered, 'answer')}"
-            left = (
-                f"; {count(side.suspected)} of them are left out, as the name is not the model's"
-                if side.suspected
-                else ""
-            )
-            left = "" if on_fallback == "accept" else left
-            yield f"{_name(side, runs)}: {part} are under a name that is in no model list, or under none{left}."
-
-
-def _each(values: Iterable[tuple[str, str]]) -> str:
-    """Values with whose they are: `0.7 (r1); 0.2 (r2)`; long ones from where they differ."""
-    parts = list(values)
-    letters = zip(*(text for _, text in parts), strict=False)
-    alike = next((place for place, found in enumerate(letters) if len(set(found)) > 1), 0)
-    begin = alike - _BEFORE if alike > _MOST_CHARS - _BEFORE else 0
-    return "; ".join(f"{_short(text, begin)} ({name})" for name, text in parts)
-
-
-def _short(text: str, begin: int) -> str:
-    part = text[begin : begin + _MOST_CHARS]
-    return f"{'…' if begin else ''}{part}{'…' if len(text) > begin + _MOST_CHARS else ''}"
-
-
-def _name(side: ModelResult, runs: Sequence[Provenance]) -> str:
-    return side.model if len(runs) == 1 else f"{side.model} in {side.run_id}"
-
-
-def _in(run: Provenance, runs: Sequence[Provenance]) -> str:
-    return "" if len(runs) == 1 else f" of run {run.run_id}"
+def _days(side: ModelResult) -> list[str]:
+    return [f"{at:%Y-%m-%d}" for at in (side.oldest_at, side.newest_at) if at is not None]

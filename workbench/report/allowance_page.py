@@ -1,11 +1,10 @@
 """The page of what we used, for what, and what is unknown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-import workbench.display.text as people
 import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
 from workbench.allowance.scheduled import demands
@@ -28,8 +27,7 @@ from workbench.report.daily_chart import OTHERS, daily_chart
 from workbench.report.drawing import Chart, drawn
 from workbench.report.tables import Result, Table, value_of
 from workbench.report.time_charts import MOST_TOGETHER
-from workbench.settings.file import AllowanceSettings
-from workbench.wording.allowance import demand_text, headline, missing, runs_out, span, units
+from workbench.wording.allowance import demand_text, headline, missing, price_text, runs_out, span, spend_text, units
 
 MOST_EXPENSIVE = 20
 _HATCHED = "Hatched: calls that reported no usage, each drawn as its model's others are on average."
@@ -61,7 +59,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         return {
             "spend": spend,
             "total": spend.rows[0],
-            "verdict": verdict(spend.rows[0], unknown.rows),
+            "verdict": spend_text(spend.rows[0], unknown.rows),
             "standing": found,
             "headline": headline(found, asked.zone),
             "runs_out": runs_out(found, asked.zone),
@@ -69,7 +67,7 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
             "window_ends": end is not None,
             "span": span,
             "units": units,
-            "price": _price(found, asked.allowance),
+            "price": price_text(found, asked.allowance),
             "missing": missing(found),
             "by": {name: _by_table(name, found, asked.zone) for name, found in by.items() if len(found.rows) > 1},
             "charts": [*_window_chart(found), *_charts(daily, by["job"], asked)],
@@ -83,35 +81,6 @@ def allowance_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         }
 
     return content
-
-
-def verdict(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
-    """Return what was spent, and how much of it is not seen."""
-    if not total.calls:
-        return "No calls are recorded yet."
-    days = people.plural(total.days, "day")
-    tokens = "No tokens were reported" if total.total_tokens is None else f"{people.amount(total.total_tokens)} tokens"
-    text = f"{tokens} in {people.plural(total.calls, 'call')} on {days}. "
-    uncertain = total.uncertain_calls
-    if not uncertain:
-        return text + "Every call that may have used tokens reported its usage."
-    high = sum(row.high_tokens or 0 for row in unknown)
-    low = sum(row.low_tokens or 0 for row in unknown)
-    text += f"The usage of {people.count(uncertain)} of them is not known"
-    if not high:
-        return text + "."
-    unpriced = sum(row.uncertain_calls for row in unknown if row.high_tokens is None)
-    rest = f", and {people.count(unpriced)} of them without an estimate" if unpriced else ""
-    return (
-        text + f": between {people.amount(low)} and {people.amount(high)} tokens, estimated from similar calls{rest}."
-    )
-
-
-def _price(found: AccountState, allowance: AllowanceSettings) -> str:
-    """Return what we drew in the window at the price of a unit; empty where no price is given."""
-    if allowance.price_per_unit is None or allowance.currency is None:
-        return ""
-    return f"{people.significant(found.seen.units * allowance.price_per_unit)} {allowance.currency}"
 
 
 def _window_chart(found: AccountState) -> list[Chart]:

@@ -21,7 +21,7 @@ from workbench.ledger.job_rows import ModelMean, NewestRun, RunLine
 from workbench.ledger.rows import BrokenScorer
 from workbench.report.drawing import Colours
 from workbench.report.tables import status_kind
-from workbench.wording.runs import broken_text
+from workbench.wording.runs import broken_text, jobs_text
 
 NEWEST_RUNS = 14
 _WIDTH, _HEIGHT, _MARGIN = 120, 28, 3  # px, of a line of scores
@@ -169,21 +169,12 @@ def is_worse(row: JobRow) -> bool:
 
 
 def summary(rows: Sequence[JobRow]) -> str:
-    """Return the jobs in a line: `2 need action · 1 regressed · 24 fine`."""
-    if not rows:
-        return "No runs yet."
-    action = sum(row.needs_action for row in rows)
+    """Return the jobs in a line; each is counted once, under the first that holds."""
     rest = [row for row in rows if not row.needs_action]
-    alarmed = sum(bool(row.alarms) for row in rest)
-    worse = sum(is_worse(row) for row in rest)
-    running = sum(row.status == RUNNING and not row.alarms and not is_worse(row) for row in rest)
-    fine = len(rest) - alarmed - worse - running
-    needs = "needs" if action == 1 else "need"
-    parts = [
-        f"{action} {needs} action" if action else "",
-        f"{alarmed} with an open alarm" if alarmed else "",
-        f"{worse} regressed" if worse else "",
-        f"{running} running" if running else "",
-        f"{fine} fine" if fine else "",
-    ]
-    return f"{people.plural(len(rows), 'job')}: {' · '.join(filter(None, parts))}."
+    return jobs_text(
+        len(rows),
+        need_action=len(rows) - len(rest),
+        alarmed=sum(bool(row.alarms) for row in rest),
+        regressed=sum(is_worse(row) for row in rest),
+        running=sum(row.status == RUNNING and not row.alarms and not is_worse(row) for row in rest),
+    )

@@ -9,7 +9,6 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.display.text as people
 from workbench.evaluation.alarms import open_of
-from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.failures import CUT_OFF, PENDING, REFUSED, failures_by_model, planned_by_model
 from workbench.evaluation.ongoing import status_now
 from workbench.evaluation.run_figures import RunFigures, run_figures
@@ -23,13 +22,10 @@ from workbench.report.build import Draft, Page, PageContext, PageHead, render, r
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
-from workbench.wording.comparisons import not_ranked_words, shown_text
-from workbench.wording.routes import unconfirmed_text
-from workbench.wording.runs import resume_text, unknown_end_text, verdict
-from workbench.wording.scores import interval_text, mean_text, signed
+from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, verdict
+from workbench.wording.scores import mean_text
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
-_NAMED = 5  # served names that the page asks to confirm
 
 
 def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[str, Draft]:
@@ -143,7 +139,7 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
         rows.append(
             {
                 "model": model, "side": sides.get(model), "planned": planned[model],
-                "behind": _behind(figures, model), "shown": _shown(figures, model),
+                "behind": behind_text(figures.standing, model), "shown": rank_text(figures.standing, model),
                 "unanswered": sum(failed.values()), "mark": "unknown" if set(failed) <= {PENDING} else "failed",
                 "why": ", ".join(f"{people.count(number)} {group}" for group, number in failed.items()),
                 "answered": row.answered if row else 0, "cut_off": row.cut_off if row else 0,
@@ -153,63 +149,3 @@ def model_rows(figures: RunFigures) -> list[dict[str, Any]]:
             }
         )  # fmt: skip
     return rows
-
-
-def _behind(figures: RunFigures, model: str) -> str:
-    one = figures.standing.differences.get(model)
-    if one is None or one.found is None:
-        return ""
-    shares = figures.standing.are_shares
-    return f"{signed(one.found.difference, are_shares=shares)} {interval_text(one, are_shares=shares)}"
-
-
-def _shown(figures: RunFigures, model: str) -> str:
-    found = figures.standing
-    if model in found.leading and (found.differences or len(found.leading) > 1):
-        return "best" if len(found.leading) == 1 else "tie for best"
-    one = found.differences.get(model)
-    side = next((side for side in found.unranked if side.model == model and side.coverage.wanted), None)
-    shown = "" if one is None else shown_text(one, are_shares=found.are_shares)
-    if side is None:
-        return shown
-    reason = (
-        "only a fallback answered"
-        if side.left_out and not side.scored
-        else not_ranked_words(side.coverage, found.min_answered)
-    )
-    return "; ".join(filter(None, (shown, f"not ranked: {reason}")))
-
-
-def not_known(figures: RunFigures, ledger: str) -> list[str]:
-    """Return what the figures of a run of this ledger cannot say, in words."""
-    summary = figures.numbers
-    found = []
-    if summary.calls_without_usage:
-        found.append(f"The usage of {people.plural(summary.calls_without_usage, 'answer')}: it was not reported.")
-    if summary.maybe_drawn or summary.open_intents:
-        uncertain = (summary.maybe_drawn or 0) + summary.open_intents
-        found.append(f"Whether {people.plural(uncertain, 'call')} that failed or were cut off used allowance.")
-    names = unconfirmed(figures.served)
-    found += [
-        unconfirmed_text(row.requested_model, str(row.served_model), constancy(row, figures.served), ledger) + "."
-        for row in names[:_NAMED]
-    ]
-    found += [f"Whether {unknown_end_text(one)}." for one in figures.unknown_ends]
-    for row in suspected(figures.served)[:_NAMED]:
-        answers = people.plural(row.answers, "answer")
-        confirm = commands.confirm_name(row.requested_model, str(row.served_model), ledger)
-        found.append(
-            f"Which model gave {answers} of {row.requested_model}: they came as {row.served_model}, {row.evidence}. Probably "
-            f"it is another one; where it is not, confirm the name: {confirm}."
-        )
-    if fallbacks(figures.served):
-        counted = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
-        found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {counted}.")
-    if figures.standing.scorer is None:
-        why = "nothing was scored" if figures.provenance.scorers else "the job names no scorer"
-        found.append(f"Whether the answers are right: {why}.")
-    if figures.provenance.simulated:
-        found.append("Anything about a real model: every answer here was computed by the embedded platform.")
-    else:
-        found.append("How much of the allowance is left: the platform does not publish its size.")
-    return found

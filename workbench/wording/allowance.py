@@ -1,6 +1,7 @@
 """How the account stands, in words."""
 
 import math
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -9,7 +10,9 @@ from workbench.allowance.account import AccountState
 from workbench.allowance.forecast import Between, Forecast
 from workbench.allowance.scheduled import Demand
 from workbench.allowance.unseen import CONFIDENCE
-from workbench.display.text import amount, percent, plural
+from workbench.display.text import amount, count, percent, plural, significant
+from workbench.ledger.usage_rows import Spend, UnknownDraw
+from workbench.settings.file import AllowanceSettings
 
 UNKNOWN_TOTAL = "the total is unknown: `total_units` in workbench.toml, or `allowance reading --of N`, says it"
 NO_READING = f"what others used is unknown: `{commands.TAKE_READING}` records what the chat UI shows"
@@ -175,3 +178,30 @@ def _moment(at: datetime | None, zone: str) -> str:
         return "–"
     local = at.astimezone(ZoneInfo(zone))
     return f"{local.day} {local:%b %H:%M}"
+
+
+def spend_text(total: Spend, unknown: Sequence[UnknownDraw]) -> str:
+    """Return what was spent, and how much of it is not seen."""
+    if not total.calls:
+        return "No calls are recorded yet."
+    days = plural(total.days, "day")
+    tokens = "No tokens were reported" if total.total_tokens is None else f"{amount(total.total_tokens)} tokens"
+    text = f"{tokens} in {plural(total.calls, 'call')} on {days}. "
+    uncertain = total.uncertain_calls
+    if not uncertain:
+        return text + "Every call that may have used tokens reported its usage."
+    high = sum(row.high_tokens or 0 for row in unknown)
+    low = sum(row.low_tokens or 0 for row in unknown)
+    text += f"The usage of {count(uncertain)} of them is not known"
+    if not high:
+        return text + "."
+    unpriced = sum(row.uncertain_calls for row in unknown if row.high_tokens is None)
+    rest = f", and {count(unpriced)} of them without an estimate" if unpriced else ""
+    return text + f": between {amount(low)} and {amount(high)} tokens, estimated from similar calls{rest}."
+
+
+def price_text(found: AccountState, allowance: AllowanceSettings) -> str:
+    """Return what we drew in the window at the price of a unit; empty where no price is given."""
+    if allowance.price_per_unit is None or allowance.currency is None:
+        return ""
+    return f"{significant(found.seen.units * allowance.price_per_unit)} {allowance.currency}"

@@ -4,6 +4,7 @@ from workbench.display.text import percent, plural, significant, words
 from workbench.evaluation.comparison import Comparison, few_clusters
 from workbench.evaluation.sides import Coverage, Difference, Lost, ModelResult
 from workbench.wording.changes import alarm_text
+from workbench.wording.differences import differing_text
 from workbench.wording.scores import interval_text, signed, size, unit
 
 
@@ -109,7 +110,7 @@ def not_ranked_words(coverage: Coverage, min_answered: float) -> str:
 def warnings(comparison: Comparison) -> list[str]:
     """Return what a reader must know before believing a difference."""
     found = [f"{alarm.job}: {alarm_text(alarm)}." for alarm in comparison.open_alarms]
-    found += comparison.notes
+    found += [differing_text(one) for one in comparison.differing]
     for side in comparison.sides:
         name = side_name(side, comparison)
         if not comparison.is_ranked(side):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import workbench.display.commands as commands
 from workbench.display.text import count, plural, words
 from workbench.endings import BASE_GENERATION, JUDGED_RUN, MADE_IN_PYTHON, RunSummary
+from workbench.evaluation.attention import constancy, fallbacks, suspected, unconfirmed
 from workbench.evaluation.ranking import Ranking
 from workbench.evaluation.run_figures import RunFigures
 from workbench.evaluation.sides import Difference, ModelResult
@@ -15,10 +16,12 @@ from workbench.ledger.run_rows import RunItems, RunOutcome, UnknownEnd
 from workbench.outcomes import EFFECTS, Outcome
 from workbench.scoring.scorers import FAILED
 from workbench.settings.endpoint import LOCAL
-from workbench.wording.comparisons import not_ranked_words
-from workbench.wording.scores import mean_text, score_text, signed, size
+from workbench.wording.comparisons import not_ranked_words, shown_text
+from workbench.wording.routes import unconfirmed_text
+from workbench.wording.scores import interval_text, mean_text, score_text, signed, size
 
 _NAMED = 3  # models that a sentence names; the tables have them all
+_MOST_NAMES = 5  # served names that are asked to be confirmed
 _NOTED = 0.05  # of a model's requests; less is in the table
 
 
@@ -172,6 +175,33 @@ def _mostly(figures: RunFigures, row: RunItems) -> str:
     return max(kinds, key=lambda kind: kinds[kind]) if any(kinds.values()) else "not asked"
 
 
+def behind_text(found: Ranking, model: str) -> str:
+    """Return by how much a model is behind the best of its run; empty where that is not known."""
+    one = found.differences.get(model)
+    if one is None or one.found is None:
+        return ""
+    return (
+        f"{signed(one.found.difference, are_shares=found.are_shares)} {interval_text(one, are_shares=found.are_shares)}"
+    )
+
+
+def rank_text(found: Ranking, model: str) -> str:
+    """Return what is shown of a model beside the others of its run."""
+    if model in found.leading and (found.differences or len(found.leading) > 1):
+        return "best" if len(found.leading) == 1 else "tie for best"
+    one = found.differences.get(model)
+    side = next((side for side in found.unranked if side.model == model and side.coverage.wanted), None)
+    shown = "" if one is None else shown_text(one, are_shares=found.are_shares)
+    if side is None:
+        return shown
+    reason = (
+        "only a fallback answered"
+        if side.left_out and not side.scored
+        else not_ranked_words(side.coverage, found.min_answered)
+    )
+    return "; ".join(filter(None, (shown, f"not ranked: {reason}")))
+
+
 class FailureCount(NamedTuple):
     """Something that went wrong, and how many requests it touched."""
 
@@ -295,3 +325,58 @@ def unknown_end_text(one: UnknownEnd) -> str:
     return (
         f"{plural(one.answers, 'answer')} ended for a reason that is not known, “{one.finish_reason}”: taken for whole"
     )
+
+
+def not_known(figures: RunFigures, ledger: str) -> list[str]:
+    """Return what the figures of a run of this ledger cannot say, in words."""
+    summary = figures.numbers
+    found = []
+    if summary.calls_without_usage:
+        found.append(f"The usage of {plural(summary.calls_without_usage, 'answer')}: it was not reported.")
+    if summary.maybe_drawn or summary.open_intents:
+        uncertain = (summary.maybe_drawn or 0) + summary.open_intents
+        found.append(f"Whether {plural(uncertain, 'call')} that failed or were cut off used allowance.")
+    names = unconfirmed(figures.served)
+    found += [
+        unconfirmed_text(row.requested_model, str(row.served_model), constancy(row, figures.served), ledger) + "."
+        for row in names[:_MOST_NAMES]
+    ]
+    found += [f"Whether {unknown_end_text(one)}." for one in figures.unknown_ends]
+    for row in suspected(figures.served)[:_MOST_NAMES]:
+        answers = plural(row.answers, "answer")
+        confirm = commands.confirm_name(row.requested_model, str(row.served_model), ledger)
+        found.append(
+            f"Which model gave {answers} of {row.requested_model}: they came as {row.served_model}, {row.evidence}. Probably "
+            f"it is another one; where it is not, confirm the name: {confirm}."
+        )
+    if fallbacks(figures.served):
+        counted = "count" if figures.provenance.on_fallback == "accept" else "do not count in scores"
+        found.append(f"What the models that fallbacks answered for would have said: the fallbacks’ answers {counted}.")
+    if figures.standing.scorer is None:
+        why = "nothing was scored" if figures.provenance.scorers else "the job names no scorer"
+        found.append(f"Whether the answers are right: {why}.")
+    if figures.provenance.simulated:
+        found.append("Anything about a real model: every answer here was computed by the embedded platform.")
+    else:
+        found.append("How much of the allowance is left: the platform does not publish its size.")
+    return found
+
+
+def jobs_text(jobs: int, *, need_action: int, alarmed: int, regressed: int, running: int) -> str:
+    """Return how the jobs stand in a line: `29 jobs: 2 need action · 1 regressed · 26 fine.`
+
+    Args:
+        alarmed: Jobs with something open, of those that need nothing; the other counts are of the rest in turn.
+    """
+    if not jobs:
+        return "No runs yet."
+    fine = jobs - need_action - alarmed - regressed - running
+    needs = "needs" if need_action == 1 else "need"
+    parts = [
+        f"{need_action} {needs} action" if need_action else "",
+        f"{alarmed} with an open alarm" if alarmed else "",
+        f"{regressed} regressed" if regressed else "",
+        f"{running} running" if running else "",
+        f"{fine} fine" if fine else "",
+    ]
+    return f"{plural(jobs, 'job')}: {' · '.join(filter(None, parts))}."

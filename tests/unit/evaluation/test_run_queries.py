@@ -17,8 +17,8 @@ from workbench.ledger.queries import Row, reading
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.records import Score
-from workbench.report.allowance_page import verdict as spent
 from workbench.scoring.exact import Exact
+from workbench.wording.allowance import spend_text as spent
 from workbench.wording.runs import verdict
 
 

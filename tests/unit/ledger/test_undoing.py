@@ -74,7 +74,11 @@ def rows(ledger: Ledger) -> list[int]:
 
 @pytest.mark.parametrize(
     "cuts",
-    [CUTS[:1], pytest.param(CUTS, marks=pytest.mark.slow), pytest.param(EVERY_CUT, marks=pytest.mark.long)],
+    [
+        pytest.param(CUTS[:1], marks=pytest.mark.slow),
+        pytest.param(CUTS, marks=pytest.mark.slow),
+        pytest.param(EVERY_CUT, marks=pytest.mark.long),
+    ],
     ids=["one page", "halves", "every page"],
 )
 def test_no_torn_write_of_an_ingest_loses_a_row(tmp_path: Path, cuts: list[int]) -> None:
