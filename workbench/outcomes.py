@@ -42,6 +42,7 @@ class Outcome(StrEnum):
     CONNECTION_LOST = "connection_lost"
     CLIENT_TIMEOUT = "client_timeout"
     ALLOWANCE_SUSPECTED = "allowance_suspected"
+    ALLOWANCE_RESERVED = "allowance_reserved"
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"
 
@@ -72,7 +73,7 @@ class Effects(NamedTuple):
     """Why fewer requests in flight would have helped: a route was too slow, or a limit on requests refused it."""
     exhausted: bool = False
     """Whether the same refusal from several routes suggests an exhausted allowance."""
-    stops: Literal["", "key", "allowance"] = ""
+    stops: Literal["", "key", "allowance", "reserved"] = ""
     """What it says of the account, so that a run sends nothing more."""
     waited_out: bool = False
     """Whether we gave up after our own time limit."""
@@ -114,6 +115,7 @@ EFFECTS: dict[Outcome, Effects] = {
     Outcome.UNKNOWN:             Effects(False, False, 1.0,  True,  "maybe", "sick", "error",   "unknown", exhausted=True),
     Outcome.KEY_REJECTED:        Effects(False, False, None, True,  "no",    "",     "",        "the account", stops="key"),
     Outcome.ALLOWANCE_SUSPECTED: Effects(False, False, None, True,  "no",    "",     "",        "the account", stops="allowance"),
+    Outcome.ALLOWANCE_RESERVED:  Effects(False, False, None, True,  "no",    "",     "",        "the account", stops="reserved"),
     Outcome.CANCELLED:           Effects(False, False, None, True,  "maybe", "",     "",        "cancelled", concluded=False),
 }  # fmt: skip
 

@@ -177,3 +177,17 @@ class Model(msgspec.Struct, frozen=True):
     def simulated(self) -> bool:
         """Whether the embedded platform's catalogue lists it (`owned_by: "simulated"`)."""
         return self.owned_by == "simulated"
+
+
+class UsageStatement(msgspec.Struct, frozen=True):
+    """What a platform says that an account used; only this project's own says it."""
+
+    as_of: datetime
+    unit: str
+    """`tokens`, or `weighted tokens` where its routes have weights."""
+    since: datetime
+    """From when on `units_since` counts."""
+    units_since: float
+    allowance_units: float | None
+    """What a window of the platform holds; None: it sets no limit."""
+    window_ends_at: datetime

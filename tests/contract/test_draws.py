@@ -236,10 +236,10 @@ class Refusing(State):
             raise StateError("disk full")
         super().commit()
 
-    def create_key(self, account: str) -> str:
+    def create_key(self, account: str, name: str = "") -> str:
         if self.refuses_key:
             raise StateError("disk full")
-        return super().create_key(account)
+        return super().create_key(account, name)
 
 
 def test_what_a_commit_that_failed_held_is_written_again_at_once(

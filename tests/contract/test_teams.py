@@ -125,6 +125,8 @@ def test_a_state_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> N
     added = State(path).add_draw("lab", 7, "chat")
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("ALTER TABLE keys DROP COLUMN last_used_at")
+        db.execute("ALTER TABLE keys DROP COLUMN name")
+        db.execute("DROP TABLE links")
         (made,) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'draws'").fetchone()
         db.execute("ALTER TABLE draws RENAME TO numbered")
         db.execute(made.replace("PRIMARY KEY AUTOINCREMENT", "PRIMARY KEY"))

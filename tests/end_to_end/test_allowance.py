@@ -205,7 +205,7 @@ def test_readings_are_listed_and_taken_back(account: Account) -> None:
         (("--used", "50k", "--of", "40000"), "--used: 50k is more than the total of 40000"),
         (("--used", "3%", "--at", "tomorrow"), "--at: 'tomorrow' is not a time such as"),
         (("--used", "3%", "--at", "2999-01-01"), "--at: 2998-12-31 23:00 UTC is in the future"),
-        (("--used", "3%", "--left", "97%"), "give one of --used, --left and --withdraw"),
+        (("--used", "3%", "--left", "97%"), "give one of --used, --left, --from-platform and --withdraw"),
         (("--withdraw", "abc"), "there is no reading 'abc'"),
         (("--used", "3%", "--of", "nan"), "--of: nan is not a total of units"),
         (("--used", "3%", "--of", "1e200"), "--of: 1e+200 is not a total of units"),

@@ -423,6 +423,7 @@ CASES: list[tuple[str, str, Change]] = [
     ("parts by a column of many values", "compare --by row", lambda bench: record(
         bench, "r1", {"a": [1.0] * 70, "b": [0.0] * 70}, metadata=[{"row": row} for row in range(70)])),
     ("reading of nothing", "allowance reading", scored),
+    ("reading of two things", "allowance reading --from-platform --of 7", scored),
     ("reading that is no amount", "allowance reading --used much", scored),
     ("reading of more than everything", "allowance reading --used 120%", scored),
     ("reading beyond the total", "allowance reading --used 50k --of 40000", scored),
@@ -476,7 +477,10 @@ NOT_HERE = {
     "api/functions.py: _job": "of the Python API",
     "evaluation/gates.py: _baseline": "a run that is its own baseline",
     "job/narrowing.py: _first": "of the Python API; the command line checks the number",
+    "allowance/readings.py: read_from_platform": "a platform whose routes have weights",
+    "cli/allowance.py: _asked": "a platform that does not say what was used",
     "client/chat.py: _listed": "a platform that lists no models",
+    "client/chat.py: usage": "a platform that does not say what was used although it offers that",
     "api/pipeline.py: _is_simulated": "a platform of simulated and real models",
     "cli/schedule.py: _files": "systemd refuses a timer that was checked before",
     "schedule/systemd.py: install": "a timer that was installed for another file",

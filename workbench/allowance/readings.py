@@ -3,12 +3,13 @@
 import contextlib
 import re
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
 
 import workbench.settings.clock as clock
+from workbench.allowance.windows import window_rule
 from workbench.errors import Fault, InputError
 from workbench.ledger.entries import ReadingTaken, newer_than
 from workbench.ledger.ingest import Ingested, ingest
@@ -16,9 +17,11 @@ from workbench.ledger.journal import JournalWriter
 from workbench.ledger.queries import Reader
 from workbench.ledger.rows import AllowanceRefusal, ReadingRow
 from workbench.ledger.store import Ledger
+from workbench.records import UsageStatement
 
 _AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
 MOST_UNITS = 1e15
+_SAME_END = timedelta(minutes=1)
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -134,6 +137,47 @@ def take_reading(
         share_low=shares[0], share_high=shares[1], units_low=units[0], units_high=units[1], total_units=total,
     )  # fmt: skip
     return entry.reading_id, _put(ledger, entry)
+
+
+def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Ingested]:
+    """Record what the platform itself says was used; nothing is rounded.
+
+    Args:
+        ledger: Of the account.
+        said: What was used since the account's window began, or in the platform's own.
+
+    Returns:
+        The reading's id, and how the ingest went.
+
+    Raises:
+        InputError: It counts in units of its own, and nothing says how tokens are weighted.
+        JournalFullError: The disk takes no more.
+    """
+    if not ledger.allowance.weights and said.unit != "tokens":
+        raise InputError(
+            Fault(
+                "--from-platform",
+                f"the platform counts {said.unit}",
+                "[[allowance.weights]] of workbench.toml says how",
+            )
+        )
+    rule, ends_at = window_rule(ledger.allowance, ledger.zone), said.window_ends_at
+    # its limit is for its own window: beside another one it would be no total
+    is_same = rule is None or abs(rule.at(said.as_of).end_at - ends_at) < _SAME_END
+    entry = ReadingTaken(
+        reading_id=secrets.token_hex(3), recorded_at=clock.now(), read_at=said.as_of, of_what="used",
+        said=f"{said.units_since:.0f} (the platform)", withdrawn=False, share_low=None, share_high=None,
+        units_low=said.units_since, units_high=said.units_since,
+        total_units=said.allowance_units or None if is_same else None,
+    )  # fmt: skip
+    return entry.reading_id, _put(ledger, entry)
+
+
+def begin_of_window(ledger: Ledger, at: datetime) -> datetime | None:
+    """Return when the account's window began; None where none is known, or it is always the last hours."""
+    rule = window_rule(ledger.allowance, ledger.zone)
+    window = None if rule is None else rule.at(at)
+    return None if window is None or window.rolls else window.start_at
 
 
 def withdraw(ledger: Ledger, reading: Reading) -> Ingested:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from signal import Signals
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +13,7 @@ import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.allowance.caps import caps_kept
 from workbench.allowance.planned import cap_findings, window_findings, window_plan
+from workbench.allowance.readings import begin_of_window, read_from_platform
 from workbench.api.session import (
     Session,
     Target,
@@ -70,6 +72,9 @@ from workbench.settings.endpoint import LOCAL
 from workbench.settings.file import CapSettings, load_settings
 from workbench.wording.changes import findable_text
 from workbench.wording.gates import failed_text, gate_results
+
+if TYPE_CHECKING:
+    from workbench.client.chat import ChatClient
 
 
 def recorded_job_path(where: Target, run_id: str) -> Path:
@@ -199,6 +204,8 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
                 started, fresh=options.fresh, resumed_run=resumed, occasion=options.occasion
             )
             conductor = RunExecution(plan, session.client, ledger, started, session.models)
+            if len(plan) > 1:  # a single question is a person's
+                session.client.send_as_batch()
             limit, given = job.run.max_in_flight, _caps(where)
             tempo = (EMBEDDED if plan.identity == LOCAL else ACCOUNT)._replace(is_brief=options.is_brief)
             with (
@@ -210,11 +217,23 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
                 presence.will_send(len(plan) - plan.reused)
                 rules = FanOutSettings(slots, options.fixed, patience_s, latencies, tempo, caps, options.line_of)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
+            if options.occasion is not None and session.client.states_usage and not where.local:
+                end = await _with_reading(session.client, ledger, end)
             end = _scored(ledger, job, end, options.reports, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:
                 beside = rehearsed(account_ledger(where), plan, end.summary)
                 end = msgspec.structs.replace(end, notes=(*end.notes, *beside))
             return end
+
+
+async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> RunEnd:
+    """Take a reading of the allowance at the end of a scheduled run, from a platform that gives one; it fails no run."""
+    try:
+        said = await client.usage(begin_of_window(ledger, clock.now()))
+        read_from_platform(ledger, said)
+    except (WorkbenchError, OSError) as error:
+        return msgspec.structs.replace(end, notes=(*end.notes, f"no reading of the allowance was taken: {error}"))
+    return end
 
 
 def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled: list[Signals]) -> RunEnd:

@@ -5,21 +5,23 @@ import sys
 from datetime import datetime
 from typing import Any, Literal
 
+import anyio
 import click
 import msgspec
 
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
-from workbench.allowance.readings import readings_of, take_reading, withdraw
+from workbench.allowance.readings import begin_of_window, read_from_platform, readings_of, take_reading, withdraw
 from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
-from workbench.api.session import ledger_to_change, ledger_to_read, ledger_to_write
+from workbench.api.session import Target, connected, ledger_to_change, ledger_to_read, ledger_to_write
 from workbench.cli import options
 from workbench.cli.output import echo, print_json, print_table, say
 from workbench.display.columns import column, columns
 from workbench.display.text import exact_percent
 from workbench.errors import ExitCode, Fault, InputError, nearest
+from workbench.ledger.ingest import Ingested
 from workbench.ledger.kinds import store_of
 from workbench.ledger.queries import reading as reading_ledger
 from workbench.ledger.store import Ledger
@@ -62,7 +64,8 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
 
 
 @allowance.command()
-@options.ledger
+@options.endpoint
+@click.option("--from-platform", is_flag=True, help="Ask the platform, where it says what was used (GET /api/usage).")
 @click.option("--used", metavar="AMOUNT", help="What is used, such as 37%, 1200000 or 1.2M.")
 @click.option("--left", metavar="AMOUNT", help="Or what is left.")
 @click.option(
@@ -73,14 +76,22 @@ def status(line: bool, as_json: bool, **given: Any) -> None:
 )
 @click.option("--withdraw", "withdrawn", metavar="ID", help="Take a reading back instead; see `allowance readings`.")
 def reading(
-    used: str | None, left: str | None, total: float | None, at: str | None, withdrawn: str | None, **given: Any
+    used: str | None,
+    left: str | None,
+    total: float | None,
+    at: str | None,
+    withdrawn: str | None,
+    from_platform: bool,
+    **given: Any,
 ) -> None:
-    """Record how much of the allowance the chat UI says is used, or left.
+    """Record how much of the allowance the chat UI says is used, or left, or ask the platform itself.
 
     A number stands for all that rounds to it: 37% is from 36.5 to 37.5 %.
     """
-    if sum(option is not None for option in (used, left, withdrawn)) != 1:
-        raise click.UsageError("give one of --used, --left and --withdraw")
+    if sum(option is not None for option in (used, left, withdrawn, from_platform or None)) != 1:
+        raise click.UsageError("give one of --used, --left, --from-platform and --withdraw")
+    if from_platform and (total is not None or at is not None):
+        raise click.UsageError("--of and --at are of what somebody read; with --from-platform the platform says both")
     where = options.where(given)
     if withdrawn is not None:
         _withdraw(ledger_to_change(where), withdrawn)
@@ -89,13 +100,26 @@ def reading(
     store_of(ledger).require_rights()
     _state(ledger)  # before it is written: one that cannot be opened takes no reading
     of_what: Literal["used", "left"] = "left" if used is None else "used"
-    number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
+    if from_platform:
+        number, done = anyio.run(_asked, where, ledger)
+    else:
+        number, done = take_reading(ledger, of_what, used or left or "", _read_at(at, ledger.zone), total)
     if done.deferred:
         say(f"note: it is in the journal, not ingested yet: {done.deferred}")
     back = commands.command("allowance", "reading", "--withdraw", number, *options.words(where))
     say(f"recorded as reading {number}; `{back}` takes it back")
     found, _ = _state(ledger)
     echo(headline(found, ledger.zone))
+
+
+async def _asked(where: Target, ledger: Ledger) -> tuple[str, Ingested]:
+    """Take a reading from the platform."""
+    async with connected(where) as session:
+        if not session.client.states_usage:
+            problem = "this platform does not say what was used"
+            raise InputError(Fault("--from-platform", problem, "--used takes what its chat UI shows, such as 37%"))
+        said = await session.client.usage(begin_of_window(ledger, clock.now()))
+        return read_from_platform(ledger, said)
 
 
 @allowance.command()

@@ -16,12 +16,14 @@ import workbench.settings.clock as clock
 from workbench.client import outcome, wire
 from workbench.client.completion import LARGE_BYTES, Verdict, decode
 from workbench.client.redaction import Redactor
-from workbench.client.transport import Bounds, Failure, Http, Reply, Sending
+from workbench.client.transport import NO_HEADERS, Bounds, Failure, Http, Reply, Sending
 from workbench.errors import KeyRejectedError, UnreachableError
 from workbench.outcomes import Outcome
-from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall
+from workbench.records import Attempt, CallRecord, ChatRequest, Completion, Model, ToolCall, UsageStatement
 from workbench.settings.endpoint import Endpoint
 
+OFFERS, PRIORITY, BATCH, USAGE = "x-platform-offers", "X-Priority", "batch", "usage"
+"""Headers of this project's own platform, and what it may offer; no other platform is sent a priority, or asked for usage."""
 LIST_DEADLINE_S = 30.0
 LIST_BYTES = 16 * 2**20
 _DOUBT_S = 5.0
@@ -61,6 +63,9 @@ class ChatClient:
         self._key_was_good, self._looked_into_at = False, float("-inf")
         self.clock_ahead_s: float | None = None
         """How far this machine's clock is ahead of the platform's, to a second or two; None if unknown."""
+        self.offers: frozenset[str] = frozenset()
+        """What the platform says that it offers beyond its document; most offer nothing."""
+        self._with_calls = NO_HEADERS
 
     async def list_models(self) -> list[Model]:
         """`GET /api/models`: the models visible to the account, at least one.
@@ -79,7 +84,39 @@ class ChatClient:
             said = self._judged(reply)[0].error_text or ""
             said = f": {shorten(said[:_SAID_CHARS], 200, placeholder=' …')}" if said else ""
             raise KeyRejectedError(f"the platform does not accept the API key (HTTP {reply.status}{said})")
-        return self._listed(reply)
+        models = self._listed(reply)
+        self.offers = frozenset(name.strip() for name in reply.headers.get(OFFERS, "").split(",") if name.strip())
+        return models
+
+    @property
+    def states_usage(self) -> bool:
+        """Whether the platform says what the account used."""
+        return USAGE in self.offers
+
+    async def usage(self, since: datetime | None) -> UsageStatement:
+        """`GET /api/usage`: what the account used since a moment, by default in the platform's own window.
+
+        Raises:
+            UnreachableError: Nothing answers, or it is not a statement of usage.
+        """
+        url = self._models_url.removesuffix("/models") + "/usage"
+        if since is not None:
+            url += f"?since={since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        with Sending() as progress:
+            reply = await self._http.send("GET", url, None, Bounds(LIST_DEADLINE_S, LIST_BYTES), progress)
+        if isinstance(reply, Failure):
+            raise UnreachableError(f"{url} does not answer: {self._explained(reply.text)}")
+        try:
+            if reply.status == 200:
+                return wire.statement_from(decode(reply.body))
+        except ValueError:  # msgspec's are, too
+            pass
+        raise UnreachableError(f"{url} answered with HTTP {reply.status}, not with a statement of usage")
+
+    def send_as_batch(self) -> None:
+        """Say of every further call that it is batch work, where the platform gives people the first turn."""
+        if BATCH in self.offers:
+            self._with_calls = {PRIORITY: BATCH}
 
     def _explained(self, text: str) -> str:
         """Return a failure of the transport, with what may fix it."""
@@ -130,7 +167,7 @@ class ChatClient:
             progress: A new one; if the caller is cancelled, `cancelled` makes the record from it.
         """
         bounds = Bounds(request.timeout_s, request.max_reply_bytes)
-        reply = await self._http.send("POST", self._chat_url, request.body, bounds, progress)
+        reply = await self._http.send("POST", self._chat_url, request.body, bounds, progress, self._with_calls)
         if isinstance(reply, Failure):
             if self._proxy is not None:
                 reply = msgspec.structs.replace(reply, text=f"{reply.text}; through {self._proxy}")

@@ -73,6 +73,7 @@ _TEXTS = (
         re.compile(r"all_deployments_in_cooldown|No deployments available|in cooldown|cooling down"),
         Outcome.ROUTE_COOLING,
     ),
+    (re.compile(r"^Reserved for people\b"), Outcome.ALLOWANCE_RESERVED),
     (re.compile(r"Missing credentials"), Outcome.ROUTE_UNAUTHORISED),
     (
         re.compile(r"litellm\.ContextWindowExceededError|(?i:maximum context length|context.length.exceeded)"),

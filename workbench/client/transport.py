@@ -15,7 +15,7 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -72,6 +72,7 @@ KEEP_ALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close an idle connection: a request never hits that race."""
 _MOST_LOST, _MOST_LOST_SHARE = 2, 0.05
 _LARGE_BODY_BYTES = 2**20  # above it aiohttp warns about plain bytes
+NO_HEADERS: Mapping[str, str] = {}
 _NO_AUTO_HEADERS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
@@ -314,7 +315,13 @@ class Http:
         self._reused = self._lost_on_reuse = 0
 
     async def send(
-        self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Sending
+        self,
+        method: str,
+        url: str,
+        content: bytes | None,
+        bounds: Bounds,
+        progress: Sending,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> Reply | Failure:
         """Send one request and read its whole response.
 
@@ -324,6 +331,7 @@ class Http:
             content: The body, or None.
             bounds: How long it may take, and how much may come back.
             progress: Records how far the request got; readable when the caller is cancelled.
+            headers: Beside those of every request.
         """
         try:
             parsed = self._urls.setdefault(url, self._urls.get(url) or httpx.URL(url))
@@ -332,17 +340,17 @@ class Http:
         extensions = {"timeout": self._timeout, "progress": progress}
         # as a stream, so that httpx does not inspect the body: aiohttp sets the length and the host
         stream = httpx.ByteStream(content or b"")
-        request = httpx.Request(method, parsed, stream=stream, extensions=extensions)
+        request = httpx.Request(method, parsed, headers=headers, stream=stream, extensions=extensions)
         status: int | None = None
         kind: Literal["connect", "lost", "timeout"]
         try:
             async with Deadline(bounds.deadline_s):
                 response = await self._transport.handle_async_request(request)
                 status, progress.sent = response.status_code, "answered"
-                headers = {
+                answered = {
                     name.lower().decode("latin-1"): text.decode("latin-1") for name, text in response.headers.raw
                 }
-                body = await self._read(response, headers.get("content-encoding", ""), bounds.reply_bytes, progress)
+                body = await self._read(response, answered.get("content-encoding", ""), bounds.reply_bytes, progress)
         except UnreadableError as error:
             return Failure("unreadable", "answered", str(error), status)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
@@ -357,7 +365,7 @@ class Http:
             kind = "connect" if progress.sent == "never" else "lost"
             return Failure(kind, progress.sent, f"{type(error).__name__}: {error}", status)
         self._count_reuse(progress, lost=False)
-        return Reply(status, headers, *body)
+        return Reply(status, answered, *body)
 
     def _count_reuse(self, progress: Sending, *, lost: bool) -> None:
         """Stop keeping connections to a server that closes them after each reply without saying so: a request that meets

@@ -1,11 +1,12 @@
-"""The model list as it comes over the wire."""
+"""The model list, and a statement of usage, as they come over the wire."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from workbench.records import Model
+from workbench.records import Model, UsageStatement
 
 
 def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] | None:
@@ -27,6 +28,31 @@ def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] |
         for entry in entries
         if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     ]
+
+
+class _StatedWindow(msgspec.Struct):
+    ends_at: datetime
+
+
+class _Statement(msgspec.Struct):
+    as_of: datetime
+    unit: str
+    since: datetime
+    units_since: float
+    allowance_units: float | None
+    window: _StatedWindow
+
+
+def statement_from(value: Any) -> UsageStatement:
+    """Read a decoded statement of usage.
+
+    Raises:
+        msgspec.ValidationError: It is not one.
+    """
+    said = msgspec.convert(value, _Statement)
+    return UsageStatement(
+        said.as_of, said.unit, said.since, said.units_since, said.allowance_units, said.window.ends_at
+    )
 
 
 def _string(value: Any) -> str | None:

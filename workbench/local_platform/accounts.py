@@ -29,6 +29,7 @@ class Accounts:
         self._state = state
         self._names = {account.name for account in config.accounts}
         self._window_s = config.allowance.window_s
+        self._for_batch = 1 - config.allowance.reserve_for_chat
         self._units = {
             account.name: config.allowance.units if account.allowance_units is None else account.allowance_units
             for account in config.accounts
@@ -65,6 +66,11 @@ class Accounts:
         """Return whether an account drew all that a window holds, as far as is known since a key was last looked at."""
         units = self._units[account]
         return units is not None and self.drawn_units(account) >= units
+
+    def is_reserved(self, account: str) -> bool:
+        """Return whether what an account has left is for people alone."""
+        units = self._units[account]
+        return units is not None and self._for_batch < 1 and self.drawn_units(account) >= self._for_batch * units
 
     def units(self, account: str) -> float | None:
         """Return what a window holds for an account; None is unlimited."""

@@ -1,14 +1,17 @@
 """The endpoints of the document, and what a server needs beside them."""
 
 import asyncio
+import contextlib
 import os
 import secrets
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 from aiohttp import web
 
 from workbench.local_platform import replies, streaming
@@ -20,15 +23,22 @@ from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance, Repeats
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route, RouteFault
-from workbench.local_platform.gateway import FullError, Gateway, Stream
+from workbench.local_platform.gateway import Gateway, Stream
 from workbench.local_platform.replies import json_reply
 from workbench.local_platform.simulated import Simulated
 from workbench.local_platform.state import State, StateError
 from workbench.local_platform.statistics import Statistics
+from workbench.local_platform.turns import FullError
 from workbench.local_platform.upstream import Upstream
+from workbench.local_platform.usage import own_usage
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _REQUEST_ID = "X-Request-Id"
+PRIORITY, BATCH = "X-Priority", "batch"
+"""The header with which a request says that it is batch work."""
+RESERVED_TEXT = "Reserved for people: batch work may not use the rest of the allowance."
+OFFERS, USAGE = "X-Platform-Offers", "usage"
+"""The header of a model list that names what this platform offers beyond the document."""
 _PATIENCE_S = 30.0
 """How long a caller may not read before its stream is given up."""
 _BEGINNING_EVENTS = 2
@@ -94,11 +104,17 @@ class Platform:
         """What was counted since the start."""
         return self._gateway.statistics
 
+    def waiting(self) -> dict[str, int]:
+        """Return how many requests of an account wait for a slot, of those that have any."""
+        return self._gateway.turns.waiting()
+
     def application(self) -> web.Application:
         """Return the aiohttp application that serves this platform."""
         app = web.Application(client_max_size=self.config.limits.body_bytes, middlewares=[self._around])
         for prefix in ("/api", "/api/v1"):  # the second was seen to be the same
             app.router.add_get(f"{prefix}/models", self.list_models)
+            app.router.add_get(f"{prefix}/models/{{id:.+}}", self.show_model)
+            app.router.add_get(f"{prefix}/usage", self.show_usage)
             app.router.add_post(f"{prefix}/chat/completions", self.complete, expect_handler=_expected)
         app.router.add_get("/health", self.health)
         app.router.add_get("/statistics", self.show_statistics)
@@ -119,18 +135,35 @@ class Platform:
 
     async def list_models(self, request: web.Request) -> web.Response:
         """`GET /api/models`: exactly the models that the caller's account sees."""
-        routes, presets = self._catalogue.visible(self._account_of(request))
+        return json_reply({"data": self._entries(self._account_of(request))}, headers={OFFERS: f"{BATCH}, {USAGE}"})
+
+    async def show_model(self, request: web.Request) -> web.Response:
+        """`GET /api/models/{id}`: one entry of the list, as OpenAI's clients ask for it."""
+        wanted = request.match_info["id"]
+        for entry in self._entries(self._account_of(request)):
+            if entry["id"] == wanted:
+                return json_reply(entry)
+        raise RefusedError(404, "Model not found", "model_not_found")
+
+    async def show_usage(self, request: web.Request) -> web.Response:
+        """`GET /api/usage`: what the caller's account used and has left; `since` counts from another moment on."""
+        account, since = self._account_of(request), _since(request)
+        found = await own_usage(account, self.config, self.state, self._accounts, self._gateway.turns, since)
+        return json_reply(found)
+
+    def _entries(self, account: str) -> list[dict[str, Any]]:
+        routes, presets = self._catalogue.visible(account)
         bases = {route.id: route for route in self.config.routes}
         entries = [replies.entry(route, route) for route in routes]
-        entries += [replies.entry(preset, bases[preset.base]) for preset in presets]
-        return json_reply({"data": entries})
+        return entries + [replies.entry(preset, bases[preset.base]) for preset in presets]
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """`POST /api/chat/completions`, streamed and not."""
         account = self._account_of(request)
         raw = await _body_of(request, self.config.limits.request_s)
         repeat = 0 if self._repeats is None else self._repeats.count(raw)
-        call = self._catalogue.call(account, request.content_type, raw, repeat)
+        is_batch = request.headers.get(PRIORITY, "").strip().lower() == BATCH
+        call = self._catalogue.call(account, request.content_type, raw, repeat, is_batch=is_batch)
         request[_ACCESS].model, request[_ACCESS].course = call.requested, call.course
         self.statistics.received(account, call.requested)
         fault = self._chance.fault(call.route, call, self._clock.now_s(), front=True)
@@ -140,7 +173,7 @@ class Platform:
         if fault is not None:
             request[_ACCESS].error = f"simulated: the answer is lost on its way to the caller ({fault.kind})"
         try:
-            async with self._gateway.slot(account):
+            async with self._gateway.slot(call):
                 with self.statistics.flight(account, call.route.id):
                     call = await self._within_allowance(call)
                     return await (self._stream if call.streamed else self._whole)(request, call, fault)
@@ -188,6 +221,8 @@ class Platform:
 
     async def _within_allowance(self, call: Call) -> Call:
         if not self._accounts.is_exhausted(call.account):
+            if call.is_batch and self._accounts.is_reserved(call.account):
+                raise RefusedError(429, RESERVED_TEXT, replies.RESERVED)
             return call
         silent = self.config.silent
         fallback = self._catalogue.fallback_of(call.route)
@@ -274,6 +309,23 @@ class Platform:
         await self._upstream.close()
         await self._simulated.close()
         self._accounts.close()
+
+
+def _since(request: web.Request) -> datetime | None:
+    """Return the moment that a query names.
+
+    Raises:
+        RefusedError: It is none, or has no offset.
+    """
+    text = request.query.get("since")
+    if text is None:
+        return None
+    moment: datetime | None = None
+    with contextlib.suppress(msgspec.ValidationError):
+        moment = msgspec.convert(text.replace(" ", "+"), datetime)  # a plus that was not escaped
+    if moment is None or moment.tzinfo is None or not 1 < moment.year < 9999:
+        raise RefusedError(400, "since is not a moment with an offset, such as 2026-11-01T00:00:00Z", quotes_body=True)
+    return moment
 
 
 async def _body_of(request: web.Request, patience_s: float) -> bytes:

@@ -62,6 +62,8 @@ class Call:
     streamed: bool
     wants_usage: bool
     """Whether a streamed answer is to end with its usage."""
+    is_batch: bool = False
+    """Whether its caller said that it is batch work, which takes only what people leave."""
     course: Course = field(default_factory=Course)
 
     def body_for(self, route: Route) -> dict[str, Any]:
@@ -108,12 +110,13 @@ class Catalogue:
         """Return the route that may answer in a route's place."""
         return self._routes[route.fallback] if route.fallback else None
 
-    def call(self, account: str, content_type: str, raw: bytes, repeat: int) -> Call:
+    def call(self, account: str, content_type: str, raw: bytes, repeat: int, *, is_batch: bool = False) -> Call:
         """Understand the body of a POST.
 
         Args:
             content_type: Of the body.
             repeat: How many equal requests came before.
+            is_batch: Whether its caller says that it is batch work.
 
         Raises:
             RefusedError: It is not that of a chat completion, or names no model that the account sees.
@@ -147,7 +150,7 @@ class Catalogue:
             body = self._with_preset(preset, body)
         asked = isinstance(options, dict) and options.get("include_usage") is True
         wanted = {"asked": asked, "always": True, "never": False}[self._config.silent.stream_usage]
-        return Call(account, str(requested), route, route, repeat, body, raw, messages, streamed, wanted)
+        return Call(account, str(requested), route, route, repeat, body, raw, messages, streamed, wanted, is_batch)
 
     def _route(self, requested: Any, preset: Preset | None, account: str) -> Route:
         if preset is not None and self._usable(preset, account):

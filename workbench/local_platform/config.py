@@ -205,6 +205,8 @@ class Allowance(_Table, frozen=True):
     """In a window; None is unlimited. A token draws its route's `weight`."""
     window_s: Annotated[float, msgspec.Meta(ge=1, le=1e9)] = 30 * 86400.0
     """Windows follow each other from 1970-01-01 UTC on."""
+    reserve_for_chat: Share = 0.0
+    """The share of the units that batch work may not use: what is left for people."""
     assumed_completion_tokens: Annotated[int, msgspec.Meta(ge=0)] = 500
     """What an answer is taken for until its usage is known, where the request does not cap it."""
 

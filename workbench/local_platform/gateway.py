@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from typing import Any, TypeVar
 
 from workbench.local_platform.accounts import Accounts, OpenDraw
@@ -12,6 +12,7 @@ from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route
 from workbench.local_platform.habits import Habits
 from workbench.local_platform.statistics import Statistics
+from workbench.local_platform.turns import Turns
 
 T = TypeVar("T")
 Once = Callable[[Route, int, asyncio.Timeout], Awaitable[T]]
@@ -22,18 +23,6 @@ _LONGEST_WAIT_S = 30.0
 """A route that asks for more time is not tried again for this request: its caller is told when to come back."""
 _OUTAGES = frozenset({502, 503, 530})
 """With these a model server, or what stands in front of it, says that it did not take a request on."""
-
-
-class FullError(Exception):
-    """Every slot is taken: of the platform, or those that the account may have.
-
-    Args:
-        own_limit: The account's, where that is what is used up.
-    """
-
-    def __init__(self, own_limit: int | None = None) -> None:
-        super().__init__()
-        self.own_limit = own_limit
 
 
 class Stream:
@@ -87,28 +76,14 @@ class Gateway:
         self._habits = {route.id: Habits(self._assumed) for route in config.routes}
         self._catalogue, self._accounts, self._clock, self._backends = catalogue, accounts, clock, backends
         self.statistics = Statistics()
-        self._slots = asyncio.Semaphore(config.limits.in_flight)
-        self._own_limits = {account.name: account.max_in_flight for account in config.accounts}
-        self._own_slots = {
-            name: asyncio.Semaphore(limit) for name, limit in self._own_limits.items() if limit is not None
-        }
+        self.turns = Turns(
+            clock, config.limits.in_flight, own_limits_of(config), waits=config.silent.past_limit == "queue"
+        )
         self._cold_until: dict[str, float] = {}
 
-    @asynccontextmanager
-    async def slot(self, account: str) -> AsyncIterator[None]:
-        """Hold one of the platform's slots for an account.
-
-        Raises:
-            FullError: There is none, and requests may not wait.
-        """
-        own = self._own_slots.get(account)
-        if self._silent.past_limit != "queue":
-            if own is not None and own.locked():
-                raise FullError(self._own_limits[account])
-            if self._slots.locked():
-                raise FullError
-        async with own or nullcontext(), self._slots:  # who waits for a slot of its own holds none of the platform's
-            yield
+    def slot(self, call: Call) -> AbstractAsyncContextManager[None]:
+        """Hold one of the platform's slots for a call; raises FullError where there is none, and the call may not wait."""
+        return self.turns.slot(call.account, is_batch=call.is_batch, patience_s=self.limit_s(call.route))
 
     async def complete(self, call: Call) -> tuple[Route, dict[str, Any]]:
         """Return an answer, and the route that gave it.
@@ -271,3 +246,8 @@ def _refuse_unusable(route: Route) -> None:
         raise Failure(502, "the model server is down")
     if route.secret_missing:
         raise Failure(401, "the model server rejects the platform's own secret")
+
+
+def own_limits_of(config: PlatformConfig) -> dict[str, int]:
+    """Return the accounts that may have only so many slots at a time."""
+    return {account.name: account.max_in_flight for account in config.accounts if account.max_in_flight is not None}

@@ -24,6 +24,8 @@ def json_reply(value: Any, status: int = 200, headers: dict[str, str] | None = N
 
 QUOTA = "insufficient_quota"
 """OpenAI's `type` and `code` of an exhausted allowance."""
+RESERVED = "reserved_for_people"
+"""`code` where there is some left, but not for batch work."""
 _CODES = {
     400: "invalid_request", 401: "invalid_api_key", 403: "not_permitted", 404: "not_found", 405: "method_not_allowed",
     408: "request_timeout", 413: "request_too_large", 415: "unsupported_encoding", 417: "expectation_failed",
@@ -55,10 +57,11 @@ def refusal(status: int, detail: Any, code: str | None = None) -> web.Response:
         code: Of the error; by default that of the status.
     """
     text = detail if isinstance(detail, str) else "; ".join(str(fault["msg"]) for fault in detail)
-    kind = QUOTA if code == QUOTA else _type(status)
+    is_used_up = code in (QUOTA, RESERVED)
+    kind = QUOTA if is_used_up else _type(status)
     error = error_object(text, kind, code or _CODES.get(status, "refused"))
     # OpenAI's clients ask again after 429, unless they are told that it is of no use
-    headers = {"x-should-retry": "false"} if code == QUOTA else {}
+    headers = {"x-should-retry": "false"} if is_used_up else {}
     return json_reply({"detail": detail, "error": error}, status, headers)
 
 

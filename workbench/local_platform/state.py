@@ -19,14 +19,21 @@ CREATE TABLE IF NOT EXISTS draws (
 ) STRICT
 """
 _DRAWS_BY_ACCOUNT = "CREATE INDEX IF NOT EXISTS draws_by_account ON draws (account, at)"
+_LINKS = """
+CREATE TABLE IF NOT EXISTS links (
+    hash BLOB PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL, created_at REAL NOT NULL, expires_at REAL NOT NULL
+) WITHOUT ROWID, STRICT
+"""
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS keys (
-    hash BLOB PRIMARY KEY, account TEXT NOT NULL, created_at REAL NOT NULL, revoked_at REAL, last_used_at REAL
+    hash BLOB PRIMARY KEY, account TEXT NOT NULL, created_at REAL NOT NULL, revoked_at REAL, last_used_at REAL,
+    name TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID, STRICT;
+{_LINKS};
 {_DRAWS};
 {_DRAWS_BY_ACCOUNT};
 PRAGMA application_id = 1463962196;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 """
 _STEPS = {
     1: ("ALTER TABLE keys ADD COLUMN last_used_at REAL",),
@@ -38,9 +45,10 @@ _STEPS = {
         "INSERT INTO draws SELECT * FROM earlier_draws",
         "DROP TABLE earlier_draws",
     ),
+    3: ("ALTER TABLE keys ADD COLUMN name TEXT NOT NULL DEFAULT ''", _LINKS),
 }
 """Version -> what brings a file of it to the next one."""
-_VERSION, _APPLICATION = 3, 1463962196
+_VERSION, _APPLICATION = 4, 1463962196
 _ID_DIGITS = 8
 
 
@@ -62,6 +70,26 @@ class Key(msgspec.Struct, frozen=True):
     revoked_at: float | None
     last_used_at: float | None
     """To the minute; None where it was not used since this is recorded."""
+    name: str = ""
+    """As whoever made it called it."""
+
+
+class DailyDraws(msgspec.Struct, frozen=True):
+    """What an account drew on one day (UTC) by calls for one model, or elsewhere."""
+
+    day: str
+    model: str | None
+    """As it was asked for; None: of usage that was added by hand."""
+    calls: int
+    calls_without_usage: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    total_tokens: int | None
+    """Of the calls that reported them, and of what was added by hand."""
+    units: float
+    """By the routes' weights, estimates included."""
+    estimated_units: float
+    """Those of calls without usage."""
 
 
 class Draw(msgspec.Struct, frozen=True):
@@ -175,38 +203,51 @@ class State:
         """
         return int(self._execute("PRAGMA data_version").fetchone()[0]), self._changes
 
-    def create_key(self, account: str) -> str:
-        """Return a new key for an account; it cannot be read again."""
+    def create_key(self, account: str, name: str = "") -> str:
+        """Return a new key for an account; it cannot be read again.
+
+        Args:
+            name: What its owner calls it.
+        """
         key = new_key()
         self._execute(
-            "INSERT INTO keys (hash, account, created_at) VALUES (?, ?, ?)",
-            (hashed(key), account, self.now_s()),
+            "INSERT INTO keys (hash, account, created_at, name) VALUES (?, ?, ?, ?)",
+            (hashed(key), account, self.now_s(), name),
         )
         self._changes += 1
         return key
 
-    def regenerate_key(self, key_id: str) -> str:
-        """Return a new key in place of an old one, which is dead from then on.
+    def regenerate_key(self, key_id: str, account: str | None = None) -> str:
+        """Return a new key of the same name in place of an old one, which is dead from then on.
+
+        Args:
+            account: Whose key it must be.
 
         Raises:
             StateError: No active key has this id, or several do; the old key lives on.
         """
         self.begin()
         try:
-            key = self.create_key(self.revoke_key(key_id))
+            names = {key.id: key.name for key in self.keys()}
+            owner = self.revoke_key(key_id, account)
+            key = self.create_key(owner, names[key_id.strip().lower()[:_ID_DIGITS]])
             self.commit()
         except StateError:
             self.undo()
             raise
         return key
 
-    def revoke_key(self, key_id: str) -> str:
+    def revoke_key(self, key_id: str, account: str | None = None) -> str:
         """Revoke a key; return whose it was.
+
+        Args:
+            account: Whose key it must be.
 
         Raises:
             StateError: No active key has this id, or several do.
         """
-        wanted, living = key_id.strip().lower(), self.living_keys()
+        wanted = key_id.strip().lower()
+        living = {key: owner for key, owner in self.living_keys().items() if account is None or owner == account}
         found = [digest for digest in living if len(wanted) >= _ID_DIGITS and digest.hex().startswith(wanted)]
         if len(found) > 1:
             raise StateError(f"several active keys begin with {key_id!r}")
@@ -219,7 +260,7 @@ class State:
     def keys(self) -> list[Key]:
         """Return every key that was ever made, oldest first."""
         rows = self._execute(
-            "SELECT lower(hex(hash)), account, created_at, revoked_at, last_used_at FROM keys ORDER BY created_at"
+            "SELECT lower(hex(hash)), account, created_at, revoked_at, last_used_at, name FROM keys ORDER BY created_at"
         )
         return [Key(digits[:_ID_DIGITS], *rest) for digits, *rest in rows]
 
@@ -313,6 +354,19 @@ class State:
         )
         return [msgspec.convert(row, Draw, strict=False) for row in map(self._named, rows)]
 
+    def daily_draws(self, account: str, since: float) -> list[DailyDraws]:
+        """Return what an account drew since a time (Unix seconds) by day and model, the newest day first.
+
+        A file is read through a connection of its own, so that another thread can do it.
+        """
+        try:
+            if self.path is None:
+                return _daily_draws(self._db, account, since)
+            with contextlib.closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+                return _daily_draws(db, account, since)
+        except sqlite3.Error as error:
+            raise StateError(f"{self.path or 'the platform state'}: {error}") from error
+
     def drawn_units(self, account: str, since: float) -> float:
         """Return what an account drew since a time (Unix seconds): tokens by their weights, estimates where unsettled."""
         row = self._execute(
@@ -330,3 +384,14 @@ class State:
 
     def _named(self, row: tuple[object, ...]) -> dict[str, object]:
         return dict(zip(Draw.__struct_fields__, row, strict=True))
+
+
+def _daily_draws(db: sqlite3.Connection, account: str, since: float) -> list[DailyDraws]:
+    rows = db.execute(
+        "SELECT date(at, 'unixepoch') AS day, requested, sum(source = 'api'), sum(NOT settled), sum(prompt_tokens), "
+        "sum(completion_tokens), sum(total_tokens), total(weight * iif(settled, total_tokens, estimated_tokens)), "
+        "total(iif(settled, 0, weight * estimated_tokens)) "
+        "FROM draws WHERE account = ? AND at >= ? GROUP BY day, requested ORDER BY day DESC, requested",
+        (account, since),
+    )
+    return [DailyDraws(*row) for row in rows]

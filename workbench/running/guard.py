@@ -91,8 +91,13 @@ class Guard:
             self._drawn += needed * tries
         self._ended += 1
         self._failed += not attempt.accepted
-        if EFFECTS[attempt.outcome].stops == "allowance":
-            return "the platform says that the allowance is used up"
+        match EFFECTS[attempt.outcome].stops:
+            case "allowance":
+                return "the platform says that the allowance is used up"
+            case "reserved":
+                return "what is left of the allowance is reserved for people"
+            case _:
+                pass
         if self._all_refuse(record):
             return (
                 f"the last {len(self._refused)} calls, on {len(set(self._refused))} routes that answered before, were "

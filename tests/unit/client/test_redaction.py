@@ -55,7 +55,7 @@ class Echoing(Http):
     def __init__(self, given: Reply | Failure) -> None:
         self.given = given
 
-    async def send(self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Sending) -> Reply | Failure:  # fmt: skip
+    async def send(self, method: str, url: str, content: bytes | None, bounds: Bounds, progress: Sending, *_: object) -> Reply | Failure:  # fmt: skip
         progress.sent = "answered"
         return self.given
 
