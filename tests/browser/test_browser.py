@@ -21,9 +21,9 @@ from workbench.job.job import load_job
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
 from workbench.ledger.journal import JournalWriter
 from workbench.ledger.store import Ledger
-from workbench.local_platform.app import Surroundings
 from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.planning.answer_key import write_answers
 from workbench.report.ledger_pages import write_pages
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.contract.asking import FORCED, TOOL, Caller, platform_of
 from workbench.local_platform.answer_key import AnswerKeyFile, Entry, KeyedAnswer
-from workbench.local_platform.app import Surroundings
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 
 QUESTIONS = 400
 CALLS = KeyedAnswer(None, (("get_weather", '{"city": "Oslo"}'),))

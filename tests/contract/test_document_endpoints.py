@@ -12,9 +12,9 @@ import pytest
 
 from tests.contract.asking import ASKED, FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import NotedClock
-from workbench.local_platform.app import Surroundings
 from workbench.local_platform.config import load_config
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State
 
 CONFIG = platform_of(

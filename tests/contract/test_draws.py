@@ -75,7 +75,7 @@ def test_settled_draws_equal_what_was_reported_and_open_ones_say_why(tmp_path: P
         seen = asyncio.run(storm(server.base_url, server.key, calls))
         until(lambda: not server.platform.statistics.in_flight)
         statistics = server.platform.statistics.as_object()
-        counted = server.platform._accounts.drawn_units("lab")
+        counted = server.platform.accounts.drawn_units("lab")
     reopened = State(tmp_path / "platform.sqlite")
     draws = reopened.draws()
     settled = [draw for draw in draws if draw.settled]

@@ -9,9 +9,9 @@ import pytest
 
 from tests.contract.asking import ASKED, Caller, joined, platform_of
 from tests.contract.clocks import SteppedClock
-from workbench.local_platform.app import Surroundings
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 
 
 def served(*faults: dict[str, Any], clock: Clock | None = None, **route: Any) -> ThreadedServer:

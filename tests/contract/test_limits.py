@@ -12,8 +12,8 @@ import pytest
 from tests.contract.asking import Caller, platform_of
 from tests.contract.clocks import NotedClock, SteppedClock
 from tests.waiting import until
-from workbench.local_platform.app import Surroundings
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 
 
 def test_the_size_of_a_body() -> None:

@@ -140,7 +140,7 @@ def test_an_outage_charges_what_the_fallback_used_and_nothing_else(primary: dict
         reported = sum(
             caller.ask("m", f"Say {number}.", max_tokens=500).json()["usage"]["total_tokens"] for number in range(200)
         )
-        assert server.platform._accounts.drawn_units("lab") == reported > 0
+        assert server.platform.accounts.drawn_units("lab") == reported > 0
         assert state.drawn_units("lab", 0) == reported
         assert not state.draws(unsettled_only=True)
 

@@ -11,10 +11,10 @@ import pytest
 from tests.contract.asking import FORCED, TOOL, Caller, joined, platform_of
 from tests.contract.clocks import NotedClock, SteppedClock
 from tests.waiting import until
-from workbench.local_platform.app import Surroundings
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.silent import Silent
 from workbench.local_platform.state import State
 

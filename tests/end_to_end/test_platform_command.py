@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import Workbench, job, sums
+from tests.conftest import COMMAND, Workbench, job, sums
 from tests.contract.asking import ASKED, serve
 from tests.waiting import until
 from workbench.local_platform.state import State
@@ -181,7 +181,7 @@ def test_the_access_log_tells_of_requests_and_of_no_key_or_prompt(desk: Workbenc
     told = stopped(server)
     lines: list[dict[str, Any]] = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
     assert [(line["status"], line["account"], line["model"]) for line in lines] == [
-        (200, "lab", "slow [one]"), (404, "lab", None), (401, None, None), (404, None, None),
+        (200, "lab", "slow [one]"), (404, "lab", None), (401, None, None), (404, "lab", None),
         *[(400, "lab", None)] * 3,
     ]  # fmt: skip
     assert (lines[3]["path"], lines[4]["error"]) == ("/api/models/sk-…", "the body is not valid")
@@ -451,3 +451,98 @@ def test_a_renamed_command_answers_to_its_earlier_name(desk: Workbench) -> None:
     desk("platform", "usage", "add", "lab", "500")
     assert desk.json("platform", "draws") == desk.json("platform", "usage")
     assert "draws" not in desk("platform", "--help").stdout
+
+
+ROUTES = """
+[[routes]]
+id = "slow"
+upstream = "slow"
+simulated = "prose"
+latency_ms = { median = 1500 }
+[[routes]]
+id = "m"
+upstream = "m"
+simulated = "echo"
+"""
+LAB = '[[accounts]]\nname = "lab"\n'
+
+
+def test_a_configuration_is_changed_while_it_serves(desk: Workbench) -> None:
+    desk.write("platform.toml", LAB + ROUTES)
+    key = key_for(desk)
+    server, said = serve(desk.folder)
+
+    def asked(key: str, method: str = "GET", path: str = "models", **body: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key}"}
+        return httpx.request(method, f"{said['base_url']}/api/{path}", headers=headers, json=body or None, timeout=30)
+
+    def ids(key: str) -> list[str]:
+        return [entry["id"] for entry in asked(key).json()["data"]]
+
+    assert ids(key) == ["slow", "m"]
+    with ThreadPoolExecutor(1) as pool:
+        in_flight = pool.submit(asked, key, "POST", "chat/completions", model="slow", messages=ASKED)
+        until(lambda: asked(key, path="usage").json()["in_flight"] == 1)
+        hidden = ROUTES.replace('upstream = "m"', 'upstream = "m"\nvisible_to = ["ben"]').replace(
+            'id = "slow"', 'id = "new"'
+        )
+        accounts = LAB + '[[accounts]]\nname = "ben"\nmax_in_flight = 3\n'
+        desk.write("platform.toml", accounts + hidden + "[limits]\nbody_bytes = 2000\nhead_s = 3\n")
+        done = desk("platform", "reload")
+        assert done.stderr == f"process {server.pid} serves platform.toml as it is now\n"
+        assert ids(key) == ["new"], "routes and who sees them"
+        assert asked(key, path="usage").json()["in_flight"] == 1
+        large = asked(key, "POST", "chat/completions", model="new", messages=[{"role": "user", "content": "x" * 3000}])
+        assert large.status_code == 413, "limits"
+        whole = in_flight.result().json()
+        assert whole["model"] == "slow", "a request in flight keeps what it began with"
+    assert ids(key_for(desk, "ben")) == ["new", "m"], "a new account"
+    desk.write("platform.toml", accounts + LAB.replace("lab", "eva") + hidden)
+    assert ids(key_for(desk, "eva")) == ["new"], "the platform knows an account whose key is made"
+    desk.write("platform.toml", accounts + hidden.replace('simulated = "echo"', 'simulated = "echoes"'))
+    refused = desk("platform", "reload", code=2).stderr
+    assert refused.startswith("error: platform.toml:")
+    assert "routes[1].simulated" in refused
+    server.send_signal(signal.SIGHUP)  # who sends it by hand is told by the platform itself
+    assert server.stderr is not None
+    told = [server.stderr.readline() for _ in range(2)]
+    while "the configuration stays as it was" not in told[-1]:
+        told.append(server.stderr.readline())
+    assert any("note: limits.head_s changes with the next start" in line for line in told)
+    assert told[-2].startswith("error: platform.toml:")
+    assert ids(key) == ["new"]
+    stopped(server)
+
+
+def test_nothing_is_read_again_where_nothing_serves(desk: Workbench) -> None:
+    desk.write("platform.toml", LAB + ROUTES)
+    key_for(desk)
+    refused = desk("platform", "reload", code=2).stderr
+    assert (
+        refused
+        == "error: platform.sqlite: no platform serves with this state (`workbench platform serve` starts one)\n"
+    )
+
+
+def test_what_a_platform_is_stands_in_a_few_lines(desk: Workbench) -> None:
+    allowance = "[allowance]\nunits = 50000\nreserve_for_chat = 0.2\n"
+    desk.write("platform.toml", LAB + ROUTES + allowance)
+    key = key_for(desk)
+    with subprocess.Popen(
+        [str(COMMAND), "platform", "serve", "--port", "0"], cwd=desk.folder, env=desk.environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        address = server.stdout.readline()
+        told = stopped(server).splitlines()
+    assert re.fullmatch(r"export WORKBENCH_BASE_URL=http://127\.0\.0\.1:\d+\n", address)
+    assert told == [
+        "configuration: platform.toml",
+        f"serving 2 routes (simulated), process {server.pid}",
+        "accounts: lab",
+        "limits: 64 requests in flight, further ones get 429; 2 m 00 s each",
+        "allowance: 50.0\u202fk units in 30 days for each account, 20 % of it for people",
+        "state: platform.sqlite; `workbench platform reload` reads the configuration again",
+        "Ctrl-C stops it",
+    ]
+    assert key not in "".join(told)

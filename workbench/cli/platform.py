@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from datetime import UTC, datetime
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,32 +21,39 @@ from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
 from workbench.cli.platform_files import (
     CONFIG,
+    Files,
+    Serving,
     explained,
     given_files,
     known_account,
     load,
     open_state,
+    reload_served,
     serving,
     with_files,
 )
 from workbench.cli.platform_state import keys, usage
 from workbench.display.columns import columns
+from workbench.display.text import amount, duration, percent, plural
 from workbench.errors import Fault, InputError
 from workbench.job.job import Job, load_job
 from workbench.ledger.queries import reading
 from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts
-from workbench.local_platform.app import Platform, Surroundings
+from workbench.local_platform.app import Platform
 from workbench.local_platform.calls import Catalogue
 from workbench.local_platform.config import ConfigError, PlatformConfig, Preset, Route
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State, new_key
 from workbench.planning.answer_key import write_answers
 from workbench.routes.rehearsal import rehearsal_of
 from workbench.scratch import ScratchFolder
 from workbench.settings.environment import read_environment
 
+Announce = Callable[[str, str | None], None]
+_NAMED = 5
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -148,11 +156,12 @@ def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tu
     own = {} if key is None else {key: loaded.accounts[0].name}
     log = AccessLog(sys.stderr) if access_log else None
     alone = nullcontext() if ephemeral else serving(files)
-    with alone, _answer_key([load_job(Path(path)) for path in answered]) as answers:
+    with alone as known, _answer_key([load_job(Path(path)) for path in answered]) as answers:
         served = Platform(loaded, kept, own, log, Surroundings(environment, answers=answers))
         server = Server(served, given["host"], given["port"], drain_s=given["drain_s"])
+        announce = _announcer(served, files, known, given["as_json"])
         try:
-            anyio.run(serve_until_told, server, key, _announcer(loaded, given["as_json"]))
+            anyio.run(partial(serve_until_told, reload=_reloader(served, files, known)), server, key, announce)
         except ConfigError as error:
             raise InputError(Fault("", str(error))) from error
 
@@ -172,6 +181,22 @@ def _answer_key(jobs: list[Job]) -> Iterator[Path | None]:
         for job in jobs:
             write_answers(path, job)
         yield path
+
+
+@platform.command()
+@with_files
+@click.pass_context
+def reload(ctx: click.Context, /, **_: Any) -> None:
+    """Have the running platform read its configuration again; requests in flight keep what they began with.
+
+    A configuration with a fault changes nothing.
+    """
+    files = given_files(ctx)
+    pid = reload_served(files)
+    if pid is None:
+        hint = f"`{commands.SERVE_PLATFORM}` starts one"
+        raise InputError(Fault(str(files.state_path), "no platform serves with this state", hint))
+    say(f"process {pid} serves {files.config_path or 'the built-in catalogue'} as it is now")
 
 
 @platform.command()
@@ -251,15 +276,75 @@ def _note_strangers(config: PlatformConfig, living: list[str]) -> None:
         say(f"note: keys of {name!r} are refused: the configuration has no such account")
 
 
-def _announcer(config: PlatformConfig, as_json: bool) -> Any:
-    kind = "simulated models" if all(route.simulated for route in config.routes) else f"{len(config.routes)} routes"
+def _reloader(served: Platform, files: Files, known: Serving | None) -> Callable[[], None]:
+    """Return what reads the configuration again; a faulty one is refused whole."""
 
+    def reload() -> None:
+        try:
+            loaded = load(files)
+        except InputError as error:
+            for fault in error.faults:
+                say(f"error: {fault}")
+            say("the configuration stays as it was")
+            return
+        needs_restart = served.change(loaded, read_environment(Path.cwd()).values())
+        if known is not None:
+            known.took()
+        say(f"the configuration was read again: {_models_text(loaded)} for {_accounts_text(loaded)}")
+        for name in needs_restart:
+            say(f"note: {name} changes with the next start")
+
+    return reload
+
+
+def _announcer(served: Platform, files: Files, known: Serving | None, as_json: bool) -> Announce:
     def announce(base_url: str, key: str | None) -> None:
+        if known is not None:
+            known.took()
         if as_json:
             announce_json(base_url, key)
             return
         click.echo(f"export WORKBENCH_BASE_URL={base_url}{f' WORKBENCH_API_KEY={key}' if key else ''}")
         sys.stdout.flush()
-        say(f"serving {kind}, process {os.getpid()}; Ctrl-C stops it{' and discards the key' if key else ''}")
+        for line in _description(served, files, key):
+            say(line)
 
     return announce
+
+
+def _description(served: Platform, files: Files, key: str | None) -> Iterator[str]:
+    """Yield what a platform is, a line each."""
+    config, limits, allowance = served.config, served.config.limits, served.config.allowance
+    yield f"serving {_models_text(config)}, process {os.getpid()}"
+    yield f"accounts: {_accounts_text(config)}"
+    beyond = {"queue": "further ones wait for their turn", "429": "further ones get 429", "503": "further ones get 503"}
+    most = f"{limits.in_flight} requests in flight, {beyond[config.silent.past_limit]}"
+    yield f"limits: {most}; {duration(limits.time_limit_s)} each"
+    if allowance.units is None:
+        yield "allowance: no limit"
+    else:
+        reserved = f", {percent(allowance.reserve_for_chat)} of it for people" if allowance.reserve_for_chat else ""
+        units = f"{amount(round(allowance.units))} units in {_window_text(allowance.window_s)}"
+        yield f"allowance: {units} for each account{reserved}"
+    if key is None:
+        yield f"state: {files.state_path}; `{commands.RELOAD_PLATFORM}` reads the configuration again"
+        yield "Ctrl-C stops it"
+    else:
+        yield "state: none is kept; Ctrl-C stops it and discards the key"
+
+
+def _window_text(window_s: float) -> str:
+    days, rest_s = divmod(window_s, 86400)
+    return plural(int(days), "day") if days and not rest_s else duration(window_s)
+
+
+def _models_text(config: PlatformConfig) -> str:
+    simulated = sum(route.simulated is not None for route in config.routes)
+    kinds = "simulated" if simulated == len(config.routes) else f"{simulated} simulated" if simulated else ""
+    routes = plural(len(config.routes), "route") + (f" ({kinds})" if kinds else "")
+    return routes + (f" and {plural(len(config.presets), 'preset')}" if config.presets else "")
+
+
+def _accounts_text(config: PlatformConfig) -> str:
+    names = [account.name for account in config.accounts]
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from workbench.local_platform.config import PlatformConfig, load_config
 from workbench.local_platform.state import State, StateError
 
 CONFIG, STATE = "platform.toml", "platform.sqlite"
+_RELOAD_S, _BETWEEN_S = 10.0, 0.02
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -97,27 +100,95 @@ def open_state(files: Files, *, make: bool = False, busy_s: float = 5.0) -> Stat
         return State(files.state_path, busy_s=busy_s)
 
 
+class Served(msgspec.Struct, frozen=True):
+    """What the file beside a state says of the process that serves with it."""
+
+    pid: int
+    taken: int
+    """How often it has taken a configuration on; 0 while it starts, when a signal would end it."""
+
+
+class Serving:
+    """Says in a file that this process serves with a state.
+
+    Args:
+        fd: Of the file, which this process has locked.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._taken = fd, 0
+        self._write()
+
+    def took(self) -> None:
+        """Note that requests are answered by a configuration that was just read."""
+        self._taken += 1
+        self._write()
+
+    def _write(self) -> None:
+        line = f"{os.getpid()} {self._taken}\n".encode()
+        os.pwrite(self._fd, line, 0)
+        os.ftruncate(self._fd, len(line))
+
+
+def _serving_path(files: Files) -> Path:
+    return files.state_path.with_name(f"{files.state_path.name}.serving")
+
+
+def served_by(files: Files) -> Served | None:
+    """Return the process that serves with the state; None where none does."""
+    try:
+        fd = os.open(_serving_path(files), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        words = os.pread(fd, 100, 0).decode("ascii", "replace").split()
+        pid, taken = [*words, "0", "0"][:2]
+        return Served(int(pid), int(taken)) if pid.isdigit() and taken.isdigit() else Served(0, 0)
+    finally:
+        os.close(fd)
+    return None
+
+
+def reload_served(files: Files) -> int | None:
+    """Have the platform that serves with the state read its configuration again; return its process, None where none serves.
+
+    Raises:
+        InputError: The configuration has a fault, or the platform did not take it.
+    """
+    load(files)
+    ends_at = time.monotonic() + _RELOAD_S
+    before: int | None = None
+    while (served := served_by(files)) is not None and (before is None or served.taken == before):
+        if served.taken and before is None:
+            before = served.taken
+            os.kill(served.pid, signal.SIGHUP)
+        if time.monotonic() > ends_at:
+            problem = f"process {served.pid} did not take the configuration within {_RELOAD_S:g} s"
+            raise InputError(Fault(str(files.config_path or ""), problem, "its own messages say why"))
+        time.sleep(_BETWEEN_S)
+    return None if served is None else served.pid
+
+
 @contextmanager
-def serving(files: Files) -> Iterator[None]:
+def serving(files: Files) -> Iterator[Serving]:
     """Keep other processes from serving with the same state: its slots, limits and cooldowns are those of one platform.
 
     Raises:
         LockHeldError: One does.
     """
-    path = files.state_path.with_name(f"{files.state_path.name}.serving")
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(_serving_path(files), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            holder = os.pread(fd, 20, 0).decode("ascii", "replace").partition(" ")[0].strip() or "unknown"
             problem = (
                 f"process {holder} serves a platform with the state {files.state_path}, whose limits are those of one"
             )
             raise LockHeldError(f"{problem}; --state FILE names another") from None
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, str(os.getpid()).encode(), 0)
-        yield
+        yield Serving(fd)
     finally:
         os.close(fd)
 

@@ -10,7 +10,7 @@ import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.cli.platform_files import explained, given_files, known_account, open_state, with_files
+from workbench.cli.platform_files import explained, given_files, known_account, open_state, reload_served, with_files
 from workbench.display.columns import columns
 from workbench.display.text import plural
 from workbench.errors import Fault, InputError
@@ -40,16 +40,18 @@ def list_keys(ctx: click.Context, /, **_: Any) -> None:
 
 @keys.command()
 @click.argument("account")
+@click.option("--name", default="", help="What the key is for, such as laptop.")
 @with_files
 @options.as_json
 @click.pass_context
-def create(ctx: click.Context, /, account: str, **_: Any) -> None:
-    """Create a key for ACCOUNT and show it once."""
+def create(ctx: click.Context, /, account: str, name: str, **_: Any) -> None:
+    """Create a key for ACCOUNT and show it once; a running platform accepts it at once."""
     files = given_files(ctx)
     known_account(files, account)
     state = open_state(files, make=True)
     with explained():
-        _show_key(ctx, state.create_key(account))
+        _show_key(ctx, state.create_key(account, name))
+    reload_served(files)  # an account that is new to it too
 
 
 @keys.command()
@@ -173,7 +175,7 @@ def _list_keys(ctx: click.Context) -> None:
         | {name: _time(getattr(key, name)) for name in ("created_at", "last_used_at", "revoked_at")}
         for key in found
     ]
-    _print(rows, _as_json(ctx), ("id", "account", "created_at", "last_used_at", "revoked_at"))
+    _print(rows, _as_json(ctx), ("id", "account", "name", "created_at", "last_used_at", "revoked_at"))
 
 
 def _show_key(ctx: click.Context, key: str) -> None:

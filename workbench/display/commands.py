@@ -30,6 +30,7 @@ RECOVER = "workbench ledger recover"
 RECOVER_COPY = "workbench ledger recover --journals FOLDER"
 HELP_PLATFORM = "workbench help platform"
 SERVE_PLATFORM = "workbench platform serve"
+RELOAD_PLATFORM = "workbench platform reload"
 COMPLETION_OF_BASH = 'eval "$(workbench completion bash)"'
 COMPLETION_OF_ZSH = 'eval "$(workbench completion zsh)"'
 COMPLETION_OF_FISH = "workbench completion fish > ~/.config/fish/completions/workbench.fish"

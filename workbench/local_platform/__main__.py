@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from workbench.local_platform.app import Platform, Surroundings
+from workbench.local_platform.app import Platform
 from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route, load_config
 from workbench.local_platform.server import Server, announce_json, serve
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import new_key
 
 

@@ -27,13 +27,7 @@ class Accounts:
 
     def __init__(self, config: PlatformConfig, state: State, keys: dict[str, str]) -> None:
         self._state = state
-        self._names = {account.name for account in config.accounts}
-        self._window_s = config.allowance.window_s
-        self._for_batch = 1 - config.allowance.reserve_for_chat
-        self._units = {
-            account.name: config.allowance.units if account.allowance_units is None else account.allowance_units
-            for account in config.accounts
-        }
+        self.change(config)
         self._own_keys = {hashed(key): account for key, account in keys.items()}
         self._used_at: dict[bytes, float] = {}
         self._version = (-1, -1)
@@ -43,6 +37,16 @@ class Accounts:
         self._unwritten: list[Change] = []
         self._retry: asyncio.TimerHandle | None = None
         self._reread_at, self._reread_cost_s = 0.0, 0.0
+
+    def change(self, config: PlatformConfig) -> None:
+        """Keep to the accounts and the allowance of a configuration from now on."""
+        self._names = {account.name for account in config.accounts}
+        self._window_s = config.allowance.window_s
+        self._for_batch = 1 - config.allowance.reserve_for_chat
+        self._units = {
+            account.name: config.allowance.units if account.allowance_units is None else account.allowance_units
+            for account in config.accounts
+        }
         self._drawn: dict[str, float] = {}
 
     def owner_of(self, key: str) -> str | None:
@@ -64,17 +68,17 @@ class Accounts:
 
     def is_exhausted(self, account: str) -> bool:
         """Return whether an account drew all that a window holds, as far as is known since a key was last looked at."""
-        units = self._units[account]
+        units = self.units(account)
         return units is not None and self.drawn_units(account) >= units
 
     def is_reserved(self, account: str) -> bool:
         """Return whether what an account has left is for people alone."""
-        units = self._units[account]
+        units = self.units(account)
         return units is not None and self._for_batch < 1 and self.drawn_units(account) >= self._for_batch * units
 
     def units(self, account: str) -> float | None:
         """Return what a window holds for an account; None is unlimited."""
-        return self._units[account]
+        return self._units.get(account)  # of one that was removed while it waits: nothing more is known
 
     def drawn_units(self, account: str) -> float:
         """Return what an account used in the current window."""

@@ -89,10 +89,6 @@ class Backend(Protocol):
         """
         ...
 
-    async def close(self) -> None:
-        """Close every connection."""
-        ...
-
 
 def choices_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the choices of a completion or a chunk, as far as they are objects."""

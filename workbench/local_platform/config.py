@@ -20,6 +20,7 @@ Simulation = Literal["answers", "prose", "echo"]
 FaultKind = Literal["status", "hang", "slow", "html", "cut", "gateway", "reset", "truncate"]
 FRONT_FAULTS = frozenset({"gateway", "reset", "truncate"})
 GATEWAY_REQUESTS = 64
+MOST_BODY_BYTES = 2**30
 OWN_FIELDS = frozenset(
     "user metadata params files variables features tool_ids chat_id id parent_id folder_id filter_ids background_tasks "
     "session_id model_item extra_body".split()
@@ -189,7 +190,7 @@ class Limits(_Table, frozen=True):
     """Automatic ones, after a failure that may pass."""
     retry_pause_s: Seconds = 0.5
     """Before the first retry; doubled before each further one."""
-    body_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**30)] = 32 * 2**20
+    body_bytes: Annotated[int, msgspec.Meta(ge=1024, le=MOST_BODY_BYTES)] = 32 * 2**20
     header_bytes: Annotated[int, msgspec.Meta(ge=1024, le=2**20)] = 16 * 2**10
     """Of one header line."""
     head_s: PositiveSeconds = 15.0

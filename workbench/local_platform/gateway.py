@@ -5,14 +5,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from typing import Any, TypeVar
 
-from workbench.local_platform.accounts import Accounts, OpenDraw
+from workbench.local_platform.accounts import OpenDraw
 from workbench.local_platform.backend import Backend, CoolingDown, Failure, Usage, finishes, generated_chars, usage_of
 from workbench.local_platform.calls import Call, Catalogue
-from workbench.local_platform.clock import Clock
 from workbench.local_platform.config import PlatformConfig, Route
 from workbench.local_platform.habits import Habits
-from workbench.local_platform.statistics import Statistics
-from workbench.local_platform.turns import Turns
+from workbench.local_platform.shared import Shared
 
 T = TypeVar("T")
 Once = Callable[[Route, int, asyncio.Timeout], Awaitable[T]]
@@ -59,31 +57,25 @@ class Gateway:
     Args:
         config: Limits, and what is chosen where the document is silent.
         catalogue: Knows the fallbacks.
-        accounts: Whose draws are written down.
+        shared: The accounts, slots and counters of the platform.
         backends: The model servers of a route.
     """
 
     def __init__(
-        self,
-        config: PlatformConfig,
-        catalogue: Catalogue,
-        accounts: Accounts,
-        clock: Clock,
-        backends: Callable[[Route], Backend],
+        self, config: PlatformConfig, catalogue: Catalogue, shared: Shared, backends: Callable[[Route], Backend]
     ) -> None:
         self._limits, self._silent = config.limits, config.silent
         self._assumed = config.allowance.assumed_completion_tokens
-        self._habits = {route.id: Habits(self._assumed) for route in config.routes}
-        self._catalogue, self._accounts, self._clock, self._backends = catalogue, accounts, clock, backends
-        self.statistics = Statistics()
-        self.turns = Turns(
-            clock, config.limits.in_flight, own_limits_of(config), waits=config.silent.past_limit == "queue"
-        )
-        self._cold_until: dict[str, float] = {}
+        self._catalogue, self._backends = catalogue, backends
+        self._accounts, self._clock, self.statistics = shared.accounts, shared.clock, shared.statistics
+        self._turns, self._cold_until = shared.turns, shared.cold_until
+        self._habits = shared.habits
+        for route in config.routes:
+            self._habits.setdefault(route.id, Habits(self._assumed))
 
     def slot(self, call: Call) -> AbstractAsyncContextManager[None]:
         """Hold one of the platform's slots for a call; raises FullError where there is none, and the call may not wait."""
-        return self.turns.slot(call.account, is_batch=call.is_batch, patience_s=self.limit_s(call.route))
+        return self._turns.slot(call.account, is_batch=call.is_batch, patience_s=self.limit_s(call.route))
 
     async def complete(self, call: Call) -> tuple[Route, dict[str, Any]]:
         """Return an answer, and the route that gave it.
@@ -246,8 +238,3 @@ def _refuse_unusable(route: Route) -> None:
         raise Failure(502, "the model server is down")
     if route.secret_missing:
         raise Failure(401, "the model server rejects the platform's own secret")
-
-
-def own_limits_of(config: PlatformConfig) -> dict[str, int]:
-    """Return the accounts that may have only so many slots at a time."""
-    return {account.name: account.max_in_flight for account in config.accounts if account.max_in_flight is not None}

@@ -15,9 +15,10 @@ import msgspec
 from aiohttp import web
 
 from workbench.local_platform.access import AccessLog
-from workbench.local_platform.app import Platform, Surroundings
+from workbench.local_platform.app import Platform
 from workbench.local_platform.config import ConfigError, PlatformConfig
 from workbench.local_platform.replies import refusal
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State, new_key
 
 _DRAIN_S = 5.0
@@ -145,7 +146,12 @@ class Server:
 
 
 async def serve(
-    server: Server, key: str | None, announce: Callable[[str, str | None], None], *, with_parent: bool = False
+    server: Server,
+    key: str | None,
+    announce: Callable[[str, str | None], None],
+    *,
+    with_parent: bool = False,
+    reload: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; a second one does not wait for requests in flight.
 
@@ -154,12 +160,15 @@ async def serve(
         key: The key to announce, if one was made for this once.
         announce: Called once with base URL and key when requests are accepted.
         with_parent: Also stop when standard input closes, as it does when the parent process dies.
+        reload: Called on the event loop at each SIGHUP.
     """
     loop = asyncio.get_running_loop()
     done, at_once = asyncio.Event(), asyncio.Event()
     signals = () if with_parent else (signal.SIGINT, signal.SIGTERM)
     for number in signals:
         loop.add_signal_handler(number, lambda: (at_once if done.is_set() else done).set())
+    if reload is not None:
+        loop.add_signal_handler(signal.SIGHUP, reload)
     if with_parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent drains first
 

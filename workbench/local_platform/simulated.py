@@ -115,11 +115,6 @@ class Simulated:
                 return answers
         return Answers()
 
-    async def close(self) -> None:
-        """Close the answer key."""
-        if self._key is not None:
-            self._key.close()
-
     async def _before(self, route: Route, call: Call, attempt: int) -> RouteFault | None:
         """Wait for the first byte; a fault that shows only in the answer is returned."""
         fault = self._chance.fault(route, call, self._clock.now_s())
