@@ -34,6 +34,7 @@ class Accounts:
         self._keys: dict[bytes, str] = {}
         self._window = -1
         self._group: _Group | None = None
+        self._is_failing = False
         self._unwritten: list[Change] = []
         self._retry: asyncio.TimerHandle | None = None
         self._reread_at, self._reread_cost_s = 0.0, 0.0
@@ -151,6 +152,13 @@ class Accounts:
             self._window, self._drawn = window, {}
         return window
 
+    def records(self) -> bool:
+        """Return whether the state takes what is written to it; where it did not, it is tried again."""
+        if self._is_failing:
+            with contextlib.suppress(StateError):
+                self._begin()
+        return not self._is_failing
+
     def close(self) -> None:
         """Write pending changes, and close the state."""
         if self._group is not None:
@@ -165,7 +173,11 @@ class Accounts:
     def _begin(self) -> "_Group":
         """Return the group of changes that is committed with all else that the event loop does in this turn."""
         if self._group is None:
-            self._state.begin()
+            try:
+                self._state.begin()
+            except StateError as error:
+                self._is_failing = not isinstance(error, StateBusyError)
+                raise
             self._group = _Group()
             with contextlib.suppress(RuntimeError):  # no loop any more: `close` commits
                 asyncio.get_running_loop().call_soon(self._commit, self._group)
@@ -182,7 +194,7 @@ class Accounts:
 
     def _abandon(self, group: "_Group") -> None:
         self._state.undo()
-        group.failed = True
+        group.failed = self._is_failing = True
         self._group = None
         self._keep(*group.changes)
         self._drawn = {}
@@ -195,7 +207,7 @@ class Accounts:
         except StateError:
             self._abandon(group)
         else:
-            self._group = None
+            self._group, self._is_failing = None, False
 
     def _write_again(self) -> None:
         self._retry = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -106,6 +107,7 @@ class Platform:
                 expect_handler=_expected,
             )
         app.router.add_get("/health", self.health)
+        app.router.add_get("/metrics", self._by(Endpoints.show_metrics))
         app.router.add_get("/statistics", self._by(Endpoints.show_statistics))
         app.on_cleanup.append(self._close)
         return app
@@ -119,8 +121,12 @@ class Platform:
         return handle
 
     async def health(self, request: web.Request) -> web.Response:
-        """`GET /health`: that requests are taken; without a key."""
-        return json_reply({"status": "ok"})
+        """`GET /health`: whether requests are taken, and else why not; without a key."""
+        because = [
+            *(["it is stopping"] if self.stopping else []),
+            *(["usage cannot be recorded"] if not self._shared.accounts.records() else []),
+        ]
+        return json_reply({"status": "not ready", "because": because}, 503) if because else json_reply({"status": "ok"})
 
     @web.middleware
     async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -137,6 +143,8 @@ class Platform:
                 reply.headers[REQUEST_ID] = access.request_id
             return reply
         finally:
+            if access.model is not None:
+                self.statistics.ended(access.model, access.status, time.perf_counter() - access.began_s)
             if self._log is not None:
                 self._log.write(access)
 

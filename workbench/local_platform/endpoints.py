@@ -71,6 +71,16 @@ class Endpoints:
             raise RefusedError(403, "This account may not read the statistics.")
         return json_reply(self._shared.statistics.as_object())
 
+    async def show_metrics(self, request: web.Request) -> web.Response:
+        """`GET /metrics`: the same and more for Prometheus, for the same accounts."""
+        if not self.config.statistics_for:
+            return replies.unknown_path(self.config.silent, request.method)
+        if self._account_of(request) not in self.config.statistics_for:
+            raise RefusedError(403, "This account may not read the metrics.")
+        from workbench.local_platform.metrics import CONTENT_TYPE, metrics  # most platforms are asked for none
+
+        return web.Response(body=metrics(self.config, self._shared), headers={"Content-Type": CONTENT_TYPE})
+
     async def list_models(self, request: web.Request) -> web.Response:
         """`GET /api/models`: exactly the models that the caller's account sees."""
         return json_reply({"data": self._entries(self._account_of(request))}, headers={OFFERS: f"{BATCH}, {USAGE}"})

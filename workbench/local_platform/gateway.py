@@ -138,11 +138,12 @@ class Gateway:
         """Settle a draw; where its size is not known, for this reason, estimate it from what came."""
         if usage is not None and usage.is_known:
             draw.settle(*usage)
+            self.statistics.draws[route.id, "settled"] += 1
             self.statistics.reported(route.id, usage.total)
             call.course.tokens = usage.total
             self._habits[route.id].learn(call, usage, chars)
         else:
-            draw.estimate(self._habits[route.id].estimated_tokens(call, chars), reason)
+            self._estimate(draw, route, self._habits[route.id].estimated_tokens(call, chars), reason)
 
     @contextmanager
     def _charged(self, draw: OpenDraw, call: Call, route: Route, limit: asyncio.Timeout) -> Iterator[None]:
@@ -153,13 +154,18 @@ class Gateway:
             is_outage = failure.status in _OUTAGES and self._silent.outages == "free"
             if failure.drew is False or is_outage:
                 draw.release()
+                self.statistics.draws[route.id, "released"] += 1
             else:
-                draw.estimate(self._habits[route.id].estimated_tokens(call), failure.text)
+                self._estimate(draw, route, self._habits[route.id].estimated_tokens(call), failure.text)
             raise
         except asyncio.CancelledError:
             reason = _NO_TIME if limit.expired() else _GIVEN_UP
-            draw.estimate(self._habits[route.id].estimated_tokens(call), reason)
+            self._estimate(draw, route, self._habits[route.id].estimated_tokens(call), reason)
             raise
+
+    def _estimate(self, draw: OpenDraw, route: Route, tokens: int, reason: str) -> None:
+        draw.estimate(tokens, reason)
+        self.statistics.draws[route.id, "estimated"] += 1
 
     async def _drawing(
         self, chunks: AsyncGenerator[dict[str, Any]], draw: OpenDraw, route: Route, call: Call
@@ -195,9 +201,11 @@ class Gateway:
             first = failure
             call.course.failure = first.text
         try:
-            return fallback, await self._attempts(fallback, once, end_s)
+            answered = await self._attempts(fallback, once, end_s)
         except Failure:
             raise first from None
+        self.statistics.fallbacks[call.route.id, fallback.id] += 1
+        return fallback, answered
 
     async def _attempts(self, route: Route, once: Once[T], end_s: float) -> T:
         attempt = 0

@@ -1,9 +1,30 @@
 """What a running platform counts of itself."""
 
+import bisect
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+_BOUNDS_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0)
+
+
+class Durations:
+    """How long some requests took: counts up to each of some bounds."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS_S) + 1)
+        self.sum_s = 0.0
+
+    def add(self, duration_s: float) -> None:
+        """Count one."""
+        self._counts[bisect.bisect_left(_BOUNDS_S, duration_s)] += 1
+        self.sum_s += duration_s
+
+    def buckets(self) -> list[tuple[str, int]]:
+        """Return (bound in s, how many took at most so long); the last bound is `+Inf`."""
+        return list(zip([*map(str, _BOUNDS_S), "+Inf"], itertools.accumulate(self._counts), strict=True))
 
 
 class Statistics:
@@ -20,6 +41,14 @@ class Statistics:
         self._attempts: Counter[str] = Counter()
         self._failures: Counter[tuple[str, int]] = Counter()
         self._tokens: Counter[str] = Counter()
+        self.ends: Counter[tuple[str, int]] = Counter()
+        """(requested model, status of the answer) -> chat requests that ended."""
+        self.fallbacks: Counter[tuple[str, str]] = Counter()
+        """(route that was asked, route that answered in its place) -> answers."""
+        self.draws: Counter[tuple[str, str]] = Counter()
+        """(route, `settled`, `estimated` or `released`) -> attempts."""
+        self.durations: dict[str, Durations] = {}
+        """By requested model, of those that ended with an answer."""
 
     def received(self, account: str, model: str) -> None:
         """Count that an account asks a model that it sees."""
@@ -45,6 +74,28 @@ class Statistics:
             self.in_flight -= 1
             for place in places:
                 self._flying[place] -= 1
+
+    def ended(self, model: str, status: int, duration_s: float) -> None:
+        """Count how a chat request ended."""
+        self.ends[model, status] += 1
+        if status == 200:
+            self.durations.setdefault(model, Durations()).add(duration_s)
+
+    def attempts(self) -> dict[str, int]:
+        """Return how often each route was asked."""
+        return dict(self._attempts)
+
+    def failures(self) -> dict[tuple[str, int], int]:
+        """Return how often each route did not answer, by status."""
+        return dict(self._failures)
+
+    def tokens(self) -> dict[str, int]:
+        """Return what each route said that it drew."""
+        return dict(self._tokens)
+
+    def flying(self) -> dict[str, int]:
+        """Return how many requests of an account hold a slot, of those that have any."""
+        return {name: count for (kind, name), count in self._flying.items() if kind == "account" and count}
 
     def attempted(self, route: str) -> None:
         """Count that a route is asked."""
