@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tests.contract import test_account_page as pane
 from tests.contract import test_document_endpoints as endpoints
 from tests.contract import test_document_resources as resources
 from tests.contract import test_openai_sdk as sdk
+from tests.contract import test_people_first as people
 from tests.contract import test_upstream as upstream
 
 
@@ -37,6 +39,7 @@ DOCUMENT: dict[str, list[Statement]] = {
         Statement("it is created outside the API, and shown then", resources.test_api_key_is_shown_once_can_be_regenerated_or_deleted),
         Statement("it can be regenerated", resources.test_api_key_is_shown_once_can_be_regenerated_or_deleted),
         Statement("and deleted", resources.test_api_key_is_shown_once_can_be_regenerated_or_deleted),
+        Statement("in a pane of the account, which shows it for copying", pane.test_a_key_is_made_used_regenerated_and_deleted),
         Statement("it does not expire", resources.test_api_key_has_no_expiry),
         Statement("it belongs to one account", resources.test_api_key_acts_with_its_accounts_permissions),
         Statement("and may do what that account may", resources.test_api_key_acts_with_its_accounts_permissions),
@@ -94,6 +97,7 @@ DOCUMENT: dict[str, list[Statement]] = {
         Statement("every account may have keys", resources.test_api_key_acts_with_its_accounts_permissions),
         Statement("a key reaches every endpoint", endpoints.test_authentication_a_key_reaches_every_endpoint_and_bearer_may_be_small),
         Statement("no expiry", resources.test_api_key_has_no_expiry),
+        Statement("browser sessions end after four weeks", pane.test_what_has_expired_is_nothing),
         Statement("revoked by deletion or regeneration", resources.test_api_key_is_shown_once_can_be_regenerated_or_deleted),
         Statement("a key that is not valid is 401", endpoints.test_rule_1_both_endpoints_require_authorization),
         Statement("lists and usable models are those of the owner", resources.test_api_key_acts_with_its_accounts_permissions),
@@ -113,6 +117,7 @@ DOCUMENT: dict[str, list[Statement]] = {
         Statement("300 s for one route", endpoints.test_limits_one_route_of_the_catalogue_has_300_seconds),
         Statement("2 automatic retries", endpoints.test_limits_two_automatic_retries),
         Statement("no rate limit per user", endpoints.test_limits_no_rate_limit_per_user),
+        Statement("whose use the account can see", people.test_an_account_sees_its_own_usage_and_no_other_s),
         Statement("one allowance for the API and the chat UI", endpoints.test_limits_one_allowance_per_account_drawn_by_every_call),
     ],
     "Versioning": [Statement("the path has no version", endpoints.test_the_path_carries_no_version_segment)],

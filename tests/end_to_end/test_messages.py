@@ -422,6 +422,10 @@ CASES: list[tuple[str, str, Change]] = [
     ("parts by a column that is not there", "compare --by topic", scored),
     ("parts by a column of many values", "compare --by row", lambda bench: record(
         bench, "r1", {"a": [1.0] * 70, "b": [0.0] * 70}, metadata=[{"row": row} for row in range(70)])),
+    ("reload of no platform", "platform reload", nothing),
+    ("invitation of a stranger", "platform accounts invite laab --base-url http://h", nothing),
+    ("invitation to no platform", "platform accounts invite lab", nothing),
+    ("invitation to no address", "platform accounts invite lab --base-url chat.lab.example", nothing),
     ("reading of nothing", "allowance reading", scored),
     ("reading of two things", "allowance reading --from-platform --of 7", scored),
     ("reading that is no amount", "allowance reading --used much", scored),
@@ -507,6 +511,7 @@ NOT_HERE = {
     "team/server.py: transaction": "tests/team asks a server",
     "running/open_files.py: within_open_files": "test_machine_trouble.py lowers the limit of a process",
     "ledger/undoing.py: undo_torn_write": "test_undoing.py has another program open the ledger",
+    "cli/platform_files.py: reload_served": "a platform that is stopped with SIGSTOP",
     "cli/platform_files.py: serving": "test_platform_command.py serves twice",
     "team/store.py: require_rights": "tests/team asks a server as a role that only reads",
     "team/claims.py: leave_behind": "tests/team asks a server",

@@ -542,7 +542,37 @@ def test_what_a_platform_is_stands_in_a_few_lines(desk: Workbench) -> None:
         "accounts: lab",
         "limits: 64 requests in flight, further ones get 429; 2 m 00 s each",
         "allowance: 50.0\u202fk units in 30 days for each account, 20 % of it for people",
+        "page: off; `workbench platform accounts invite NAME` prints a link to it",
         "state: platform.sqlite; `workbench platform reload` reads the configuration again",
         "Ctrl-C stops it",
     ]
     assert key not in "".join(told)
+
+
+@pytest.mark.slow
+def test_a_platform_that_does_not_take_a_configuration_is_named(desk: Workbench) -> None:
+    desk.write("platform.toml", LAB + ROUTES)
+    key_for(desk)
+    server, _ = serve(desk.folder)
+    server.send_signal(signal.SIGSTOP)
+    refused = desk("platform", "reload", code=2).stderr
+    assert f"process {server.pid} did not take the configuration within 10 s (its own messages say why)" in refused
+    server.send_signal(signal.SIGCONT)
+    stopped(server)
+
+
+def test_an_invitation_is_printed_for_where_it_serves(desk: Workbench) -> None:
+    desk.write("platform.toml", LAB + ROUTES)
+    key_for(desk)
+    server, said = serve(desk.folder)
+    for address, given in (
+        (said["base_url"], []),
+        ("https://chat.lab.example", ["--base-url", "https://chat.lab.example/"]),
+    ):
+        done = desk("platform", "accounts", "invite", "lab", *given)
+        link = re.fullmatch(rf"{re.escape(address)}/sign-in\?link=([\w-]{{43}})\n", done.stdout)
+        assert link, done.stdout
+        assert done.stderr == "for lab alone: it signs in once, within 7 days\n"
+        assert httpx.get(f"{said['base_url']}/sign-in", params={"link": link[1]}).status_code == 200
+    assert "did you mean 'lab'?" in desk("platform", "accounts", "invite", "labb", code=2).stderr
+    stopped(server)

@@ -29,6 +29,7 @@ from workbench.cli.platform_files import (
     load,
     open_state,
     reload_served,
+    served_by,
     serving,
     with_files,
 )
@@ -43,6 +44,7 @@ from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.app import Platform
 from workbench.local_platform.calls import Catalogue
 from workbench.local_platform.config import ConfigError, PlatformConfig, Preset, Route
+from workbench.local_platform.pane import INVITATION_S
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
 from workbench.local_platform.shared import Surroundings
@@ -199,12 +201,14 @@ def reload(ctx: click.Context, /, **_: Any) -> None:
     say(f"process {pid} serves {files.config_path or 'the built-in catalogue'} as it is now")
 
 
-@platform.command()
+@platform.group(invoke_without_command=True)
 @with_files
 @options.as_json
 @click.pass_context
 def accounts(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
-    """List the accounts: their keys, and their usage in the current window."""
+    """List the accounts: their keys, and their usage in the current window; `invite` lets one open its page."""
+    if ctx.invoked_subcommand is not None:
+        return
     files = given_files(ctx)
     loaded, kept = load(files), open_state(files)
     with explained():
@@ -227,6 +231,32 @@ def accounts(ctx: click.Context, /, as_json: bool, **_: Any) -> None:
     else:
         print_table(rows, columns(*rows[0]))
     _note_strangers(loaded, living)
+
+
+@accounts.command()
+@click.argument("account")
+@click.option("--base-url", metavar="URL", help="Where the account opens the platform [default: where it serves here].")
+@with_files
+@click.pass_context
+def invite(ctx: click.Context, /, account: str, base_url: str | None, **_: Any) -> None:
+    """Print a link with which ACCOUNT signs in to its page, once: own keys, usage and models.
+
+    It works for seven days; a browser then stays signed in for four weeks.
+    """
+    files = given_files(ctx)
+    known_account(files, account)
+    served = served_by(files)
+    address = base_url if base_url is not None else "" if served is None else served.base_url
+    if not address.startswith(("http://", "https://")):
+        problem = f"{address!r} is not an address" if address else "no platform serves with this state"
+        raise InputError(
+            Fault("--base-url", problem, "expected where the account opens it, such as https://chat.lab.example")
+        )
+    with explained():
+        secret = open_state(files, make=True).make_link(account, "invitation", INVITATION_S)
+    reload_served(files)
+    click.echo(f"{address.rstrip('/')}/sign-in?link={secret}")
+    say(f"for {account} alone: it signs in once, within {_window_text(INVITATION_S)}")
 
 
 @platform.command()
@@ -300,7 +330,7 @@ def _reloader(served: Platform, files: Files, known: Serving | None) -> Callable
 def _announcer(served: Platform, files: Files, known: Serving | None, as_json: bool) -> Announce:
     def announce(base_url: str, key: str | None) -> None:
         if known is not None:
-            known.took()
+            known.took(base_url)
         if as_json:
             announce_json(base_url, key)
             return
@@ -327,6 +357,7 @@ def _description(served: Platform, files: Files, key: str | None) -> Iterator[st
         units = f"{amount(round(allowance.units))} units in {_window_text(allowance.window_s)}"
         yield f"allowance: {units} for each account{reserved}"
     if key is None:
+        yield f"page: {'on' if served.state.has_invited() else 'off'}; `{commands.invite('NAME')}` prints a link to it"
         yield f"state: {files.state_path}; `{commands.RELOAD_PLATFORM}` reads the configuration again"
         yield "Ctrl-C stops it"
     else:

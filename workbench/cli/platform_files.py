@@ -106,6 +106,8 @@ class Served(msgspec.Struct, frozen=True):
     pid: int
     taken: int
     """How often it has taken a configuration on; 0 while it starts, when a signal would end it."""
+    base_url: str
+    """Empty while it starts."""
 
 
 class Serving:
@@ -116,16 +118,21 @@ class Serving:
     """
 
     def __init__(self, fd: int) -> None:
-        self._fd, self._taken = fd, 0
+        self._fd, self._taken, self._base_url = fd, 0, ""
         self._write()
 
-    def took(self) -> None:
-        """Note that requests are answered by a configuration that was just read."""
+    def took(self, base_url: str | None = None) -> None:
+        """Note that requests are answered by a configuration that was just read.
+
+        Args:
+            base_url: Where, once that is known.
+        """
         self._taken += 1
+        self._base_url = base_url or self._base_url
         self._write()
 
     def _write(self) -> None:
-        line = f"{os.getpid()} {self._taken}\n".encode()
+        line = f"{os.getpid()} {self._taken} {self._base_url}\n".encode()
         os.pwrite(self._fd, line, 0)
         os.ftruncate(self._fd, len(line))
 
@@ -143,9 +150,9 @@ def served_by(files: Files) -> Served | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        words = os.pread(fd, 100, 0).decode("ascii", "replace").split()
-        pid, taken = [*words, "0", "0"][:2]
-        return Served(int(pid), int(taken)) if pid.isdigit() and taken.isdigit() else Served(0, 0)
+        words = os.pread(fd, 300, 0).decode("ascii", "replace").split()
+        pid, taken, base_url = [*words, *["0", "0", ""][len(words) :]][:3]
+        return Served(int(pid), int(taken), base_url) if pid.isdigit() and taken.isdigit() else Served(0, 0, "")
     finally:
         os.close(fd)
     return None

@@ -102,3 +102,8 @@ def create_key(account: str = "ACCOUNT") -> str:
 def create_ledger(address: str) -> str:
     """Return the command that makes a team's ledger."""
     return command("ledger", "create", address, "--data", "FOLDER")
+
+
+def invite(account: str) -> str:
+    """Return the command that lets an account of the embedded platform open its page."""
+    return command("platform", "accounts", "invite", account)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 import msgspec
+from aiohttp import web
 
 from workbench.local_platform.calls import Course
 
@@ -33,6 +34,9 @@ class Access:
     """Why there is no answer, or not all of one, in our words: a model server's may repeat the prompt."""
     course: Course = field(default_factory=Course)
     began_s: float = field(default_factory=time.perf_counter)
+
+
+ACCESS = web.RequestKey("access", Access)
 
 
 class AccessLog:

@@ -10,11 +10,12 @@ from pathlib import Path
 from aiohttp import web
 
 from workbench.local_platform import replies
-from workbench.local_platform.access import Access, AccessLog
+from workbench.local_platform.access import ACCESS, Access, AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.calls import RefusedError
 from workbench.local_platform.config import MOST_BODY_BYTES, PlatformConfig
-from workbench.local_platform.endpoints import ACCESS, REQUEST_ID, Endpoints
+from workbench.local_platform.endpoints import REQUEST_ID, Endpoints
+from workbench.local_platform.pane import Pane
 from workbench.local_platform.replies import json_reply
 from workbench.local_platform.shared import Shared, Surroundings
 from workbench.local_platform.state import State, StateError
@@ -109,6 +110,8 @@ class Platform:
         app.router.add_get("/health", self.health)
         app.router.add_get("/metrics", self._by(Endpoints.show_metrics))
         app.router.add_get("/statistics", self._by(Endpoints.show_statistics))
+        pane = Pane(self._shared, lambda: self.config, lambda method: replies.unknown_path(self.config.silent, method))
+        pane.add_to(app)
         app.on_cleanup.append(self._close)
         return app
 

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from workbench.local_platform import replies, streaming
-from workbench.local_platform.access import Access
+from workbench.local_platform.access import ACCESS, Access
 from workbench.local_platform.backend import Backend, Failure
 from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance
@@ -30,7 +30,6 @@ PRIORITY, BATCH = "X-Priority", "batch"
 RESERVED_TEXT = "Reserved for people: batch work may not use the rest of the allowance."
 OFFERS, USAGE = "X-Platform-Offers", "usage"
 """The header of a model list that names what this platform offers beyond the document."""
-ACCESS = web.RequestKey("access", Access)
 
 
 class Endpoints:

@@ -5,12 +5,15 @@ import hashlib
 import secrets
 import sqlite3
 import weakref
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal, TypeVar
 
 import msgspec
 
 from workbench.local_platform.clock import Clock
 
+T = TypeVar("T")
 _DRAWS = """
 CREATE TABLE IF NOT EXISTS draws (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, account TEXT NOT NULL, source TEXT NOT NULL, requested TEXT,
@@ -50,6 +53,10 @@ _STEPS = {
 """Version -> what brings a file of it to the next one."""
 _VERSION, _APPLICATION = 4, 1463962196
 _ID_DIGITS = 8
+
+
+LinkKind = Literal["invitation", "session", "form"]
+"""What a secret is for: to sign in once; to stay signed in; to send one form once."""
 
 
 class StateError(Exception):
@@ -192,6 +199,17 @@ class State:
         """Return the time of what is recorded now, in Unix seconds."""
         return self._clock.unix_s()
 
+    def together(self, change: Callable[[], T]) -> T:
+        """Make several changes, or none of them."""
+        self.begin()
+        try:
+            found = change()
+            self.commit()
+        except BaseException:
+            self.undo()
+            raise
+        return found
+
     def undo(self) -> None:
         """Drop what was gathered."""
         with contextlib.suppress(sqlite3.Error):
@@ -226,16 +244,12 @@ class State:
         Raises:
             StateError: No active key has this id, or several do; the old key lives on.
         """
-        self.begin()
-        try:
-            names = {key.id: key.name for key in self.keys()}
-            owner = self.revoke_key(key_id, account)
-            key = self.create_key(owner, names[key_id.strip().lower()[:_ID_DIGITS]])
-            self.commit()
-        except StateError:
-            self.undo()
-            raise
-        return key
+        names = {key.id: key.name for key in self.keys()}
+
+        def replaced() -> str:
+            return self.create_key(self.revoke_key(key_id, account), names[key_id.strip().lower()[:_ID_DIGITS]])
+
+        return replaced() if self._db.in_transaction else self.together(replaced)
 
     def revoke_key(self, key_id: str, account: str | None = None) -> str:
         """Revoke a key; return whose it was.
@@ -267,6 +281,32 @@ class State:
     def living_keys(self) -> dict[bytes, str]:
         """Hash -> account of the keys that are accepted."""
         return dict(self._execute("SELECT hash, account FROM keys WHERE revoked_at IS NULL"))
+
+    def make_link(self, account: str, kind: LinkKind, lasts_s: float) -> str:
+        """Return a secret that stands for an account until it expires; what has expired is forgotten, but for invitations."""
+        secret, now = secrets.token_urlsafe(32), self.now_s()
+        self._execute("DELETE FROM links WHERE expires_at <= ? AND kind <> 'invitation'", (now,))
+        self._execute(
+            "INSERT INTO links (hash, account, kind, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
+            (hashed(secret), account, kind, now, now + lasts_s),
+        )
+        return secret
+
+    def account_of_link(self, secret: str, kind: LinkKind) -> str | None:
+        """Return the account that a secret stands for; None where it is none, was used, or has expired."""
+        asked = "SELECT account FROM links WHERE hash = ? AND kind = ? AND expires_at > ?"
+        row = self._execute(asked, (hashed(secret), kind, self.now_s())).fetchone()
+        return None if row is None else str(row[0])
+
+    def use_link(self, secret: str, kind: LinkKind) -> str | None:
+        """Return the same, and use it up: of two that use one at once, one gets the account."""
+        used = "UPDATE links SET expires_at = 0 WHERE hash = ? AND kind = ? AND expires_at > ? RETURNING account"
+        row = self._execute(used, (hashed(secret), kind, self.now_s())).fetchone()
+        return None if row is None else str(row[0])
+
+    def has_invited(self) -> bool:
+        """Return whether anybody was ever invited."""
+        return self._execute("SELECT 1 FROM links WHERE kind = 'invitation' LIMIT 1").fetchone() is not None
 
     def note_use(self, key: bytes, at: float) -> None:
         """Record when the key with a hash was used (Unix seconds)."""

@@ -162,7 +162,7 @@ def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> s
         .get_template(f"{frame.page}.html")
         .render(
             frame=frame,
-            css=Markup(_source("report.css")),
+            css=Markup(resources.files("workbench.display").joinpath("page.css").read_text("utf-8")),
             scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
             vega=vega_bundle() if content["charts"] else "",
             nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
