@@ -97,7 +97,7 @@ def test_everything_is_reached_with_the_keyboard(chromium: Browser, served: Serv
         page = signed_in(context, served)
         page.get_by_label("Name of a new key").fill("laptop")
         page.keyboard.press("Enter")
-        expect(page.locator("#new-key")).to_be_visible()
+        expect(page.get_by_role("button", name="Copy")).to_be_visible()
         reached = []
         for _ in range(30):
             page.keyboard.press("Tab")

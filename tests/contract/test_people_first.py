@@ -15,8 +15,8 @@ from tests.waiting import until, until_on_loop
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.state import State
 
-SLOTS, BATCH = 4, 40
-SLOW = {"id": "slow", "latency_ms": {"median": 200}}
+SLOTS, BATCH = 4, 32
+SLOW = {"id": "slow", "latency_ms": {"median": 500}}
 ACCOUNTS = [{"name": "colleague"}, {"name": "person"}]
 
 
@@ -32,21 +32,20 @@ def test_one_request_beside_a_colleague_s_batch_is_next(priority: str | None, st
     config = platform_of(
         SLOW, {"id": "quick"}, accounts=ACCOUNTS, limits={"in_flight": SLOTS}, silent={"past_limit": policy}
     )
-    with ThreadedServer(config, state) as server, ThreadPoolExecutor(BATCH) as pool:
+    with ThreadedServer(config, state) as server, Caller(server) as caller, ThreadPoolExecutor(BATCH) as pool:
         other, statistics = state.create_key("person"), server.platform.statistics
         begun = BATCH if policy == "queue" else SLOTS
+        if priority is not None:
+            caller.http.headers["X-Priority"] = priority
 
-        def batch(_: int) -> Any:
-            with Caller(server) as caller:
-                if priority is not None:
-                    caller.http.headers["X-Priority"] = priority
-                return caller.ask("slow", stream=streamed).status_code
+        def batch(_: int) -> int:
+            return caller.ask("slow", stream=streamed).status_code
 
         sent = [pool.submit(batch, n) for n in range(begun)]
         until(lambda: statistics.requests.total() == begun and statistics.in_flight == SLOTS)
         before = sum(attempts(server))
-        with Caller(server, other) as caller:
-            assert caller.ask("quick").status_code == 200
+        with Caller(server, other) as person:
+            assert person.ask("quick").status_code == 200
         assert sum(attempts(server)) - before <= BATCH / 2, "in the order of arrival it would be the last"
         assert {one.result() for one in sent} == {200}
         assert statistics.most_in_flight == SLOTS
