@@ -136,7 +136,16 @@ DECLARED = {
         Column("left_out", "left out", help="Scored answers of fallbacks"),
         Column("scores", "scores", "bars", "Mean of each model and scorer, 0 to 1"),
         Column("difference", "difference", "text"),
+        Column(
+            "behind",
+            "difference to the best",
+            "count",
+            "On the samples of which both scores are known, with the interval that goes with the test, whatever the unknown "
+            "ones were",
+        ),
         Column("verdict", "shown", "text"),
+        Column("unscored", "not scored", "text", "As what they ended"),
+        Column("shared", "known of both", help="Samples of which the scores of both sides are known"),
         # tokens
         Column("prompt_tokens", "prompt", help="Tokens of what was sent"),
         Column("completion_tokens", "completion", help="Tokens of the answers, those of reasoning included"),
@@ -167,6 +176,13 @@ DECLARED = {
         Column("reports_usage", "usage", "text"),
         Column("keeps_cap", "max_tokens", "text"),
         Column("cap", "max_tokens", "text"),
+        Column("since", "since", "moment"),
+        Column("what", "what", "text"),
+        Column("before", "before", "text"),
+        Column("after", "now", "text"),
+        Column("source", "seen by", "text"),
+        Column("worst", "worst", "text"),
+        Column("how_bad", "how bad", "text"),
         # limits
         Column("allowed", "allowed in total"),
         Column("reason", "why", "text"),
