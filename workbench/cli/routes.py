@@ -19,7 +19,7 @@ from workbench.ledger.route_rows import RouteName, RouteTotals
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.routes.confirming import confirm_name
 from workbench.routes.overview import AccountRoute, AccountRoutes, overview
-from workbench.wording.routes import attention_text, late_text, verdict
+from workbench.wording.routes import attention_text, late_text, routes_verdict
 
 _COLUMNS = columns(
     column("model", "route"), "usual_name", "substituted_share", "accepted_share", "calls", "p50_ms", "p90_ms", "usage_share",
@@ -44,7 +44,7 @@ def status(as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(_as_object(found))
         return
-    echo(verdict(found))
+    echo(routes_verdict(found))
     if found.routes:
         echo()
         print_table([_row(row) for row in found.routes], _COLUMNS, whole="model", spare=("p90_ms", "calls", "last_at"))
@@ -114,7 +114,7 @@ def _as_object(found: AccountRoutes) -> dict[str, Any]:
     plain["routes"] = [one.as_row() for one in found.routes]
     plain |= {
         "late": [msgspec.structs.asdict(one.row) | {"says": late_text(one)} for one in found.late],
-        "verdict": verdict(found),
+        "verdict": routes_verdict(found),
     }
     plain["probed"] = {model: msgspec.structs.asdict(route) for model, route in found.probed.known.items()}
     return plain | {"changes": [msgspec.structs.asdict(change) for change in found.probed.changes]}

@@ -18,7 +18,7 @@ from workbench.report.tables import Result, Table
 from workbench.routes.facts import RouteFacts, fact_text
 from workbench.routes.overview import AccountRoutes, overview
 from workbench.settings.endpoint import LOCAL
-from workbench.wording.routes import attention_text, unconfirmed_text, verdict, worst_text
+from workbench.wording.routes import attention_text, routes_verdict, unconfirmed_text, worst_text
 
 _MOST_CARD_CHARTS = 12
 """The others have the same numbers without a drawing, which takes most of a page of many routes."""
@@ -54,7 +54,7 @@ def _content(found: AccountRoutes, outcomes: Result[RouteOutcome], asked: PageCo
     there = frozenset(path.stem for path in asked.folder.glob("*.html"))
     cards = _cards(found, outcomes, asked.colours)
     return {
-        "verdict": verdict(found),
+        "verdict": routes_verdict(found),
         "attention": {
             kind: items
             for kind in KINDS

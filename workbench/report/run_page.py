@@ -22,7 +22,7 @@ from workbench.report.build import Draft, Page, PageContext, PageHead, render, r
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
-from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, verdict
+from workbench.wording.runs import behind_text, not_known, rank_text, resume_text, run_verdict
 from workbench.wording.scores import mean_text
 
 _MOST_SPANS, _CALLS_A_SPAN = 60, 8
@@ -104,7 +104,7 @@ def _content(figures: RunFigures, asked: PageContext) -> dict[str, Any]:
         "others": list(dict.fromkeys(row.scorer for row, _ in figures.scores if row.scored))[1:],
         "asked": {row.model: msgspec.structs.asdict(row) for row in by_model},
         "status_now": status_now(run.run_id, run.status, asked.as_of.ongoing),
-        "verdict": verdict(figures),
+        "verdict": run_verdict(figures),
         "command": asked.command,
         "continuation": resume_text(run, asked.ledger),
         "unknown": not_known(figures, asked.ledger),

@@ -107,10 +107,10 @@ class RunExecution:
         return RunEnd(
             self._summary(tally, status, reason, duration_s),
             code,
-            work.settling.stop.error or error,
+            work.after_call.stop.error or error,
             tuple(self._notes),
             work.signals > 0,
-            tuple(work.settling.notices.failed_routes),
+            tuple(work.after_call.notices.failed_routes),
         )
 
     def _summary(self, tally: Tally, status: RunStatus, reason: str, duration_s: float) -> RunSummary:
@@ -162,7 +162,7 @@ class RunExecution:
 
     def _record_unsent(self, work: Work, tally: Tally) -> None:
         """Journal the samples that no model was sent, for the run's page; on a full disk nothing more is written."""
-        if not tally.pending or work.settling.stop.error is not None:
+        if not tally.pending or work.after_call.stop.error is not None:
             return
         for number in islice(work.unsent(), MOST_UNSENT):
             item = self._plan.item(number)
@@ -220,7 +220,7 @@ class RunExecution:
 
 def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
     """Return what the run is now, its exit code, and why."""
-    stop, overrun = work.settling.stop, work.settling.guard.overrun()
+    stop, overrun = work.after_call.stop, work.after_call.guard.overrun()
     left = bool(tally.pending or tally.retryable or tally.waiting)
     status = RunStatus.INCOMPLETE if left else RunStatus.COMPLETE
     if stop.status is RunStatus.INTERRUPTED or (stop and left):
@@ -229,7 +229,7 @@ def _ending(work: Work, tally: Tally) -> tuple[RunStatus, int, str]:
         status = RunStatus.INCOMPLETE
     if status is RunStatus.COMPLETE:
         return status, ExitCode.DONE, overrun or ""
-    reason = "; ".join(filter(None, [stop.reason, *_few(work.settling.notices.given_up), overrun]))
+    reason = "; ".join(filter(None, [stop.reason, *_few(work.after_call.notices.given_up), overrun]))
     if status is RunStatus.INCOMPLETE and not reason:
         failed = tally.retryable + tally.waiting
         reason = f"{failed} of {tally.planned} requests failed; rerun to retry them"

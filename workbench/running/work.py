@@ -55,7 +55,7 @@ class Work:
         self._run_id, self._generation = started.run_id, started.generation
         self._slots, self._progress = rules.slots, progress
         self._waiting = Waiting(plan.job.run.max_in_flight)
-        self.settling = AfterCall(plan, journal, started.run_id, rules, progress)
+        self.after_call = AfterCall(plan, journal, started.run_id, rules, progress)
         ghost_s = plan.job.run.ghost_s
         latencies = [rules.latencies_ms.get(model.id, ()) for model in plan.models]
         self._ghosts = Ghosts(plan.models, latencies, rules.tempo.ghost_s if ghost_s is None else ghost_s)
@@ -77,7 +77,7 @@ class Work:
             after_call: Called after every call, for housekeeping.
         """
         self._after_call = after_call
-        self.settling.begin()
+        self.after_call.begin()
         async with anyio.create_task_group() as watching:
             watching.start_soon(self._watch_deadline)
             watching.start_soon(self._watch_caps)
@@ -89,26 +89,26 @@ class Work:
         self._slots.release_unused()
         self._write()
         self._waiting.over()
-        self.settling.end()
+        self.after_call.end()
 
     async def _worker(self) -> None:
         try:
             await self._send_what_is_left()
         except OSError as error:  # too many open files, for one: what is in flight is waited for all the same
-            self.settling.halt(RunStatus.INCOMPLETE, f"error on this machine: {error.strerror or error}")
+            self.after_call.halt(RunStatus.INCOMPLETE, f"error on this machine: {error.strerror or error}")
         except WorkbenchError as error:  # a server that refuses, for one
-            self.settling.halt(RunStatus.INCOMPLETE, str(error), error.exit_code, error)
+            self.after_call.halt(RunStatus.INCOMPLETE, str(error), error.exit_code, error)
         except Exception as error:  # as it is for a fault of ours: it is paid for
             fault = internal_error(error)
-            self.settling.halt(RunStatus.INCOMPLETE, str(fault), fault.exit_code, fault)
-        self.settling.queue.wake()
+            self.after_call.halt(RunStatus.INCOMPLETE, str(fault), fault.exit_code, fault)
+        self.after_call.queue.wake()
         self._write()
         self._slots.release_unused()
 
     async def _send_what_is_left(self) -> None:
-        settling, queue = self.settling, self.settling.queue
-        while not settling.stop and not queue.exhausted:
-            if self._in_flight >= settling.pace.run_allowed or not queue.is_ready():
+        after_call, queue = self.after_call, self.after_call.queue
+        while not after_call.stop and not queue.exhausted:
+            if self._in_flight >= after_call.pace.run_allowed or not queue.is_ready():
                 await self._wait_for_a_turn()
                 continue
             # the slot before the turn: who waits for a slot must not keep a request from others
@@ -116,15 +116,15 @@ class Work:
             if slot is None:
                 await self._wait_for_a_slot()
                 continue
-            settling.notices.slot_taken()
+            after_call.notices.slot_taken()
             turn = queue.take()
             if turn is None:
                 self._slots.give_back(slot)
                 continue
             item = self._plan.item(turn.item)
-            if settling.is_beyond_budget(turn, item.request):
+            if after_call.is_beyond_budget(turn, item.request):
                 self._slots.give_back(slot)
-                if not settling.stop:
+                if not after_call.stop:
                     await self._wait_for_room()
                 continue
             try:
@@ -137,17 +137,17 @@ class Work:
         """Wait until a request may be sent; write first: what was answered meanwhile must not wait for the next intent."""
         self._write()
         self._slots.release_unused()
-        self.settling.give_up_waiting()
-        if not self._in_flight and (used_up := self.settling.guard.used_up()):
-            self.settling.halt(RunStatus.STOPPED, used_up)  # retries would wait in vain
+        self.after_call.give_up_waiting()
+        if not self._in_flight and (used_up := self.after_call.guard.used_up()):
+            self.after_call.halt(RunStatus.STOPPED, used_up)  # retries would wait in vain
             return
         if self._waiting.is_watched:
-            self._waiting.because(self.settling.why_waiting(self._in_flight), self._in_flight)
-        await self.settling.queue.changed()
+            self._waiting.because(self.after_call.why_waiting(self._in_flight), self._in_flight)
+        await self.after_call.queue.changed()
 
     async def _wait_for_a_slot(self) -> None:
         self._write()
-        self.settling.notices.no_slot(self._slots)
+        self.after_call.notices.no_slot(self._slots)
         if self._waiting.is_watched:
             self._waiting.because(self._slots.obstacle or self._slots.why_none(), self._in_flight)
         await self._slots.changed()
@@ -158,7 +158,7 @@ class Work:
         self._slots.release_unused()
         if self._waiting.is_watched:
             self._waiting.because("a budget or a cap has no room before others end", self._in_flight)
-        await self.settling.queue.changed()
+        await self.after_call.queue.changed()
 
     async def _call(self, turn: Turn, item: PlannedItem, slot: Slot) -> None:
         request = self._within_deadline(item.request)
@@ -168,7 +168,7 @@ class Work:
             slot.begin(request.model, self._ghosts.cut_off_s(turn.model))
         except OSError as error:
             problem = f"the slots of this machine cannot be written: {error.strerror or error}"
-            self.settling.halt(RunStatus.INCOMPLETE, problem)
+            self.after_call.halt(RunStatus.INCOMPLETE, problem)
             return
         call_no = self.calls = self.calls + 1
         self._intend(turn, item, call_no)
@@ -277,7 +277,7 @@ class Work:
             attempt = record.attempt
             served = f", served by {record.completion.served_model}" if record.completion is not None else ""
             LOG.debug("call %d: %s after %.0f ms%s", call_no, attempt.outcome, attempt.latency_ms, served)
-        self.settling.settle(turn, record, number, self._in_flight + 1)
+        self.after_call.settle(turn, record, number, self._in_flight + 1)
         self._after_call()
 
     def _write(self) -> bool:
@@ -286,10 +286,10 @@ class Work:
             self._journal.flush()
             self._journal.keep_reserve()
         except JournalFullError as error:
-            self.settling.halt(RunStatus.INCOMPLETE, "the journal cannot be written", error.exit_code, error)
+            self.after_call.halt(RunStatus.INCOMPLETE, "the journal cannot be written", error.exit_code, error)
             return False
         if self._journal.disk_error:
-            self.settling.halt(RunStatus.INCOMPLETE, self._journal.disk_error)
+            self.after_call.halt(RunStatus.INCOMPLETE, self._journal.disk_error)
         return True
 
     async def _watch_deadline(self) -> None:
@@ -297,14 +297,14 @@ class Work:
         if deadline_s is not None:
             await anyio.sleep(deadline_s)
             status = RunStatus.INCOMPLETE if self._is_brief else RunStatus.STOPPED
-            self.settling.halt(status, f"the deadline of {deadline_s:g} s has passed")
+            self.after_call.halt(status, f"the deadline of {deadline_s:g} s has passed")
 
     async def _watch_caps(self) -> None:
         """Try again where other runs have reserved what a cap leaves: nothing here says when they settle it."""
         while True:
             await anyio.sleep(_BETWEEN_TRIES_S)
-            if self.settling.waits_for_others:
-                self.settling.queue.wake()
+            if self.after_call.waits_for_others:
+                self.after_call.queue.wake()
 
     def signalled(self, number: signal.Signals) -> None:
         """Stop sending at the first signal, wait for nothing more at the second; either may come before `run`."""
@@ -312,7 +312,7 @@ class Work:
         if self.signals == 1:
             name, flying = SIGNALS[number], self._in_flight
             self._progress.note(f"{name}: sending nothing more, waiting for {flying} in flight (again to cancel them)")
-            self.settling.halt(RunStatus.INTERRUPTED, name, 128 + number)
+            self.after_call.halt(RunStatus.INTERRUPTED, name, 128 + number)
         elif self.signals == 2:
             self._progress.note("cancelled: requests in flight may have been paid for; a rerun sends them again")
             self._flying.cancel()

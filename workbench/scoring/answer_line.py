@@ -7,7 +7,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.targets import text_targets, verdict
+from workbench.scoring.targets import right_or_wrong, text_targets
 
 _LINE_CHARS = 10_000
 _MARKS = "*_\"'`“”‘’ "
@@ -36,7 +36,7 @@ class AnswerLine(Scorer, frozen=True, tag="answer_line"):
         wanted = {self._fold(target) for target in targets}
         # a target that has marks of its own, as *.py and __init__ have, wants them
         is_right = whole in wanted or bare in {one for one in wanted if one == one.strip(_MARKS)}
-        return verdict(is_right, bare, "equal to", targets)
+        return right_or_wrong(is_right, bare, "equal to", targets)
 
     def _fold(self, text: str) -> str:
         return folded(text, ignore_case=self.ignore_case).rstrip(". ")

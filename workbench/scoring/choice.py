@@ -9,7 +9,7 @@ from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.letter import chosen_letter
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.targets import as_text, short, text_targets, verdict
+from workbench.scoring.targets import as_text, right_or_wrong, short, text_targets
 from workbench.scoring.wording import denies, is_read
 
 _SENTENCE_CHARS = 1_000
@@ -41,7 +41,7 @@ class Choice(Scorer, frozen=True, tag="choice"):
             return Score(None, "no choice is told in a language that is read here")
         if given is None:
             return Score(0.0, "the answer names no choice")
-        return verdict(given in options.right, given, "equal to", sorted(options.right))
+        return right_or_wrong(given in options.right, given, "equal to", sorted(options.right))
 
 
 def right_letters(sample: Sample) -> list[str]:

@@ -4,7 +4,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.targets import text_targets, verdict
+from workbench.scoring.targets import right_or_wrong, text_targets
 
 
 class Exact(Scorer, frozen=True, tag="exact"):
@@ -22,7 +22,7 @@ class Exact(Scorer, frozen=True, tag="exact"):
     def score(self, answer: Given, targets: list[str]) -> Score:
         """1 where the answer is one of the targets."""
         given = self._fold(answer.text)
-        return verdict(given in map(self._fold, targets), given, "equal to", targets)
+        return right_or_wrong(given in map(self._fold, targets), given, "equal to", targets)
 
     def _fold(self, text: str) -> str:
         return folded(text, ignore_case=self.ignore_case, ignore_punctuation=self.ignore_punctuation)

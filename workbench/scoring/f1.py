@@ -7,7 +7,7 @@ from collections import Counter
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.targets import text_targets, verdict
+from workbench.scoring.targets import right_or_wrong, text_targets
 
 _ARTICLES = r"\b(?:a|an|the)\b"
 
@@ -29,7 +29,7 @@ class F1(Scorer, frozen=True, tag="f1"):
         given = _words(answer.text)
         values = [_shared(given, _words(target)) for target in targets]
         best = max(range(len(values)), key=values.__getitem__)
-        said = verdict(values[best] == 1, " ".join(given), "the words of", [targets[best]])
+        said = right_or_wrong(values[best] == 1, " ".join(given), "the words of", [targets[best]])
         return Score(values[best], said.reason, said.extracted)
 
 

@@ -4,7 +4,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.targets import text_targets, verdict
+from workbench.scoring.targets import right_or_wrong, text_targets
 
 
 class Includes(Scorer, frozen=True, tag="includes"):
@@ -25,4 +25,4 @@ class Includes(Scorer, frozen=True, tag="includes"):
         given = folded(answer.text, ignore_case=self.ignore_case)
         wanted = [folded(target, ignore_case=self.ignore_case) for target in targets]
         found = next((target for target in wanted if target in given), None)
-        return verdict(found is not None, found, "including", targets)
+        return right_or_wrong(found is not None, found, "including", targets)

@@ -6,7 +6,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.targets import text_targets, verdict
+from workbench.scoring.targets import right_or_wrong, text_targets
 
 _SHOWN_CHARS = 80
 _NUMBER = r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)*|\.\d+)(?:/\d+)?"  # with its sign, its decimal point, its divisor
@@ -37,7 +37,7 @@ class Match(Scorer, frozen=True, tag="match"):
         found = {"end": given.endswith, "begin": given.startswith, "any": given.__contains__}[self.at]
         shown = {"end": given[-_SHOWN_CHARS:], "begin": given[:_SHOWN_CHARS], "any": None}[self.at]
         how = {"end": "ending with", "begin": "beginning with", "any": "including"}[self.at]
-        return verdict(any(map(found, wanted)), shown and shown.strip(), how, targets)
+        return right_or_wrong(any(map(found, wanted)), shown and shown.strip(), how, targets)
 
     def _fold(self, text: str) -> str:
         import regex  # takes 10 ms, and few jobs have this scorer

@@ -13,7 +13,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.number import TermError, as_number, near, numbers_in, stated_number, written
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.targets import short, text_targets, verdict
+from workbench.scoring.targets import right_or_wrong, short, text_targets
 
 _WORKED = (
     r"(?i)####|\\boxed\{|(?<![A-Za-z])answer\b|\n|<<|\b(?:so|therefore|thus|hence)\b|=\s*[-+$€£]{0,2}[\d.,]+[^\d=]*\Z"
@@ -51,7 +51,7 @@ class Numeric(Scorer, frozen=True, tag="numeric"):
         if given is None:
             return Score(0.0, "the answer holds no number")
         is_near = any(near(given, number, self.tolerance, self.relative_tolerance) for number in wanted)
-        return verdict(is_near, written(given), "near", [written(number) for number in wanted])
+        return right_or_wrong(is_near, written(given), "near", [written(number) for number in wanted])
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Tolerances that are not finite."""

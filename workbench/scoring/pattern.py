@@ -6,7 +6,7 @@ from workbench.records import Sample, Score
 from workbench.scoring.folding import folded
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import CannotJudgeError, Scorer
-from workbench.scoring.targets import targets_of, verdict
+from workbench.scoring.targets import right_or_wrong, targets_of
 
 _LONGEST_SEARCH_S = 1.0
 
@@ -44,7 +44,7 @@ class Pattern(Scorer, frozen=True, tag="pattern"):
         took_part = next((group for group in found.groups() if group is not None), "")
         given = folded(took_part, ignore_case=self.ignore_case)
         wanted = {folded(target, ignore_case=self.ignore_case) for target in targets}
-        return verdict(given in wanted, given, "equal to", targets)
+        return right_or_wrong(given in wanted, given, "equal to", targets)
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Return an expression that is not valid."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from workbench.records import Sample, Score
 from workbench.scoring.given import Given
 from workbench.scoring.scorer import Scorer
-from workbench.scoring.targets import verdict
+from workbench.scoring.targets import right_or_wrong
 
 
 class ServedModel(Scorer, frozen=True, tag="served_model"):
@@ -27,4 +27,4 @@ class ServedModel(Scorer, frozen=True, tag="served_model"):
         names = list(self.names) or [answer.requested_model or ""]
         # the name itself first: ids may hold brackets, which a glob takes for a set of characters
         right = answer.served_model in names or any(fnmatch.fnmatchcase(answer.served_model, name) for name in names)
-        return verdict(right, answer.served_model, "served by", names)
+        return right_or_wrong(right, answer.served_model, "served by", names)

@@ -44,8 +44,8 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def verdict(right: bool, given: str | None, how: str, targets: list[str]) -> Score:
-    """Right or wrong, with what was compared with what."""
+def right_or_wrong(right: bool, given: str | None, how: str, targets: list[str]) -> Score:
+    """Return a score of right or wrong, with what was compared with what."""
     shown = " or ".join(short(target) for target in targets[:3]) + (" …" if len(targets) > 3 else "")
     return Score(float(right), f"{'' if right else 'not '}{how} {shown}", given)
 

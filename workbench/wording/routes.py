@@ -9,7 +9,7 @@ from workbench.routes.overview import AccountRoutes, LateAnswers, state_of
 _NAMED = 3
 
 
-def verdict(found: AccountRoutes) -> str:
+def routes_verdict(found: AccountRoutes) -> str:
     """Return how the routes are, in a sentence or two."""
     if not found.routes:
         return "No calls yet."

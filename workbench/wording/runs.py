@@ -25,7 +25,7 @@ _MOST_NAMES = 5  # served names that are asked to be confirmed
 _NOTED = 0.05  # of a model's requests; less is in the table
 
 
-def verdict(figures: RunFigures) -> str:
+def run_verdict(figures: RunFigures) -> str:
     """Return the run in a few sentences, with their numbers."""
     return " ".join(filter(None, (leader(figures.standing), coverage(figures) or worst_failure(figures))))
 

@@ -19,7 +19,7 @@ from workbench.ledger.usage_rows import Spend, UnknownDraw
 from workbench.records import Score
 from workbench.scoring.exact import Exact
 from workbench.wording.allowance import spend_text as spent
-from workbench.wording.runs import verdict
+from workbench.wording.runs import run_verdict
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def asked(ledger: Ledger, query: str, **parameters: Any) -> list[Row]:
 
 def said(ledger: Ledger, run_id: str) -> str:
     with reading(ledger) as reader:
-        return verdict(run_figures(reader, run_id))
+        return run_verdict(run_figures(reader, run_id))
 
 
 def test_a_job_whose_newest_run_goes_on_is_not_complete(ledger: Ledger) -> None:
