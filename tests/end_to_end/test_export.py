@@ -134,7 +134,7 @@ def test_a_scorer_that_breaks_is_told_everywhere_and_passes_nothing(bench: Workb
     said = "custom failed on 4 of 4 answers: ValueError: no number"
     done = bench("run", "job.toml")
     assert said in done.stdout
-    assert f"{said}." in Path(done.stdout.split("report: ")[1].strip()).read_text("utf-8")
+    assert f"{said}." in Path(done.stdout.split("page: ")[1].strip()).read_text("utf-8")
     assert said in bench("show").stdout
     shown = bench.json("show")
     assert shown["broken_scorers"] == [

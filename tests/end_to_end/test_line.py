@@ -19,7 +19,7 @@ from workbench.local_platform.server import ThreadedServer
 def test_the_demo_needs_nothing_and_names_its_report(tmp_path: Path) -> None:
     bench = Workbench(tmp_path, None)
     done = bench.process("demo")
-    report = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
+    report = Path(done.stdout.splitlines()[-1].removeprefix("page: "))
     assert report.is_file()
     page = report.read_text()
     assert "Simulated" in page

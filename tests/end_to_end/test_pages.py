@@ -181,3 +181,37 @@ def test_answers_that_were_cut_off_are_answers_of_no_use_everywhere(bench: Workb
     assert re.search(r"<b>\s*<data[^>]*>3</data></b> of <data[^>]*>3</data> answered", page.text)
     assert '<span class="wasted">3 of them cut off</span>' in page.text
     assert '<td class="n">0 of 3</td>\n<td class="n"><span class="wasted">3</span> of 3</td>' in page.text
+
+
+def test_scores_are_printed_before_the_page_is_made(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    lines = bench("run", "job.toml").stdout.splitlines()
+    assert lines[-1].startswith("page: ")
+    folder = Path(lines[-1].removeprefix("page: ")).parent
+    (folder / "index.html").unlink()
+    (folder / "index.html").mkdir()  # no page can be put there
+    done = bench("run", "job.toml", "--fresh", code=None)
+    assert any(line.startswith("sim/instant") for line in done.stdout.splitlines()), "the scores are there all the same"
+    assert "page: " not in done.stdout
+    assert "note: scores or page are missing" in done.stderr or "error: " in done.stderr
+
+
+def test_a_run_writes_its_own_pages_and_says_how_old_the_others_are(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    run = Path(bench.json("run", "job.toml")["report"])
+    written = {path.name.split("-")[0] for path in run.parent.glob("*.html")}
+    assert written == {run.name.split("-")[0], "index.html", "job"}
+    index = run.with_name("index.html").read_text("utf-8")
+    assert "Allowance: not written yet; Routes: not written yet." in re.sub(r"<[^>]*>", "", index)
+    assert "workbench report --ledger" in index
+    linked = {
+        name for page in run.parent.glob("*.html") for name in re.findall(r'href="([\w.-]+\.html)"', page.read_text())
+    }
+    assert all(run.with_name(name).exists() for name in linked), "no link is dead"
+    bench("report")
+    assert "written yet" not in run.with_name("index.html").read_text("utf-8")
+    assert 'href="allowance.html"' in run.read_text("utf-8")
+    bench("run", "job.toml", "--fresh")
+    assert re.search(r"Allowance: as of \d{4}-", re.sub(r"<[^>]*>", "", run.with_name("index.html").read_text("utf-8")))

@@ -61,7 +61,7 @@ def test_what_a_run_prints(clone: Path) -> None:
 
     def without_chance(text: str) -> str:
         text = re.sub(r"\d{8}T\d{6}-[0-9a-f]{6}", "RUN", text)
-        return re.sub(r"report: .*/reports/", "report: …/reports/", text)
+        return re.sub(r"page: .*/reports/", "page: …/reports/", text)
 
     assert without_chance(done.stdout) == without_chance(printed)
 

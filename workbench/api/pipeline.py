@@ -219,7 +219,7 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
             if options.occasion is not None and session.client.states_usage and not where.local:
                 end = await _with_reading(session.client, ledger, end)
-            end = _scored(ledger, job, end, options.reports, handled)
+            end = _scored(ledger, job, end, options, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:
                 beside = rehearsed(account_ledger(where), plan, end.summary)
                 end = msgspec.structs.replace(end, notes=(*end.notes, *beside))
@@ -236,37 +236,47 @@ async def _with_reading(client: "ChatClient", ledger: Ledger, end: RunEnd) -> Ru
     return end
 
 
-def _scored(ledger: Ledger, job: Job, end: RunEnd, reports: Path | None, handled: list[Signals]) -> RunEnd:
+def _scored(ledger: Ledger, job: Job, end: RunEnd, options: RunOptions, handled: list[Signals]) -> RunEnd:
     """Score and render what the run left; only a gate of its job changes its exit code here."""
-    run_id, notes, told_to_stop = end.summary.run_id, list(end.notes), end.told_to_stop
-    report: str | None = None
     try:
         with abort_on_signal(handled):
-            _, done = rescore(ledger, run_id, job.scorers)
-            if done.deferred and not notes:
-                notes.append(f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}")
+            _, done = rescore(ledger, end.summary.run_id, job.scorers)
+            if done.deferred and not end.notes:
+                note = f"scores are not ingested yet, but safe in {ledger.journal_folder}: {done.deferred}"
+                end = msgspec.structs.replace(end, notes=(note,))
                 if done.forbidden and end.exit_code == ExitCode.DONE:
                     end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
             if end.summary.status is RunStatus.COMPLETE:
                 end = _decided(ledger, job, end)
-            if reports is not None:
-                from workbench.report.ledger_pages import write_pages
-
-                report = str(write_pages(ledger, [run_id], reports)[0])
     except (Exception, AbortedBySignal) as failed:
-        told_to_stop = told_to_stop or isinstance(failed, AbortedBySignal)
-        error = None if _passes(failed) else _explained(failed)
-        score, page = (commands.on_ledger(ledger.name, name, run_id) for name in ("score", "report"))
-        remedy = f"`{score}` and `{page}` create them"
-        why = f" ({failed})" if error is None else ""
-        notes.append(f"scores or page are missing{why}; {remedy}")
-        if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
-            notes.append("its gates are not decided: the same command decides them")
-            end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
-        if error is not None and end.exit_code in _SAYS_LESS:
-            end = msgspec.structs.replace(end, exit_code=error.exit_code, error=end.error or error)
-    summary = msgspec.structs.replace(end.summary, report=report)
-    return msgspec.structs.replace(end, summary=summary, notes=tuple(notes), told_to_stop=told_to_stop)
+        return _without_pages(ledger, job, end, failed)
+    if options.known is not None:
+        options.known(end)
+    if options.reports is None:
+        return end
+    try:
+        with abort_on_signal(handled):
+            from workbench.report.ledger_pages import INDEX, write_pages
+
+            path = write_pages(ledger, [end.summary.run_id], options.reports, over_all=(INDEX,))[0]
+    except (Exception, AbortedBySignal) as failed:
+        return _without_pages(ledger, job, end, failed)
+    return msgspec.structs.replace(end, summary=msgspec.structs.replace(end.summary, report=str(path)))
+
+
+def _without_pages(ledger: Ledger, job: Job, end: RunEnd, failed: BaseException) -> RunEnd:
+    """Return the end of a run whose scores or pages could not be made, which says what makes them."""
+    told_to_stop = end.told_to_stop or isinstance(failed, AbortedBySignal)
+    error = None if _passes(failed) else _explained(failed)
+    score, page = (commands.on_ledger(ledger.name, name, end.summary.run_id) for name in ("score", "report"))
+    why = f" ({failed})" if error is None else ""
+    notes = [*end.notes, f"scores or page are missing{why}; `{score}` and `{page}` create them"]
+    if job.gates is not None and not end.gates and end.exit_code == ExitCode.DONE:  # nothing undecided passes
+        notes.append("its gates are not decided: the same command decides them")
+        end = msgspec.structs.replace(end, exit_code=ExitCode.INCOMPLETE)
+    if error is not None and end.exit_code in _SAYS_LESS:
+        end = msgspec.structs.replace(end, exit_code=error.exit_code, error=end.error or error)
+    return msgspec.structs.replace(end, notes=tuple(notes), told_to_stop=told_to_stop)
 
 
 def _passes(failed: BaseException) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -190,10 +191,8 @@ def _checked_run(where: Target, job: Job, chosen: RunOptions, given: dict[str, A
         if chosen != RunOptions(fixed=chosen.fixed) or given["limit"] or given["model"]:
             raise click.UsageError("--pilot runs the whole job: only --max-in-flight, --fixed and reports go with it")
         before = handlers()
-        first = _carried_out(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True})
+        first = _run(where, pilot_of(job, given["pilot"]), chosen, given | {"no_report": True}, is_pilot=True)
         restore(before)  # a run leaves signals ignored; the question and the run after it are to hear them
-        if not given["as_json"]:
-            _show(where, job, chosen, given, first)
         failed = first.exit_code != ExitCode.DONE and (given["yes"] or first.exit_code != ExitCode.INCOMPLETE)
         if failed or not _is_confirmed(where, job, chosen, given):
             if given["as_json"]:
@@ -213,28 +212,45 @@ def _is_confirmed(where: Target, job: Job, chosen: RunOptions, given: dict[str, 
     return is_confirmed(where, job, chosen, tell, asks=given["pilot"] is not None, yes=given["yes"])
 
 
-def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
-    end = _carried_out(where, job, chosen, given)
-    if given["as_json"]:
-        print_json(end.as_object())
-    else:
+def _run(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], *, is_pilot: bool = False) -> RunEnd:
+    """Carry a run out, and print what it found as soon as that is known: its pages come after.
+
+    Args:
+        is_pilot: Whether another run is to follow, which then says how the job ended.
+    """
+    shown: list[RunEnd] = []
+
+    def show(end: RunEnd) -> None:
         _show(where, job, chosen, given, end)
-    return end
+        shown.append(end)
 
-
-def _carried_out(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any]) -> RunEnd:
     reports = None if given["no_report"] else given["reports"] or pages_folder(where, ledger_to_write(where))
-    show = not given["no_progress"] and sys.stderr.isatty()
-    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=show)
+    is_watched = not given["no_progress"] and sys.stderr.isatty()
+    known = None if given["as_json"] else show
+    chosen = msgspec.structs.replace(chosen, reports=reports, show_progress=is_watched, known=known)
     end = anyio.run(run_job, where, job, chosen)
-    for note in end.notes:
-        say(f"note: {note}")
+    if given["as_json"]:
+        _print_notes(end.notes)
+        if not is_pilot:
+            print_json(end.as_object())
+    elif not shown:
+        show(end)
+    else:
+        _print_notes(end.notes[len(shown[0].notes) :])
     if end.error is not None:
         say(f"error: {end.error}")
+    if end.summary.report and not given["as_json"]:
+        echo(f"page: {end.summary.report}")
     return end
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        say(f"note: {note}")
 
 
 def _show(where: Target, job: Job, chosen: RunOptions, given: dict[str, Any], end: RunEnd) -> None:
+    _print_notes(end.notes)
     resume = end.summary.run_id if chosen.fresh or chosen.resume else None
     path = os.path.relpath(job.path, where.folder)
     words = [*options.narrowing_words(given), *options.repeated_words(chosen), *options.words(where)]
@@ -256,8 +272,6 @@ def _print_end(end: RunEnd, resumes: str, ledger: Ledger) -> None:
         echo(f"gate {gate.gate} {gate.result}: {gate.says}")
     if end.exit_code and run.status is not RunStatus.GATE_FAILED:  # there every request is settled
         echo(f"continue with: {resumes}")
-    if run.report:
-        echo(f"report: {run.report}")
 
 
 def _print_found(run: RunSummary, ledger: Ledger) -> None:

@@ -100,6 +100,10 @@ def probe(
         _print(found, suggests=not confirm)
     if confirm:
         _confirm(found, where.folder)
+    if folder is not None:
+        from workbench.report.ledger_pages import INDEX, ROUTES, write_pages  # takes as long to load as a probe takes
+
+        write_pages(ledger, [], folder, over_all=(INDEX, ROUTES))
     answered = end.exit_code in (ExitCode.DONE, ExitCode.INCOMPLETE)  # a route that does not answer is a finding too
     sys.exit(ExitCode.GATE_NOT_MET if answered and found.changes else ExitCode.DONE if answered else end.exit_code)
 

@@ -86,6 +86,12 @@ class PageContext(NamedTuple):
     as_of: AsOf
     watches: dict[str, list[Watch]]
     """What jobs that watch for changes show, as far as a page asked: several do."""
+    over_all: frozenset[str]
+    """Names of the pages over the whole ledger that are written with these."""
+
+    def linked(self, pages: Sequence["Page"]) -> list["Page"]:
+        """Return those that are there, or will be."""
+        return [page for page in pages if page.name in self.over_all or (self.folder / f"{page.name}.html").exists()]
 
     def watched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for changes shows, or all of them; worked out once."""
@@ -97,12 +103,18 @@ class PageContext(NamedTuple):
 
 
 @contextmanager
-def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | None = None) -> Iterator[PageContext]:
+def asked_of(
+    ledger: Ledger,
+    folder: Path,
+    watches: dict[str, list[Watch]] | None = None,
+    over_all: Sequence["Page"] = (),
+) -> Iterator[PageContext]:
     """Read a ledger for pages that go into a folder.
 
     Args:
         folder: Where the pages go.
         watches: Of the pages that were made just before, to be worked out no second time.
+        over_all: The pages over the whole ledger that are written with these.
 
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
@@ -112,7 +124,18 @@ def asked_of(ledger: Ledger, folder: Path, watches: dict[str, list[Watch]] | Non
         as_of = AsOf(clock.now(), ongoing(reader, ledger, claims))
         period, colours = reader.only(LedgerPeriod), colours_of(reader)
         known = {} if watches is None else watches
-        yield PageContext(reader, ledger.name, folder, period, colours, ledger.zone, ledger.allowance, as_of, known)
+        yield PageContext(
+            reader,
+            ledger.name,
+            folder,
+            period,
+            colours,
+            ledger.zone,
+            ledger.allowance,
+            as_of,
+            known,
+            frozenset(page.name for page in over_all),
+        )
 
 
 class Page(NamedTuple):
@@ -136,7 +159,7 @@ def ledger_page(asked: PageContext, page: Page, pages: Sequence[Page]) -> Draft:
         pages: Those that its head links.
     """
     content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period, asked.as_of)
-    return lambda: write_page(asked.folder, f"{page.name}.html", render(frame, pages, content()))
+    return lambda: write_page(asked.folder, f"{page.name}.html", render(frame, asked.linked(pages), content()))
 
 
 def result(reader: Reader, kind: type[T], **parameters: Any) -> tables.Result[T]:

@@ -86,7 +86,7 @@ def compare_page(
         "mean_text": mean_text,
     }
     name = f"{_name([run.run_id for run in runs])}.compare.html"
-    return found, lambda: write_page(folder, name, render(frame, pages, content))
+    return found, lambda: write_page(folder, name, render(frame, asked.linked(pages), content))
 
 
 def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:

@@ -65,7 +65,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "runs": _runs_table(job, runs, course, ends, there),
             "most": MOST_RUNS,
         }
-        return write_page(asked.folder, f"{page_name(job)}.html", render(frame, pages, content))
+        return write_page(asked.folder, f"{page_name(job)}.html", render(frame, asked.linked(pages), content))
 
     return write
 

@@ -14,15 +14,22 @@ from workbench.report.job_page import job_page
 from workbench.report.routes_page import routes_page
 from workbench.report.run_page import run_page
 
+INDEX = Page("index", "Runs", index_page)
+ROUTES = Page("routes", "Routes", routes_page)
 PAGES = (
-    Page("index", "Runs", index_page),
+    INDEX,
     Page("allowance", "Allowance", allowance_page),
-    Page("routes", "Routes", routes_page),
+    ROUTES,
 )
 
 
 def write_pages(
-    ledger: Ledger, run_ids: Sequence[str], folder: Path, *, each: Callable[[str], None] = lambda _: None
+    ledger: Ledger,
+    run_ids: Sequence[str],
+    folder: Path,
+    *,
+    over_all: Sequence[Page] = PAGES,
+    each: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Render the pages of some runs, and those over the whole ledger.
 
@@ -30,31 +37,32 @@ def write_pages(
         ledger: Where the runs are.
         run_ids: Whose pages are wanted.
         folder: For pages; created if missing.
+        over_all: Which of the latter; the others stay as they are.
         each: Called with every run once its page is there.
 
     Returns:
-        The absolute paths: the runs' in their order, then those of `PAGES`. The pages of their jobs are rendered as well.
+        The absolute paths: the runs' in their order, then those of `over_all`. The pages of their jobs are rendered as well.
 
     Raises:
         InputError: A run is not there.
     """
     written, jobs, watches = dict[str, Path](), dict[str, None](), dict[str, list[Watch]]()
     for run_id in run_ids[1:]:  # one at a time: the texts of all of them need not fit into memory
-        with asked_of(ledger, folder, watches) as asked:
+        with asked_of(ledger, folder, watches, over_all) as asked:
             job, write = run_page(asked, run_id, PAGES)
         written[run_id], jobs[job] = write(), None
         each(run_id)
-    with asked_of(ledger, folder, watches) as asked:
+    with asked_of(ledger, folder, watches, over_all) as asked:
         first = [run_page(asked, run_id, PAGES) for run_id in run_ids[:1]]
         jobs |= {job: None for job, _ in first}
         of_jobs = [job_page(asked, job, PAGES) for job in jobs]
-        over_all = [ledger_page(asked, page, PAGES) for page in PAGES]
+        whole = [ledger_page(asked, page, PAGES) for page in over_all]
     for run_id, (_, write) in zip(run_ids[:1], first, strict=True):
         written[run_id] = write()
         each(run_id)
     for write in of_jobs:
         write()
-    return [written[run_id] for run_id in run_ids] + [write() for write in over_all]
+    return [written[run_id] for run_id in run_ids] + [write() for write in whole]
 
 
 def every_run(ledger: Ledger) -> list[str]:

@@ -71,7 +71,9 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
             "by_model": {row.model: row for row in sides.rows},
             "samples": samples,
         }
-        path = write_page(folder, f"{run_id}.html", render(_frame(figures.provenance, asked), pages, content))
+        path = write_page(
+            folder, f"{run_id}.html", render(_frame(figures.provenance, asked), asked.linked(pages), content)
+        )
         remove_earlier_parts(folder / f"{run_id}.samples", samples)
         return path
 
