@@ -188,6 +188,8 @@ class UsageStatement(msgspec.Struct, frozen=True):
     since: datetime
     """From when on `units_since` counts."""
     units_since: float
+    estimated_units_since: float
+    """That part of it which is estimated: of calls in flight, and of such as reported no usage."""
     allowance_units: float | None
     """What a window of the platform holds; None: it sets no limit."""
     window_ends_at: datetime

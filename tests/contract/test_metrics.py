@@ -76,10 +76,15 @@ class Failing(State):
 
     is_full = False
 
-    def begin(self) -> None:
+    def open_draw(self, account: str, requested: str, route: str, weight: float, estimated_tokens: int) -> int:
         if self.is_full:
             raise StateError("disk full")
-        super().begin()
+        return super().open_draw(account, requested, route, weight, estimated_tokens)
+
+    def try_to_write(self) -> None:
+        if self.is_full:
+            raise StateError("disk full")
+        super().try_to_write()
 
 
 def test_health_says_why_it_is_not_ready() -> None:
@@ -88,6 +93,7 @@ def test_health_says_why_it_is_not_ready() -> None:
         assert caller.http.get("/health").json() == {"status": "ok"}
         state.is_full = True
         assert caller.ask("m").status_code == 503
+        assert [caller.http.get("/health").status_code for _ in range(4)] == [503] * 4
         reply = caller.http.get("/health")
         assert (reply.status_code, reply.json()) == (
             503, {"status": "not ready", "because": ["usage cannot be recorded"]}

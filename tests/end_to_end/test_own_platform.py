@@ -1,5 +1,6 @@
 """What the workbench does with a platform that offers more than its document: batch work after people, and readings by itself."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from aiohttp import web
 from tests.conftest import Workbench, job, sums
 from tests.contract.asking import platform_of
 from tests.contract.test_upstream import Served
+from workbench.local_platform.clock import Clock
 from workbench.local_platform.server import ThreadedServer
+from workbench.local_platform.shared import Surroundings
 from workbench.local_platform.state import State
 
 SETTINGS = """
@@ -105,6 +108,28 @@ def test_a_reading_is_taken_from_the_platform(own: tuple[Workbench, State]) -> N
     )
 
 
+def test_what_the_platform_estimates_is_a_range(own: tuple[Workbench, State]) -> None:
+    bench, state = own
+    bench.write("workbench.toml", SETTINGS)
+    state.add_draw("lab", 100, "chat UI")
+    state.open_draw("lab", "m", "m", 1.0, 900)
+    bench("allowance", "reading", "--from-platform")
+    (reading,) = bench.json("allowance", "readings")
+    assert (reading["units_low"], reading["units_high"]) == (100, 1000), "a call in flight may use less"
+
+
+def test_a_platform_whose_clock_is_behind_is_read_at_this_machines_time(tmp_path: Path) -> None:
+    behind = Surroundings(clock=Clock(begins_at=datetime.now(UTC) - timedelta(minutes=5)))
+    with ThreadedServer(platform_of({"id": "m"}), around=behind) as server:
+        bench = Workbench(tmp_path, server)
+        bench.write("workbench.toml", SETTINGS)
+        bench.write("sums.jsonl", sums(3))
+        bench.write("job.toml", job("m"))
+        bench("run", "job.toml", "--no-report")
+        bench("allowance", "reading", "--from-platform")
+        assert bench.json("allowance", "status")["unseen"][0] == 0, "nobody else used anything"
+
+
 def test_a_scheduled_run_takes_a_reading_at_its_end(own: tuple[Workbench, State]) -> None:
     bench, state = own
     bench.write("workbench.toml", SETTINGS)
@@ -150,4 +175,17 @@ def test_weighted_tokens_need_weights(tmp_path: Path) -> None:
             "workbench.toml",
             '[allowance]\n[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = 3000\ncompletion = 3000\n',
         )
+        bench("allowance", "reading", "--from-platform")
+
+
+def test_tokens_are_no_other_units(tmp_path: Path) -> None:
+    with ThreadedServer(platform_of({"id": "m"})) as server:
+        bench = Workbench(tmp_path, server)
+        weights = (
+            '[allowance]\n[[allowance.weights]]\nmodel = "*"\nsince = 2026-01-01\nprompt = {0}\ncompletion = {0}\n'
+        )
+        bench.write("workbench.toml", weights.format(2000))
+        refused = bench("allowance", "reading", "--from-platform", code=2).stderr
+        assert "the platform counts tokens, and this ledger other units" in refused
+        bench.write("workbench.toml", weights.format(1000))
         bench("allowance", "reading", "--from-platform")

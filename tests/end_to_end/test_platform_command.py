@@ -6,6 +6,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from tests.conftest import COMMAND, Workbench, job, sums
@@ -576,3 +578,60 @@ def test_an_invitation_is_printed_for_where_it_serves(desk: Workbench) -> None:
         assert httpx.get(f"{said['base_url']}/sign-in", params={"link": link[1]}).status_code == 200
     assert "did you mean 'lab'?" in desk("platform", "accounts", "invite", "labb", code=2).stderr
     stopped(server)
+
+
+def told_until(server: subprocess.Popen[str], words: str) -> list[str]:
+    assert server.stderr is not None
+    told: list[str] = []
+    while not told or words not in told[-1]:
+        told.append(server.stderr.readline())
+        assert told[-1], told
+    return told
+
+
+def test_what_is_missing_or_broken_at_a_reload_changes_nothing(desk: Workbench) -> None:
+    desk.write("platform.toml", LAB + ROUTES)
+    key = key_for(desk)
+    server, said = serve(desk.folder)
+
+    def status() -> int:
+        return httpx.get(f"{said['base_url']}/api/models", headers={"Authorization": f"Bearer {key}"}).status_code
+
+    (desk.folder / "platform.toml").rename(desk.folder / "away.toml")
+    server.send_signal(signal.SIGHUP)
+    assert any("platform.toml" in line for line in told_until(server, "the configuration stays as it was"))
+    assert status() == 200, "it is not the built-in catalogue's now"
+    (desk.folder / "away.toml").rename(desk.folder / "platform.toml")
+    (desk.folder / ".env").write_bytes(b"\xff\xfe=1\n")
+    server.send_signal(signal.SIGHUP)
+    told = told_until(server, "the configuration stays as it was")
+    assert not any("Traceback" in line for line in told)
+    assert status() == 200
+    (desk.folder / ".env").unlink()
+    desk.write("other.toml", LAB + ROUTES)
+    refused = desk("platform", "reload", "--config", "other.toml", "--state", "platform.sqlite", code=2).stderr
+    assert f"--config: process {server.pid} serves {desk.folder}/platform.toml" in refused
+    made = desk("platform", "keys", "create", "lab", "--config", "other.toml", "--state", "platform.sqlite")
+    assert made.stdout.startswith("sk-"), "the key is made all the same"
+    assert "note: the running platform does not know of it yet" in made.stderr
+    stopped(server)
+
+
+def test_a_terminal_that_is_closed_ends_what_it_began(desk: Workbench) -> None:
+    desk.write("platform.toml", LAB + ROUTES)
+    key_for(desk)
+    within = "import pty, sys; pty.spawn(sys.argv[1:])"
+    command = [sys.executable, "-c", within, str(COMMAND), "platform", "serve", "--port", "0", "--drain", "0"]
+    with subprocess.Popen(
+        command, cwd=desk.folder, env=desk.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as terminal:
+        assert terminal.stdout is not None
+        lines: list[str] = []
+        while not (lines and "Ctrl-C" in lines[-1]):
+            lines.append(terminal.stdout.readline())
+        server = psutil.Process(int(re.findall(r"process (\d+)", "".join(lines))[0]))
+        os.kill(server.pid, signal.SIGHUP)  # by hand: its terminal is there
+        while "was read again" not in lines[-1]:
+            lines.append(terminal.stdout.readline())
+        terminal.kill()
+    until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)

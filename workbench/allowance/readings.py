@@ -22,6 +22,7 @@ from workbench.records import UsageStatement
 _AMOUNT = re.compile(r"([0-9]+(?:[ _\u202f][0-9]{3})*)(?:\.([0-9]+))?\s*(%|k|M|G)?")
 MOST_UNITS = 1e15
 _SAME_END = timedelta(minutes=1)
+_A_TOKEN = 1000  # weights are for so many
 _FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -140,7 +141,7 @@ def take_reading(
 
 
 def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Ingested]:
-    """Record what the platform itself says was used; nothing is rounded.
+    """Record what the platform itself says was used: nothing is rounded, and what it estimates is a range from nothing on.
 
     Args:
         ledger: Of the account.
@@ -153,21 +154,21 @@ def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Inges
         InputError: It counts in units of its own, and nothing says how tokens are weighted.
         JournalFullError: The disk takes no more.
     """
-    if not ledger.allowance.weights and said.unit != "tokens":
-        raise InputError(
-            Fault(
-                "--from-platform",
-                f"the platform counts {said.unit}",
-                "[[allowance.weights]] of workbench.toml says how",
-            )
-        )
+    weights = ledger.allowance.weights
+    if not weights and said.unit != "tokens":
+        hint = "[[allowance.weights]] of workbench.toml says how"
+        raise InputError(Fault("--from-platform", f"the platform counts {said.unit}", hint))
+    if said.unit == "tokens" and any((one.prompt, one.completion) != (_A_TOKEN, _A_TOKEN) for one in weights):
+        hint = "without [[allowance.weights]] in workbench.toml a unit is a token here too"
+        raise InputError(Fault("--from-platform", "the platform counts tokens, and this ledger other units", hint))
     rule, ends_at = window_rule(ledger.allowance, ledger.zone), said.window_ends_at
+    now = clock.now()  # its own clock may be ahead of this machine's, on which calls are recorded, or behind
     # its limit is for its own window: beside another one it would be no total
     is_same = rule is None or abs(rule.at(said.as_of).end_at - ends_at) < _SAME_END
     entry = ReadingTaken(
-        reading_id=secrets.token_hex(3), recorded_at=clock.now(), read_at=said.as_of, of_what="used",
+        reading_id=secrets.token_hex(3), recorded_at=now, read_at=now, of_what="used",
         said=f"{said.units_since:.0f} (the platform)", withdrawn=False, share_low=None, share_high=None,
-        units_low=said.units_since, units_high=said.units_since,
+        units_low=max(said.units_since - said.estimated_units_since, 0.0), units_high=said.units_since,
         total_units=said.allowance_units or None if is_same else None,
     )  # fmt: skip
     return entry.reading_id, _put(ledger, entry)

@@ -31,6 +31,7 @@ from workbench.cli.platform_files import (
     reload_served,
     served_by,
     serving,
+    tell_served,
     with_files,
 )
 from workbench.cli.platform_state import keys, usage
@@ -43,7 +44,7 @@ from workbench.local_platform.access import AccessLog
 from workbench.local_platform.accounts import Accounts
 from workbench.local_platform.app import Platform
 from workbench.local_platform.calls import Catalogue
-from workbench.local_platform.config import ConfigError, PlatformConfig, Preset, Route
+from workbench.local_platform.config import ConfigError, PlatformConfig, Preset, Route, load_config
 from workbench.local_platform.pane import INVITATION_S
 from workbench.local_platform.server import Server, announce_json
 from workbench.local_platform.server import serve as serve_until_told
@@ -139,8 +140,10 @@ def _rehearsal(ledger_path: str | None) -> str:
 @click.pass_context
 def serve(ctx: click.Context, /, ephemeral: bool, access_log: bool, answered: tuple[str, ...], **given: Any) -> None:
     """Serve until SIGTERM or Ctrl-C, then wait for requests in flight; a second signal does not wait."""
-    files = given_files(ctx)
-    if ephemeral and files.state is not None:
+    given_for = given_files(ctx)
+    # settled once: a file that is gone at a reload is a fault, and not the built-in catalogue
+    files = Files(given_for.config_path, given_for.state_path)
+    if ephemeral and given_for.state is not None:
         raise click.UsageError("give either --ephemeral, which keeps no state, or --state, not both")
     if ephemeral and given["host"] not in _LOOPBACK:
         problem = f"{given['host']!r} exposes the platform: use stored keys, not --ephemeral"
@@ -194,11 +197,11 @@ def reload(ctx: click.Context, /, **_: Any) -> None:
     A configuration with a fault changes nothing.
     """
     files = given_files(ctx)
-    pid = reload_served(files)
-    if pid is None:
+    served = reload_served(files)
+    if served is None:
         hint = f"`{commands.SERVE_PLATFORM}` starts one"
         raise InputError(Fault(str(files.state_path), "no platform serves with this state", hint))
-    say(f"process {pid} serves {files.config_path or 'the built-in catalogue'} as it is now")
+    say(f"process {served.pid} serves {files.config_path or 'the built-in catalogue'} as it is now")
 
 
 @platform.group(invoke_without_command=True)
@@ -254,9 +257,9 @@ def invite(ctx: click.Context, /, account: str, base_url: str | None, **_: Any) 
         )
     with explained():
         secret = open_state(files, make=True).make_link(account, "invitation", INVITATION_S)
-    reload_served(files)
     click.echo(f"{address.rstrip('/')}/sign-in?link={secret}")
     say(f"for {account} alone: it signs in once, within {_window_text(INVITATION_S)}")
+    tell_served(files)
 
 
 @platform.command()
@@ -311,13 +314,14 @@ def _reloader(served: Platform, files: Files, known: Serving | None) -> Callable
 
     def reload() -> None:
         try:
-            loaded = load(files)
+            loaded = load(files) if files.config is not None else load_config()
+            environment = read_environment(Path.cwd()).values()
         except InputError as error:
             for fault in error.faults:
                 say(f"error: {fault}")
             say("the configuration stays as it was")
             return
-        needs_restart = served.change(loaded, read_environment(Path.cwd()).values())
+        needs_restart = served.change(loaded, environment)
         if known is not None:
             known.took()
         say(f"the configuration was read again: {_models_text(loaded)} for {_accounts_text(loaded)}")

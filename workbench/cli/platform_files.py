@@ -108,6 +108,8 @@ class Served(msgspec.Struct, frozen=True):
     """How often it has taken a configuration on; 0 while it starts, when a signal would end it."""
     base_url: str
     """Empty while it starts."""
+    config: str
+    """The absolute path of its configuration; empty for the built-in catalogue."""
 
 
 class Serving:
@@ -115,10 +117,12 @@ class Serving:
 
     Args:
         fd: Of the file, which this process has locked.
+        config: Its configuration.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, config: Path | None) -> None:
         self._fd, self._taken, self._base_url = fd, 0, ""
+        self._config = _absolute(config)
         self._write()
 
     def took(self, base_url: str | None = None) -> None:
@@ -132,7 +136,7 @@ class Serving:
         self._write()
 
     def _write(self) -> None:
-        line = f"{os.getpid()} {self._taken} {self._base_url}\n".encode()
+        line = f"{os.getpid()} {self._taken} {self._base_url}\n{self._config}\n".encode("utf-8", "surrogateescape")
         os.pwrite(self._fd, line, 0)
         os.ftruncate(self._fd, len(line))
 
@@ -150,32 +154,48 @@ def served_by(files: Files) -> Served | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        words = os.pread(fd, 300, 0).decode("ascii", "replace").split()
-        pid, taken, base_url = [*words, *["0", "0", ""][len(words) :]][:3]
-        return Served(int(pid), int(taken), base_url) if pid.isdigit() and taken.isdigit() else Served(0, 0, "")
+        head, _, config = os.pread(fd, 8_000, 0).decode("utf-8", "surrogateescape").partition("\n")
+        pid, taken, base_url = [*head.split(" "), "", "", ""][:3]
+        is_whole = pid.isdigit() and taken.isdigit()
+        return Served(int(pid), int(taken), base_url, config.strip("\n")) if is_whole else Served(0, 0, "", "")
     finally:
         os.close(fd)
     return None
 
 
-def reload_served(files: Files) -> int | None:
-    """Have the platform that serves with the state read its configuration again; return its process, None where none serves.
+def _absolute(path: Path | None) -> str:
+    return "" if path is None else str(path.absolute())
+
+
+def reload_served(files: Files) -> Served | None:
+    """Have the platform that serves with the state read its configuration again; return it, None where none serves.
 
     Raises:
-        InputError: The configuration has a fault, or the platform did not take it.
+        InputError: The configuration has a fault or is another than the platform's, or the platform did not take it.
     """
     load(files)
     ends_at = time.monotonic() + _RELOAD_S
     before: int | None = None
     while (served := served_by(files)) is not None and (before is None or served.taken == before):
         if served.taken and before is None:
+            if served.config != _absolute(files.config_path):
+                problem = f"process {served.pid} serves {served.config or 'the built-in catalogue'}"
+                raise InputError(Fault("--config", problem, "name that one, or another --state"))
             before = served.taken
             os.kill(served.pid, signal.SIGHUP)
         if time.monotonic() > ends_at:
             problem = f"process {served.pid} did not take the configuration within {_RELOAD_S:g} s"
             raise InputError(Fault(str(files.config_path or ""), problem, "its own messages say why"))
         time.sleep(_BETWEEN_S)
-    return None if served is None else served.pid
+    return served
+
+
+def tell_served(files: Files) -> None:
+    """Have a platform that serves learn of an account that may be new to it; where it does not, that is said alone."""
+    try:
+        reload_served(files)
+    except InputError as error:
+        say(f"note: the running platform does not know of it yet: {error}; then `{commands.RELOAD_PLATFORM}`")
 
 
 @contextmanager
@@ -195,7 +215,7 @@ def serving(files: Files) -> Iterator[Serving]:
                 f"process {holder} serves a platform with the state {files.state_path}, whose limits are those of one"
             )
             raise LockHeldError(f"{problem}; --state FILE names another") from None
-        yield Serving(fd)
+        yield Serving(fd, files.config_path)
     finally:
         os.close(fd)
 

@@ -10,7 +10,7 @@ import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.cli import options
 from workbench.cli.output import print_json, print_table, say
-from workbench.cli.platform_files import explained, given_files, known_account, open_state, reload_served, with_files
+from workbench.cli.platform_files import explained, given_files, known_account, open_state, tell_served, with_files
 from workbench.display.columns import columns
 from workbench.display.text import plural
 from workbench.errors import Fault, InputError
@@ -51,7 +51,7 @@ def create(ctx: click.Context, /, account: str, name: str, **_: Any) -> None:
     state = open_state(files, make=True)
     with explained():
         _show_key(ctx, state.create_key(account, name))
-    reload_served(files)  # an account that is new to it too
+    tell_served(files)
 
 
 @keys.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -30,15 +30,19 @@ def models_from(value: Any, redact: Callable[[str], str] = str) -> list[Model] |
     ]
 
 
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
 class _StatedWindow(msgspec.Struct):
-    ends_at: datetime
+    ends_at: Moment
 
 
 class _Statement(msgspec.Struct):
-    as_of: datetime
+    as_of: Moment
     unit: str
-    since: datetime
+    since: Moment
     units_since: float
+    estimated_units_since: float
     allowance_units: float | None
     window: _StatedWindow
 
@@ -51,7 +55,13 @@ def statement_from(value: Any) -> UsageStatement:
     """
     said = msgspec.convert(value, _Statement)
     return UsageStatement(
-        said.as_of, said.unit, said.since, said.units_since, said.allowance_units, said.window.ends_at
+        said.as_of,
+        said.unit,
+        said.since,
+        said.units_since,
+        said.estimated_units_since,
+        said.allowance_units,
+        said.window.ends_at,
     )
 
 

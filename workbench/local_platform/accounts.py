@@ -107,6 +107,7 @@ class Accounts:
                 await asyncio.sleep(_RETRY_S)
         with self._failing(group):
             number = self._state.open_draw(account, requested, route.id, route.weight, estimated_tokens)
+        group.wrote = True
         draw = OpenDraw(self, number, account, route.weight, estimated_tokens)
         self.count(draw, route.weight * estimated_tokens)
         try:
@@ -131,6 +132,7 @@ class Accounts:
         except StateError:
             self._keep(change)
         else:
+            group.wrote = True
             group.changes.append(change)
 
     def _keep(self, *changes: "Change") -> None:
@@ -142,7 +144,9 @@ class Accounts:
 
     def count(self, draw: "OpenDraw", units: float) -> None:
         """Count what a draw is, or turned out to be, in the window in which it was begun."""
-        if draw.window == self.window() and draw.account in self._drawn:
+        if draw.window != self.window():  # also where windows have another length now: its sum is read again
+            self._drawn.pop(draw.account, None)
+        elif draw.account in self._drawn:
             self._drawn[draw.account] += units
 
     def window(self) -> int:
@@ -156,7 +160,10 @@ class Accounts:
         """Return whether the state takes what is written to it; where it did not, it is tried again."""
         if self._is_failing:
             with contextlib.suppress(StateError):
-                self._begin()
+                group = self._begin()
+                with self._failing(group):
+                    self._state.try_to_write()
+                group.wrote = True
         return not self._is_failing
 
     def close(self) -> None:
@@ -207,7 +214,7 @@ class Accounts:
         except StateError:
             self._abandon(group)
         else:
-            self._group, self._is_failing = None, False
+            self._group, self._is_failing = None, self._is_failing and not group.wrote
 
     def _write_again(self) -> None:
         self._retry = None
@@ -231,7 +238,7 @@ class _Group:
     """Changes that are committed together."""
 
     def __init__(self) -> None:
-        self.failed = False
+        self.failed = self.wrote = False
         self.changes: list[Change] = []
         """Those to be written again should the group fail."""
 

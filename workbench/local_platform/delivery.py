@@ -1,14 +1,40 @@
-"""How an answer reaches its caller, or is lost on the way."""
+"""How a request comes in whole, and how an answer reaches its caller or is lost on the way."""
 
 import asyncio
 
 from aiohttp import web
 
+from workbench.local_platform.calls import RefusedError
 from workbench.local_platform.config import RouteFault
 
 _PATIENCE_S = 30.0
 """How long a caller may not read before its stream is given up."""
 _BEGINNING_EVENTS = 2
+
+
+async def body_of(request: web.Request, most_bytes: int, patience_s: float) -> bytes:
+    """Return a request's body.
+
+    Raises:
+        RefusedError: It is compressed, does not come in time, or breaks off.
+        web.HTTPRequestEntityTooLarge: It is longer than it may be.
+    """
+    if request.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
+        raise RefusedError(415, "the body is compressed; send it as it is")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(patience_s):
+            async for part in request.content.iter_any():
+                body += part
+                if len(body) > most_bytes:
+                    raise web.HTTPRequestEntityTooLarge(most_bytes, len(body))
+    except web.HTTPException:  # larger than a body may be
+        raise
+    except TimeoutError as error:
+        raise RefusedError(408, f"the body did not come within {patience_s:g} s") from error
+    except Exception as error:  # cut off, and whatever else a socket brings
+        raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error
+    return bytes(body)
 
 
 class Writer:

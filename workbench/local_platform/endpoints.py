@@ -1,6 +1,5 @@
 """The endpoints of the document, and what this platform offers beside them, by one configuration."""
 
-import asyncio
 import contextlib
 from contextlib import aclosing
 from datetime import datetime
@@ -14,8 +13,8 @@ from workbench.local_platform.access import ACCESS, Access
 from workbench.local_platform.backend import Backend, Failure
 from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance
-from workbench.local_platform.config import Limits, PlatformConfig, Route, RouteFault
-from workbench.local_platform.delivery import Writer, spoilt
+from workbench.local_platform.config import PlatformConfig, Route, RouteFault
+from workbench.local_platform.delivery import Writer, body_of, spoilt
 from workbench.local_platform.gateway import Gateway, Stream
 from workbench.local_platform.replies import json_reply
 from workbench.local_platform.shared import Shared
@@ -107,7 +106,7 @@ class Endpoints:
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """`POST /api/chat/completions`, streamed and not."""
         account = self._account_of(request)
-        raw = await _body_of(request, self.config.limits)
+        raw = await body_of(request, self.config.limits.body_bytes, self.config.limits.request_s)
         repeat = self._shared.repeats.count(raw) if self._draws_again else 0
         is_batch = request.headers.get(PRIORITY, "").strip().lower() == BATCH
         call = self._catalogue.call(account, request.content_type, raw, repeat, is_batch=is_batch)
@@ -227,22 +226,3 @@ def _since(request: web.Request) -> datetime | None:
     if moment is None or moment.tzinfo is None or not 1 < moment.year < 9999:
         raise RefusedError(400, "since is not a moment with an offset, such as 2026-11-01T00:00:00Z", quotes_body=True)
     return moment
-
-
-async def _body_of(request: web.Request, limits: Limits) -> bytes:
-    if request.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
-        raise RefusedError(415, "the body is compressed; send it as it is")
-    body = bytearray()
-    try:
-        async with asyncio.timeout(limits.request_s):
-            async for part in request.content.iter_any():
-                body += part
-                if len(body) > limits.body_bytes:
-                    raise web.HTTPRequestEntityTooLarge(limits.body_bytes, len(body))
-    except web.HTTPException:  # larger than a body may be
-        raise
-    except TimeoutError as error:
-        raise RefusedError(408, f"the body did not come within {limits.request_s:g} s") from error
-    except Exception as error:  # cut off, and whatever else a socket brings
-        raise RefusedError(400, f"the body cannot be read: {type(error).__name__}") from error
-    return bytes(body)

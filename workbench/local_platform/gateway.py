@@ -71,7 +71,7 @@ class Gateway:
         self._turns, self._cold_until = shared.turns, shared.cold_until
         self._habits = shared.habits
         for route in config.routes:
-            self._habits.setdefault(route.id, Habits(self._assumed))
+            self._habits.setdefault(route.id, Habits(self._assumed)).assumed = self._assumed
 
     def slot(self, call: Call) -> AbstractAsyncContextManager[None]:
         """Hold one of the platform's slots for a call; raises FullError where there is none, and the call may not wait."""

@@ -20,7 +20,7 @@ class Habits:
     """
 
     def __init__(self, assumed_completion_tokens: int) -> None:
-        self._assumed = assumed_completion_tokens
+        self.assumed = assumed_completion_tokens
         self._completion_tokens: deque[int] = deque(maxlen=_NEWEST)
         self._prompt_share: deque[float] = deque(maxlen=_NEWEST)  # tokens for each byte of a request
         self._char_share: deque[float] = deque(maxlen=_NEWEST)  # tokens for each character of an answer
@@ -51,7 +51,7 @@ class Habits:
         bounds = [] if cap is None else [cap]
         if len(self._completion_tokens) >= _ENOUGH:
             bounds.append(max(self._completion_tokens))
-        return min(bounds, default=self._assumed)
+        return min(bounds, default=self.assumed)
 
     def _generated(self, chars: int) -> int:
         least = chars // BYTES_A_TOKEN + 1

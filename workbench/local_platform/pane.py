@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -21,8 +22,9 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from workbench.local_platform.access import ACCESS
-from workbench.local_platform.calls import Catalogue
+from workbench.local_platform.calls import Catalogue, RefusedError
 from workbench.local_platform.config import PlatformConfig, Preset, Route
+from workbench.local_platform.delivery import body_of
 from workbench.local_platform.shared import Shared
 from workbench.local_platform.state import State, StateError
 from workbench.local_platform.usage import OwnUsage, own_usage
@@ -36,6 +38,7 @@ _FORM_S = 86_400.0
 _MOST_DAYS = 366
 _COOKIE = "workbench_session"
 _MOST_FORM_BYTES, MOST_NAME_CHARS = 64 * 1024, 100
+_WRITE_PATIENCE_S = 15.0
 _MOST_TRIES, _PER_S, _MOST_ADDRESSES = 10, 60.0, 1_000
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -93,6 +96,7 @@ class Pane:
     ) -> None:
         self._shared, self._config, self._otherwise = shared, config, otherwise
         self._tries = Tries()
+        self._was_on = False
 
     def add_to(self, app: web.Application) -> None:
         """Add its paths to an application."""
@@ -109,7 +113,7 @@ class Pane:
         """Return a handler that is off unless somebody was invited, and tells refusals as pages."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            if self._shared.state.path is None or not self._shared.state.has_invited():
+            if not self._is_on():
                 return self._otherwise(request.method)
             try:
                 reply = await answer(request)
@@ -121,6 +125,10 @@ class Pane:
             return reply
 
         return handle
+
+    def _is_on(self) -> bool:
+        self._was_on = self._was_on or (self._shared.state.path is not None and self._shared.state.has_invited())
+        return self._was_on
 
     async def _home(self, _: web.Request) -> web.Response:
         return _seen_at("/account")
@@ -134,16 +142,14 @@ class Pane:
     async def _invitation(self, request: web.Request) -> web.Response:
         """Show whose link it is: to be used up by a click, and not by a program that looks where links lead."""
         secret = request.query.get("link", "")
-        self._count_try(request)
         account = self._known(self._shared.state.account_of_link(secret, "invitation"))
         if account is None:
-            raise _Refused(410, _GONE)
+            raise self._failed_try(request)
         return _page("sign_in", account=account, link=secret)
 
     async def _sign_in(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
-        self._count_try(request)
-        given = await _form(request)
+        given = await self._form(request)
 
         def sign_in(state: State) -> str | None:
             account = self._known(state.use_link(given.get("link", ""), "invitation"))
@@ -151,7 +157,7 @@ class Pane:
 
         session = await self._written(sign_in)
         if session is None:
-            raise _Refused(410, _GONE)
+            raise self._failed_try(request)
         reply = _seen_at("/account")
         reply.set_cookie(
             _COOKIE,
@@ -166,7 +172,7 @@ class Pane:
 
     async def _sign_out(self, request: web.Request) -> web.Response:
         session, _ = self._signed_in(request)
-        _checked(await _form(request), session, request)
+        _checked(await self._form(request), session, request)
         await self._written(lambda state: state.use_link(session, "session"))
         reply = _seen_at("/account")
         reply.del_cookie(_COOKIE, path="/")
@@ -179,13 +185,13 @@ class Pane:
     async def _change(self, request: web.Request) -> web.Response:
         """Create, regenerate or delete a key; a form that is sent twice changes nothing the second time."""
         session, account = self._signed_in(request)
-        given = _checked(await _form(request), session, request)
+        given = _checked(await self._form(request), session, request)
         action, key_id, name = given.get("action"), given.get("key", ""), given.get("name", "").strip()
         if action == "create" and not _is_a_name(name):
             raise _Refused(400, f"A name has 1 to {MOST_NAME_CHARS} characters, without control characters.")
 
         def change(state: State) -> str | None:
-            if state.use_link(given.get("form", ""), "form") != account:
+            if not state.take_form(given.get("form", ""), account, _FORM_S):
                 raise _Refused(409, _SENT)
             match action:
                 case "create":
@@ -213,12 +219,27 @@ class Pane:
             "account",
             found=found,
             csrf=_csrf(session),
-            form_id=await self._written(lambda state: state.make_link(account, "form", _FORM_S)),
+            form_id=secrets.token_urlsafe(16),
             key=key,
             models=_models(config, account),
             days=(days := _days(found)),
             most=max(units for _, units, _ in days),
         )
+
+    async def _form(self, request: web.Request) -> dict[str, str]:
+        """Return the fields of a form, each once."""
+        if request.content_type != "application/x-www-form-urlencoded":
+            raise _Refused(415, "This is not a form.")
+        try:
+            body = await body_of(request, _MOST_FORM_BYTES, self._config().limits.request_s)
+        except web.HTTPRequestEntityTooLarge as error:
+            raise _Refused(413, "This form is too large.") from error
+        except RefusedError as error:
+            raise _Refused(error.status, f"This form did not come whole: {error.detail}.") from error
+        with contextlib.suppress(ValueError):
+            found = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
+            return {name: values[0] for name, values in found.items()}
+        raise _Refused(400, "This form cannot be read.")
 
     def _signed_in(self, request: web.Request) -> tuple[str, str]:
         """Return a request's session, and whose it is."""
@@ -234,15 +255,17 @@ class Pane:
     def _known(self, account: str | None) -> str | None:
         return account if account in {one.name for one in self._config().accounts} else None
 
-    def _count_try(self, request: web.Request) -> None:
-        if not self._tries.allows(request.remote or ""):
-            raise _Refused(429, "Too many attempts to sign in: try again in a minute.")
+    def _failed_try(self, request: web.Request) -> _Refused:
+        """Count a link that was none: a valid one always signs in, also where all come through one proxy."""
+        if self._tries.allows(request.remote or ""):
+            return _Refused(410, _GONE)
+        return _Refused(429, "Too many attempts to sign in: try again in a minute.")
 
     async def _written(self, change: Callable[[State], T]) -> T:
         """Write to the state through a connection of its own: what calls draw is not to wait, nor to be committed with it."""
 
         def write() -> T:
-            state = State(self._shared.state.path, clock=self._shared.clock)
+            state = State(self._shared.state.path, busy_s=_WRITE_PATIENCE_S, clock=self._shared.clock)
             try:
                 return state.together(lambda: change(state))
             finally:
@@ -255,18 +278,20 @@ def _models(config: PlatformConfig, account: str) -> list[dict[str, Any]]:
     """Return what an account sees, as the page lists it."""
     routes, presets = Catalogue(config).visible(account)
     bases = {route.id: route for route in config.routes}
-    return [_model(config, route, route) for route in routes] + [
-        _model(config, preset, bases[preset.base]) for preset in presets
+    seen = {route.id for route in routes}
+    return [_model(config, route, route, seen) for route in routes] + [
+        _model(config, preset, bases[preset.base], seen) for preset in presets
     ]
 
 
-def _model(config: PlatformConfig, model: Route | Preset, route: Route) -> dict[str, Any]:
+def _model(config: PlatformConfig, model: Route | Preset, route: Route, seen: set[str]) -> dict[str, Any]:
     kind = (
         f"preset of {model.base}" if isinstance(model, Preset) else "simulated" if route.simulated else "model server"
     )
     tools = ("yes" if route.calls_tools else "no") if route.simulated else "not known"
     limit_s = route.limit_s or config.limits.time_limit_s
-    return {"id": model.id, "kind": kind, "fallback": route.fallback, "tools": tools, "limit_s": limit_s}
+    fallback = route.fallback if route.fallback in seen else None  # a name that the account may not see
+    return {"id": model.id, "kind": kind, "fallback": fallback, "tools": tools, "limit_s": limit_s}
 
 
 def _days(found: OwnUsage) -> list[tuple[str, float, float]]:
@@ -300,21 +325,6 @@ def _refuse_foreign(request: web.Request) -> None:
     """Refuse what a browser says that another site has sent."""
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise _Refused(403, "This form came from another site.")
-
-
-async def _form(request: web.Request) -> dict[str, str]:
-    """Return the fields of a form, each once."""
-    if request.content_type != "application/x-www-form-urlencoded":
-        raise _Refused(415, "This is not a form.")
-    body = bytearray()
-    async for part in request.content.iter_any():
-        body += part
-        if len(body) > _MOST_FORM_BYTES:
-            raise _Refused(413, "This form is too large.")
-    with contextlib.suppress(ValueError):
-        found = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
-        return {name: values[0] for name, values in found.items()}
-    raise _Refused(400, "This form cannot be read.")
 
 
 def _is_secure(request: web.Request) -> bool:

@@ -168,7 +168,17 @@ async def serve(
     for number in signals:
         loop.add_signal_handler(number, lambda: (at_once if done.is_set() else done).set())
     if reload is not None:
-        loop.add_signal_handler(signal.SIGHUP, reload)
+        had_terminal = _has_terminal()
+
+        def hung_up() -> None:
+            if (
+                had_terminal and not _has_terminal()
+            ):  # closed, which sends the same signal and ends what was begun there
+                done.set()
+            else:
+                reload()
+
+        loop.add_signal_handler(signal.SIGHUP, hung_up)
     if with_parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent drains first
 
@@ -185,6 +195,14 @@ async def serve(
     stopping.cancel()
     hurried.cancel()
     await asyncio.gather(stopping, hurried, return_exceptions=True)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 def announce_json(base_url: str, key: str | None) -> None:

@@ -55,8 +55,8 @@ _VERSION, _APPLICATION = 4, 1463962196
 _ID_DIGITS = 8
 
 
-LinkKind = Literal["invitation", "session", "form"]
-"""What a secret is for: to sign in once; to stay signed in; to send one form once."""
+LinkKind = Literal["invitation", "session"]
+"""What a secret is for: to sign in once, or to stay signed in."""
 
 
 class StateError(Exception):
@@ -199,6 +199,11 @@ class State:
         """Return the time of what is recorded now, in Unix seconds."""
         return self._clock.unix_s()
 
+    def try_to_write(self) -> None:
+        """Write something that changes nothing, as a disk that was full may have room again."""
+        self._execute("INSERT OR REPLACE INTO links VALUES (x'00', '', 'form', 0, 0)")
+        self._execute("DELETE FROM links WHERE hash = x'00'")
+
     def together(self, change: Callable[[], T]) -> T:
         """Make several changes, or none of them."""
         self.begin()
@@ -303,6 +308,14 @@ class State:
         used = "UPDATE links SET expires_at = 0 WHERE hash = ? AND kind = ? AND expires_at > ? RETURNING account"
         row = self._execute(used, (hashed(secret), kind, self.now_s())).fetchone()
         return None if row is None else str(row[0])
+
+    def take_form(self, form_id: str, account: str, lasts_s: float) -> bool:
+        """Return whether a form is sent for the first time, and remember it for a while."""
+        now = self.now_s()
+        self._execute("DELETE FROM links WHERE expires_at <= ? AND kind = 'form'", (now,))
+        row = (hashed(form_id), account, now, now + lasts_s)
+        taken = "INSERT OR IGNORE INTO links (hash, account, kind, created_at, expires_at) VALUES (?, ?, 'form', ?, ?)"
+        return bool(self._execute(taken, row).rowcount)
 
     def has_invited(self) -> bool:
         """Return whether anybody was ever invited."""

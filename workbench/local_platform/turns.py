@@ -2,8 +2,9 @@
 
 A free slot goes to the waiting account with the fewest calls in flight (max-min fairness); of several, to the one that has
 been served least, counted in slot seconds as a virtual token counter counts tokens (Sheng et al., Fairness in Serving Large
-Language Models, OSDI 2024): an account that was away begins with what the least served of the others has, so that no account
-saves turns up, or pays for what it used while it was alone.
+Language Models, OSDI 2024): an account that did not wait begins with what the least served of those who do has, so that no
+account saves turns up, or pays for what it used while it was alone. Whoever holds nothing and had no turn for as long as its
+request may take has the next one.
 """
 
 import asyncio
@@ -39,10 +40,11 @@ class _Waiter:
 
     Args:
         overdue_s: On the platform's clock: from when on batch work waits like a person.
+        patience_s: How long its account may wait without a turn.
     """
 
-    def __init__(self, overdue_s: float) -> None:
-        self.overdue_s = overdue_s
+    def __init__(self, overdue_s: float, patience_s: float) -> None:
+        self.overdue_s, self.patience_s = overdue_s, patience_s
         self.turn: asyncio.Future[_Held] = asyncio.get_running_loop().create_future()
 
 
@@ -59,6 +61,8 @@ class _Account:
         """By calls that have ended; what is in flight counts since `began_s`."""
         self.began_s = 0.0
         """The sum over the calls in flight."""
+        self.since_s = 0.0
+        """Since when it waits without a turn."""
         self.owes_batch = False
         """Whether its last turn was a person's, so that batch work which is overdue comes next."""
 
@@ -104,7 +108,7 @@ class Turns:
         self._accounts: dict[str, _Account] = {}
         self._in_flight = 0
         self._least_s = 0.0
-        """What an account that comes while no other is there is taken to have been served."""
+        """What an account that waits while no other does is taken to have been served."""
         self._slots, self._own_limits, self._waits = slots, own_limits, waits
 
     def change(self, slots: int, own_limits: Mapping[str, int], *, waits: bool) -> None:
@@ -136,8 +140,6 @@ class Turns:
             FullError: There is none, and the request may not wait.
         """
         account = self._accounts.setdefault(name, _Account(self._own_limits.get(name)))
-        if not account.in_flight and not account.waiting:
-            self._admit(account)
         if self._in_flight < self._slots and account.has_room:  # whoever waits now has no room of its own
             held = self._begin(account, is_person=not is_batch)
         else:
@@ -149,10 +151,11 @@ class Turns:
             self._end(account, held)
 
     def _admit(self, account: _Account) -> None:
-        """Let an account come that was away."""
+        """Let an account wait that did not."""
         now_s = self._clock.now_s()
-        others = [one.served_until(now_s) for one in self._accounts.values() if one.in_flight or one.waiting]
-        account.served_s = max(account.served_s, min(others, default=self._least_s))
+        others = (one.served_until(now_s) for one in self._accounts.values() if one.waiting and one.has_room)
+        account.served_s += max(0.0, min(others, default=self._least_s) - account.served_until(now_s))
+        account.since_s = now_s
 
     def _refuse(self, account: _Account, is_batch: bool) -> None:
         """Refuse a request that may not wait."""
@@ -178,7 +181,10 @@ class Turns:
 
     async def _turn(self, account: _Account, is_batch: bool, patience_s: float) -> _Held:
         """Wait for a turn."""
-        waiter, queue = _Waiter(self._clock.now_s() + patience_s), account.batch if is_batch else account.people
+        if not account.waiting:
+            self._admit(account)
+        waiter = _Waiter(self._clock.now_s() + patience_s, patience_s)
+        queue = account.batch if is_batch else account.people
         queue[waiter] = None
         try:
             return await waiter.turn
@@ -198,28 +204,30 @@ class Turns:
             account.people_in_flight -= 1
         else:
             account.batch_in_flight -= 1
-        self._least_s = max(self._least_s, account.served_s) if not self._in_flight else self._least_s
         self._give()
 
     def _give(self) -> None:
         """Give what is free to those whose turn it is."""
         now_s = self._clock.now_s()
         while self._in_flight < self._slots:
-            best: tuple[tuple[bool, int, float], _Account, _Waiter] | None = None
+            best: tuple[tuple[int, float, float], _Account, _Waiter, bool] | None = None
             for account in self._accounts.values():
                 found = account.next_waiter(now_s) if account.has_room else None
                 if found is not None:
                     is_person, waiter = found
                     held = account.people_in_flight if is_person else account.batch_in_flight
-                    rank = (not is_person, held, account.served_until(now_s))
+                    rank = (1 if is_person else 2, float(held), account.served_until(now_s))
+                    if is_person and not held and now_s - account.since_s >= waiter.patience_s:
+                        rank = (0, account.since_s, 0.0)
                     if best is None or rank < best[0]:
-                        best = rank, account, waiter
+                        best = rank, account, waiter, is_person
             if best is None:
                 return
-            (is_after_people, _, _), account, waiter = best
+            _, account, waiter, is_person = best
             queue = account.batch if waiter in account.batch else account.people
             del queue[waiter]
             if waiter.turn.cancelled():  # its caller has left in this turn of the event loop
                 continue
-            account.owes_batch = queue is account.people
-            waiter.turn.set_result(self._begin(account, is_person=not is_after_people))
+            account.owes_batch, account.since_s = queue is account.people, now_s
+            self._least_s = max(self._least_s, account.served_until(now_s))
+            waiter.turn.set_result(self._begin(account, is_person=is_person))

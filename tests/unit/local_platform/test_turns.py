@@ -194,6 +194,25 @@ def test_no_account_saves_turns_up_or_pays_for_what_it_used_alone() -> None:
     assert sorted(one.account for one in first) == ["early"] * 10 + ["late"] * 10
 
 
+@pytest.mark.parametrize("limit", [1, None])
+def test_no_account_builds_up_credit_by_asking_for_little(limit: int | None) -> None:
+    """Beside a long batch one account asks for little; whoever comes later is not put before the batch's owner for that."""
+    until_s = 1800.0
+
+    def follow(one: Request) -> Request | None:
+        if one.ended_s is None or (one.account == "A" and one.ended_s > until_s) or one.ended_s > 3 * until_s:
+            return None
+        return Request(one.account, one.ended_s, 60.0, one.is_batch)
+
+    early = [Request("A", 0.0, 60.0, True) for _ in range(8)] + [
+        Request("B", 0.0, 60.0) for _ in range(1 if limit else 2)
+    ]
+    late = [Request(name, until_s + 60, 60.0) for name in "CDEF" for _ in range(8)]
+    question = Request("A", until_s + 150, 1.0)
+    World(4, own_limits={"B": limit} if limit else {}).run([*early, *late, question], follow)
+    assert waited(question) <= 120.0 + 60.0, "its time limit, and the call that ends next"
+
+
 @pytest.mark.parametrize("is_batch", [False, True])
 def test_where_nothing_waits_a_batch_is_refused_first(is_batch: bool) -> None:
     batch = [Request("colleague", 0.0, 1.0, is_batch) for _ in range(8)]
