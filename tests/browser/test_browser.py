@@ -61,6 +61,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, catalogue: PlatformConfig) -
         bench.write("job.toml", job(*MODELS))
         bench.process("run", "job.toml", code=3)
         report = Path(bench.json("run", "job.toml", "--fresh", code=3)["report"])
+        bench("report")
         yield {"run": report} | {name: report.with_name(f"{name}.html") for name in PAGES[1:]}
 
 
