@@ -45,7 +45,8 @@ class Silent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Not shown: whether the 120 s hold for every attempt of a request, as seen, or for all of them together."""
     past_limit: Literal["429", "503", "queue"] = "429"
     """What meets the 65th request in flight, not shown: refused with 429 as a gateway does, refused with 503 and plain
-    text as its web server does, or kept waiting."""
+    text as its web server does, or kept waiting. An account that has less than its share of the slots is not refused but
+    for batch work: it waits for a call of those who have more."""
     past_limit_retry_after_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] | None = None
     """Not shown: `Retry-After` of that 429; a gateway was seen to send 17 to 24 s, and none."""
     cooldown_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
