@@ -217,7 +217,8 @@ async def run_job(where: Target, job: Job, options: RunOptions) -> RunEnd:
                 presence.will_send(len(plan) - plan.reused)
                 rules = FanOutSettings(slots, options.fixed, patience_s, latencies, tempo, caps, options.line_of)
                 end = await conductor.run(rules, show_progress=options.show_progress, interrupts=options.interrupts)
-            if options.occasion is not None and session.client.states_usage and not where.local:
+            takes_reading = options.occasion is not None and session.client.states_usage and not where.local
+            if takes_reading and not end.told_to_stop:
                 end = await _with_reading(session.client, ledger, end)
             end = _scored(ledger, job, end, options, handled)
             if where.local and where.rehearses and rehearsal(where) is not None:

@@ -25,6 +25,7 @@ from workbench.settings.endpoint import Endpoint
 OFFERS, PRIORITY, BATCH, USAGE = "x-platform-offers", "X-Priority", "batch", "usage"
 """Headers of this project's own platform, and what it may offer; no other platform is sent a priority, or asked for usage."""
 LIST_DEADLINE_S = 30.0
+USAGE_DEADLINE_S = 10.0
 LIST_BYTES = 16 * 2**20
 _DOUBT_S = 5.0
 """How long the platform may take to confirm the key, and for how long its reply counts."""
@@ -103,7 +104,7 @@ class ChatClient:
         if since is not None:
             url += f"?since={since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
         with Sending() as progress:
-            reply = await self._http.send("GET", url, None, Bounds(LIST_DEADLINE_S, LIST_BYTES), progress)
+            reply = await self._http.send("GET", url, None, Bounds(USAGE_DEADLINE_S, LIST_BYTES), progress)
         if isinstance(reply, Failure):
             raise UnreachableError(f"{url} does not answer: {self._explained(reply.text)}")
         try:
