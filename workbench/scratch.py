@@ -1,4 +1,4 @@
-"""Private temporary folders: readable by their user alone, and removed by the next one should a kill leave one behind."""
+"""Folders for their user alone; temporary ones are removed by the next one should a kill leave one behind."""
 
 import contextlib
 import fcntl
@@ -13,6 +13,17 @@ from typing import Self
 
 _PREFIX = ".workbench-scratch-"
 _NAME = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}")
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, with mode 0700; one that is there keeps its own.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(exist_ok=True)  # fails where a file is in the way
 
 
 class ScratchFolder:

@@ -95,3 +95,26 @@ def test_journals_and_ledgers_are_their_owners_own(tmp_path: Path) -> None:
         finally:
             os.umask(before)
     assert (tmp_path / "ledger.duckdb").stat().st_mode & 0o077 == 0
+
+
+def mode(path: Path) -> str:
+    return oct(path.stat().st_mode & 0o777)
+
+
+@pytest.mark.file_ledger
+def test_what_holds_prompts_and_answers_is_its_owner_s_alone_unless_a_folder_is_opened(bench: Workbench) -> None:
+    bench.write("sums.jsonl", sums(3))
+    bench.write("job.toml", job())
+    run = Path(bench.json("run", "job.toml")["report"])
+    beside = bench.ledger.journal_folder
+    private = {path for folder in (run.parent, beside) for path in folder.rglob("*") if path.is_file()}
+    assert {run, run.with_name("index.html")} < private
+    assert any(path.name.endswith(".running") for path in private)
+    assert {mode(path) for path in private} == {"0o600"}
+    assert {mode(run.parent), mode(beside)} == {"0o700"}
+    for form in ("csv", "parquet"):
+        bench("export", "--format", form, "--output", f"answers.{form}")
+        assert mode(bench.folder / f"answers.{form}") == "0o600"
+    run.parent.chmod(0o755)
+    bench("report")
+    assert {mode(path) for path in run.parent.glob("*.html")} == {"0o644"}, "whoever opens the folder shows its pages"

@@ -43,6 +43,8 @@ def export(run: str | None, form: str, output: Path | None, **given: Any) -> Non
                 sys.stdout.buffer.write(terminal_safe_json(part) if form in ("jsonl", "batch") else terminal_safe(part))
             return
         beside = output.with_name(f"{output.name}.part")  # whole or not at all
+        beside.unlink(missing_ok=True)
+        beside.touch(0o600)  # it has the prompts and answers of the ledger
         try:
             if form == "parquet":
                 _write_parquet(reader, run_id, beside)

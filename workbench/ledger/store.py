@@ -155,11 +155,11 @@ class Ledger:
             LockHeldError: Another process runs it.
         """
         try:
-            self.journal_folder.mkdir(parents=True, exist_ok=True)
+            self.journal_folder.mkdir(mode=folder_mode(self._rights()), parents=True, exist_ok=True)
         except OSError as error:
             problem = f"{self.journal_folder} cannot be written: {error.strerror}"
             raise InputError(Fault("--ledger", problem, "name a file elsewhere")) from error
-        fd = os.open(self._running_path(job), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(self._running_path(job), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, self._rights())
         try:
             deadline = time.monotonic() + _LOOKING_S
             while not (locked := _lock_at_once(fd, exclusive=True)) and time.monotonic() < deadline:
@@ -172,6 +172,10 @@ class Ledger:
             yield
         finally:
             os.close(fd)
+
+    def _rights(self) -> int:
+        """Return the mode of files beside the ledger: its own, as whoever reads it may know what runs on it."""
+        return self.file.stat().st_mode & 0o666 if not self.address.is_shared and self.file.exists() else 0o600
 
     def is_running(self, job: str) -> bool:
         """Return whether a process of this machine runs a job now."""
@@ -229,3 +233,8 @@ def _lock_at_once(fd: int, *, exclusive: bool) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def folder_mode(file_mode: int) -> int:
+    """Return the mode of a folder whose files have a mode: whoever may read them may enter it."""
+    return file_mode | (file_mode & 0o444) >> 2

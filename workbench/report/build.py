@@ -27,6 +27,7 @@ from workbench.report import tables
 from workbench.report.bundle import packed_text, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.running.machines import machines_of
+from workbench.scratch import make_private
 from workbench.settings.file import AllowanceSettings
 from workbench.wording.changes import alarm_lasts, alarm_text, alarm_what, change_text
 from workbench.wording.gates import recorded_text
@@ -221,14 +222,15 @@ def _environment() -> Environment:
 
 
 def write_page(folder: Path, name: str, text: str) -> Path:
-    """Put a page or a file beside it into a folder, whole or not at all.
+    """Put a page or a file beside it into a folder, whole or not at all; it has prompts and answers, and the folder's rights.
 
     Returns:
         Its absolute path.
     """
     path = (folder / name).absolute()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    put_whole(path, text)
+    make_private(path.parent)
+    # whoever opened the folder for others wants its pages to be read
+    put_whole(path, text, mode=path.parent.stat().st_mode & 0o644 | 0o600)
     return path
 
 

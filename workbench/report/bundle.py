@@ -40,13 +40,13 @@ def packed_text(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
 
 
-def put_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all, readable by everybody, whoever else writes it at the same time."""
+def put_whole(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Write a file whole or not at all, whoever else writes it at the same time."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False) as part:
         try:
             part.write(text)
             part.flush()
-            os.chmod(part.name, 0o644)
+            os.chmod(part.name, mode)
             os.replace(part.name, path)
         except BaseException:
             os.unlink(part.name)

@@ -15,6 +15,7 @@ from workbench.job.narrowing import whole_number
 from workbench.planning.again import CUT_OFF, KINDS, Kind
 from workbench.records import CallRecord
 from workbench.running.signals import Interrupts
+from workbench.scratch import make_private
 
 
 def _described(text: str, metavar: str | None = None, *, repeated: bool = False) -> msgspec.Meta:
@@ -98,7 +99,7 @@ def check_folder(folder: Path, named: str) -> None:
         InputError: Nothing can be written there.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
