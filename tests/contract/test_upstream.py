@@ -349,7 +349,7 @@ def test_a_fallback_does_not_answer_for_a_fault_of_the_caller(served: Served) ->
 def test_a_caller_that_does_not_read_keeps_neither_slot_nor_server(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.local_platform.app._PATIENCE_S", 0.5)
+    monkeypatch.setattr("workbench.local_platform.delivery._PATIENCE_S", 0.5)
     long = {"id": "long", "simulated": "echo"}
     with ThreadedServer(platform_of(long, limits={"in_flight": 1, "body_bytes": 2**26})) as server:
         host, port = server.base_url.removeprefix("http://").split(":")

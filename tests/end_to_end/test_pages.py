@@ -56,6 +56,7 @@ def test_every_figure_of_a_run_equals_its_query(desk: Workbench, run: dict[str, 
 def test_every_figure_over_the_ledger_equals_its_query(desk: Workbench, run: dict[str, Any]) -> None:
     desk.write("other.toml", job("Toolsmith (forced ok)", "Abacus Mini [fast]", name="other"))
     desk.json("run", "other.toml")
+    desk("report")
     expected = {
         "index": {"runs", "jobs", "newest_run_scores"},
         "allowance": {"spend", "usage_by", "unknown_draw", "costliest_runs", "costliest_samples"},
@@ -142,6 +143,7 @@ def test_a_run_in_which_everything_failed_has_a_page(bench: Workbench) -> None:
     page = Page(result["report"])
     assert "sim/locked left all 3 unanswered" in page.text
     page.check(bench.ledger)
+    bench("report")
     routes = Path(result["report"]).with_name("routes.html").read_text("utf-8")
     assert "3 of its newest 3 calls failed" in routes
     index = Path(result["report"]).with_name("index.html").read_text("utf-8")
