@@ -87,7 +87,16 @@ class Site(NamedTuple):
     pattern: str
 
 
-_MAKERS = {"Fault", "Problem", "Contradiction", "UsageError", "BadParameter", "ConfigError", "StateError"}
+_MAKERS = {
+    "Fault",
+    "Problem",
+    "Contradiction",
+    "UsageError",
+    "BadParameter",
+    "ConfigError",
+    "StateError",
+    "UnknownKeyError",
+}
 _ENDINGS = {"WorkbenchError", "KeyRejectedError", "UnreachableError", "LockHeldError", "LedgerBusyError"}
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from tests.contract.asking import Caller, platform_of
 from workbench.local_platform.config import Account
-from workbench.local_platform.pane import INVITATION_S, MOST_NAME_CHARS, SESSION_S, Tries
+from workbench.local_platform.pane import INVITATION_S, SESSION_S, Tries
 from workbench.local_platform.server import ThreadedServer
-from workbench.local_platform.state import State
+from workbench.local_platform.state import MOST_NAME_CHARS, State
 
 HOSTILE = '"><script>alert(1)</script>'
 

@@ -427,6 +427,8 @@ CASES: list[tuple[str, str, Change]] = [
     ("invitation to no platform", "platform accounts invite lab", nothing),
     ("invitation to no address", "platform accounts invite lab --base-url chat.lab.example", nothing),
     ("reading of nothing", "allowance reading", scored),
+    ("key of a name that is too long", f"platform keys create lab --name {'x' * 101}", nothing),
+    ("reading of the embedded platform", "allowance reading --from-platform --local", scored),
     ("reading of two things", "allowance reading --from-platform --of 7", scored),
     ("reading that is no amount", "allowance reading --used much", scored),
     ("reading of more than everything", "allowance reading --used 120%", scored),

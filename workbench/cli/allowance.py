@@ -93,6 +93,8 @@ def reading(
     if from_platform and (total is not None or at is not None):
         raise click.UsageError("--of and --at are of what somebody read; with --from-platform the platform says both")
     where = options.where(given)
+    if from_platform and where.local:
+        raise click.UsageError("the embedded platform of --local lives as long as one command: it has no usage to read")
     if withdrawn is not None:
         _withdraw(ledger_to_change(where), withdrawn)
         return

@@ -14,6 +14,7 @@ from workbench.cli.platform_files import explained, given_files, known_account, 
 from workbench.display.columns import columns
 from workbench.display.text import plural
 from workbench.errors import Fault, InputError
+from workbench.local_platform.state import MOST_NAME_CHARS, is_a_name
 
 _MOST_TOKENS = 10**15
 _DRAW_COLUMNS = ("id", "at", "account", "route", "settled", "total_tokens", "estimated_tokens", "note")
@@ -48,6 +49,8 @@ def create(ctx: click.Context, /, account: str, name: str, **_: Any) -> None:
     """Create a key for ACCOUNT and show it once; a running platform accepts it at once."""
     files = given_files(ctx)
     known_account(files, account)
+    if not is_a_name(name):
+        raise InputError(Fault("--name", f"expected at most {MOST_NAME_CHARS} characters, without control characters"))
     state = open_state(files, make=True)
     with explained():
         _show_key(ctx, state.create_key(account, name))

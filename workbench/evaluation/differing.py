@@ -18,7 +18,7 @@ from workbench.ledger.score_rows import ModelText, RunScorer, SharedAnswers, Sid
 
 NO_MATTER = frozenset({"name", "description", "tags", "schedule", "gates"})
 """Tables and keys of a job that change no answer and no score."""
-AS_JOB = "as the job"
+_AS_JOB = "as the job"
 _NO_BODY = frozenset({"id", "id_glob", "name"})
 
 
@@ -244,7 +244,7 @@ def _of_models(runs: Sequence[Provenance], sides: Sequence[ModelResult]) -> Iter
         own = [side for side in sides if side.run_id == run.run_id]
         fields = {side.model: _fields_of(run, side.model) for side in own}
         for key in dict.fromkeys(key for found in fields.values() for key in found):
-            values = [(model, found.get(key, AS_JOB)) for model, found in fields.items()]
+            values = [(model, found.get(key, _AS_JOB)) for model, found in fields.items()]
             if len({value for _, value in values}) > 1:
                 yield OtherValues("models", key, values, run.run_id if len(runs) > 1 else None)
 

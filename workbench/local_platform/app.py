@@ -53,7 +53,6 @@ class Platform:
         """Whether requests in flight are cut off now."""
         self._shared = Shared(config, state, keys or {}, around)
         self._endpoints = Endpoints(config, self._shared)
-        self._earlier: list[Endpoints] = []
         self._log = log
 
     @property
@@ -76,7 +75,6 @@ class Platform:
             What of it takes a restart.
         """
         before = self.config
-        self._earlier.append(self._endpoints)
         self._shared.change(config, environment)
         self._endpoints = Endpoints(config, self._shared)
         return [name for name, value in _FIXED.items() if value(config) != value(before)]
@@ -175,9 +173,7 @@ class Platform:
             return replies.refusal(500, "The platform failed.")
 
     async def _close(self, _: web.Application) -> None:
-        for endpoints in (*self._earlier, self._endpoints):
-            await endpoints.close()
-        self._shared.close()
+        await self._shared.close()
 
 
 async def _expected(request: web.Request) -> web.Response | None:

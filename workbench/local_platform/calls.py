@@ -106,6 +106,10 @@ class Catalogue:
         routes = [route for route in self._config.routes if _sees(route, account)]
         return routes, [preset for preset in self._config.presets if self._usable(preset, account)]
 
+    def route_of(self, model: Route | Preset) -> Route:
+        """Return the route behind a model."""
+        return model if isinstance(model, Route) else self._routes[model.base]
+
     def fallback_of(self, route: Route) -> Route | None:
         """Return the route that may answer in a route's place."""
         return self._routes[route.fallback] if route.fallback else None

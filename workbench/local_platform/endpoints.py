@@ -13,7 +13,7 @@ from workbench.local_platform.access import ACCESS, Access
 from workbench.local_platform.backend import Backend, Failure
 from workbench.local_platform.calls import Call, Catalogue, RefusedError
 from workbench.local_platform.chance import Chance
-from workbench.local_platform.config import PlatformConfig, Route, RouteFault
+from workbench.local_platform.config import PlatformConfig, Preset, Route, RouteFault
 from workbench.local_platform.delivery import Writer, body_of, spoilt
 from workbench.local_platform.gateway import Gateway, Stream
 from workbench.local_platform.replies import json_reply
@@ -54,12 +54,8 @@ class Endpoints:
             key=shared.answer_key,
             scheduled=shared.around.scheduled,
         )
-        self._upstream = Upstream(shared.around.environment, config.limits.in_flight, silent_streams=silent_streams)
+        self._upstream = Upstream(shared.around.environment, shared.connections, silent_streams=silent_streams)
         self._gateway = Gateway(config, self._catalogue, shared, self._backend_of)
-
-    async def close(self) -> None:
-        """Close the connections to model servers."""
-        await self._upstream.close()
 
     async def show_statistics(self, request: web.Request) -> web.Response:
         """`GET /statistics`: counters, for the accounts that may read them."""
@@ -99,9 +95,8 @@ class Endpoints:
 
     def _entries(self, account: str) -> list[dict[str, Any]]:
         routes, presets = self._catalogue.visible(account)
-        bases = {route.id: route for route in self.config.routes}
-        entries = [replies.entry(route, route) for route in routes]
-        return entries + [replies.entry(preset, bases[preset.base]) for preset in presets]
+        models: list[Route | Preset] = [*routes, *presets]
+        return [replies.entry(model, self._catalogue.route_of(model)) for model in models]
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """`POST /api/chat/completions`, streamed and not."""

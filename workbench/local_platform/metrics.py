@@ -60,10 +60,10 @@ class _Counted(Collector):
 
     def _routes(self) -> Iterator[Metric]:
         found = self._shared.statistics
-        attempts = {(route,): count for route, count in found.attempts().items()}
-        tokens = {(route,): count for route, count in found.tokens().items()}
+        attempts = {(route,): count for route, count in found.attempts.items()}
+        tokens = {(route,): count for route, count in found.tokens.items()}
         yield _counter("attempts", "How often a route was asked, retries included.", ["route"], attempts)
-        yield _counter("failures", "Attempts without an answer.", ["route", "status"], found.failures())
+        yield _counter("failures", "Attempts without an answer.", ["route", "status"], found.failures)
         yield _counter("tokens", "Tokens that a route reported.", ["route"], tokens)
         yield _counter("fallbacks", "Answers in a route's place.", ["route", "served_by"], found.fallbacks)
         yield _counter("draws", "Attempts by how their draw ended.", ["route", "settlement"], found.draws)

@@ -26,7 +26,7 @@ from workbench.local_platform.calls import Catalogue, RefusedError
 from workbench.local_platform.config import PlatformConfig, Preset, Route
 from workbench.local_platform.delivery import body_of
 from workbench.local_platform.shared import Shared
-from workbench.local_platform.state import State, StateError
+from workbench.local_platform.state import MOST_NAME_CHARS, State, StateError, UnknownKeyError, is_a_name
 from workbench.local_platform.usage import OwnUsage, own_usage
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ INVITATION_S = 7 * 86_400.0
 _FORM_S = 86_400.0
 _MOST_DAYS = 366
 _COOKIE = "workbench_session"
-_MOST_FORM_BYTES, MOST_NAME_CHARS = 64 * 1024, 100
+_MOST_FORM_BYTES = 64 * 1024
 _WRITE_PATIENCE_S = 15.0
 _MOST_TRIES, _PER_S, _MOST_ADDRESSES = 10, 60.0, 1_000
 _HEADERS = {
@@ -187,7 +187,7 @@ class Pane:
         session, account = self._signed_in(request)
         given = _checked(await self._form(request), session, request)
         action, key_id, name = given.get("action"), given.get("key", ""), given.get("name", "").strip()
-        if action == "create" and not _is_a_name(name):
+        if action == "create" and not (name and is_a_name(name)):
             raise _Refused(400, f"A name has 1 to {MOST_NAME_CHARS} characters, without control characters.")
 
         def change(state: State) -> str | None:
@@ -206,9 +206,7 @@ class Pane:
 
         try:
             key = await self._written(change)
-        except StateError as error:
-            if "no active key" not in str(error):
-                raise
+        except UnknownKeyError as error:
             raise _Refused(409, "You have no such key: it was regenerated or deleted a moment ago.") from error
         return await self._shown(session, account, key) if key is not None else _seen_at("/account")
 
@@ -275,23 +273,24 @@ class Pane:
 
 
 def _models(config: PlatformConfig, account: str) -> list[dict[str, Any]]:
-    """Return what an account sees, as the page lists it."""
-    routes, presets = Catalogue(config).visible(account)
-    bases = {route.id: route for route in config.routes}
-    seen = {route.id for route in routes}
-    return [_model(config, route, route, seen) for route in routes] + [
-        _model(config, preset, bases[preset.base], seen) for preset in presets
-    ]
-
-
-def _model(config: PlatformConfig, model: Route | Preset, route: Route, seen: set[str]) -> dict[str, Any]:
-    kind = (
-        f"preset of {model.base}" if isinstance(model, Preset) else "simulated" if route.simulated else "model server"
-    )
-    tools = ("yes" if route.calls_tools else "no") if route.simulated else "not known"
-    limit_s = route.limit_s or config.limits.time_limit_s
-    fallback = route.fallback if route.fallback in seen else None  # a name that the account may not see
-    return {"id": model.id, "kind": kind, "fallback": fallback, "tools": tools, "limit_s": limit_s}
+    """Return what an account sees, as the page lists it; a fallback that it may not see has no name."""
+    catalogue = Catalogue(config)
+    routes, presets = catalogue.visible(account)
+    models: list[Route | Preset] = [*routes, *presets]
+    found = []
+    for model in models:
+        route = catalogue.route_of(model)
+        kind = "simulated" if route.simulated else "model server"
+        fallback = catalogue.fallback_of(route)
+        found.append(
+            {
+                "id": model.id, "kind": kind if isinstance(model, Route) else f"preset of {model.base}",
+                "fallback": fallback.id if fallback in routes else None,
+                "tools": ("yes" if route.calls_tools else "no") if route.simulated else "not known",
+                "limit_s": route.limit_s or config.limits.time_limit_s,
+            }
+        )  # fmt: skip
+    return found
 
 
 def _days(found: OwnUsage) -> list[tuple[str, float, float]]:
@@ -302,10 +301,6 @@ def _days(found: OwnUsage) -> list[tuple[str, float, float]]:
         units[row.day] = units.get(row.day, 0.0) + row.units
     most = max(units.values())
     return [(day, amount, amount / most if most else 0.0) for day, amount in sorted(units.items())]
-
-
-def _is_a_name(name: str) -> bool:
-    return 0 < len(name) <= MOST_NAME_CHARS and name.isprintable()
 
 
 def _csrf(session: str) -> str:

@@ -171,9 +171,8 @@ async def serve(
         had_terminal = _has_terminal()
 
         def hung_up() -> None:
-            if (
-                had_terminal and not _has_terminal()
-            ):  # closed, which sends the same signal and ends what was begun there
+            # a terminal that is closed sends the same signal, and ends what was begun there
+            if had_terminal and not _has_terminal():
                 done.set()
             else:
                 reload()

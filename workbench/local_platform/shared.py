@@ -14,6 +14,7 @@ from workbench.local_platform.habits import Habits
 from workbench.local_platform.state import State
 from workbench.local_platform.statistics import Statistics
 from workbench.local_platform.turns import Turns
+from workbench.local_platform.upstream import Connections
 
 
 class Surroundings(NamedTuple):
@@ -50,6 +51,7 @@ class Shared:
         self.statistics = Statistics()
         self.repeats = Repeats()
         self.answer_key = None if around.answers is None else AnswerKey(around.answers)
+        self.connections = Connections()
         self.habits: dict[str, Habits] = {}
         """By route."""
         self.cold_until: dict[str, float] = {}
@@ -61,8 +63,9 @@ class Shared:
         self.accounts.change(config)
         self.turns.change(config.limits.in_flight, _own_limits(config), waits=config.silent.past_limit == "queue")
 
-    def close(self) -> None:
-        """Write what is pending, and close the files."""
+    async def close(self) -> None:
+        """Write what is pending, and close connections and files."""
+        await self.connections.close()
         self.accounts.close()
         if self.answer_key is not None:
             self.answer_key.close()

@@ -53,6 +53,7 @@ _STEPS = {
 """Version -> what brings a file of it to the next one."""
 _VERSION, _APPLICATION = 4, 1463962196
 _ID_DIGITS = 8
+MOST_NAME_CHARS = 100
 
 
 LinkKind = Literal["invitation", "session"]
@@ -61,6 +62,10 @@ LinkKind = Literal["invitation", "session"]
 
 class StateError(Exception):
     """The file cannot be used, or does not hold what was named; the message says which."""
+
+
+class UnknownKeyError(StateError):
+    """No active key has the id, or several do."""
 
 
 class StateBusyError(StateError):
@@ -123,6 +128,11 @@ class Draw(msgspec.Struct, frozen=True):
 def new_key() -> str:
     """Return a fresh API key: the prefix `sk-` and 32 hexadecimal digits."""
     return "sk-" + secrets.token_hex(16)
+
+
+def is_a_name(name: str) -> bool:
+    """Return whether a key may be called so."""
+    return len(name) <= MOST_NAME_CHARS and name.isprintable()
 
 
 def hashed(key: str) -> bytes:
@@ -205,7 +215,9 @@ class State:
         self._execute("DELETE FROM links WHERE hash = x'00'")
 
     def together(self, change: Callable[[], T]) -> T:
-        """Make several changes, or none of them."""
+        """Make several changes, or none of them; within others, with those."""
+        if self._db.in_transaction:
+            return change()
         self.begin()
         try:
             found = change()
@@ -247,14 +259,14 @@ class State:
             account: Whose key it must be.
 
         Raises:
-            StateError: No active key has this id, or several do; the old key lives on.
+            UnknownKeyError: No active key has this id, or several do; the old key lives on.
         """
         names = {key.id: key.name for key in self.keys()}
 
         def replaced() -> str:
             return self.create_key(self.revoke_key(key_id, account), names[key_id.strip().lower()[:_ID_DIGITS]])
 
-        return replaced() if self._db.in_transaction else self.together(replaced)
+        return self.together(replaced)
 
     def revoke_key(self, key_id: str, account: str | None = None) -> str:
         """Revoke a key; return whose it was.
@@ -263,16 +275,16 @@ class State:
             account: Whose key it must be.
 
         Raises:
-            StateError: No active key has this id, or several do.
+            UnknownKeyError: No active key has this id, or several do.
         """
         wanted = key_id.strip().lower()
         living = {key: owner for key, owner in self.living_keys().items() if account is None or owner == account}
         found = [digest for digest in living if len(wanted) >= _ID_DIGITS and digest.hex().startswith(wanted)]
         if len(found) > 1:
-            raise StateError(f"several active keys begin with {key_id!r}")
+            raise UnknownKeyError(f"several active keys begin with {key_id!r}")
         change = "UPDATE keys SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL"
         if not found or not self._execute(change, (self.now_s(), found[0])).rowcount:  # another process may be first
-            raise StateError(f"no active key has the id {key_id!r}; `workbench platform keys` lists them")
+            raise UnknownKeyError(f"no active key has the id {key_id!r}; `workbench platform keys` lists them")
         self._changes += 1
         return living[found[0]]
 

@@ -38,9 +38,12 @@ class Statistics:
         self._account_requests: Counter[str] = Counter()
         self._flying: Counter[tuple[str, str]] = Counter()
         self._most_flying: Counter[tuple[str, str]] = Counter()
-        self._attempts: Counter[str] = Counter()
-        self._failures: Counter[tuple[str, int]] = Counter()
-        self._tokens: Counter[str] = Counter()
+        self.attempts: Counter[str] = Counter()
+        """Route -> how often it was asked."""
+        self.failures: Counter[tuple[str, int]] = Counter()
+        """(route, status) -> attempts without an answer."""
+        self.tokens: Counter[str] = Counter()
+        """Route -> what it said that it drew."""
         self.ends: Counter[tuple[str, int]] = Counter()
         """(requested model, status of the answer) -> chat requests that ended."""
         self.fallbacks: Counter[tuple[str, str]] = Counter()
@@ -81,42 +84,30 @@ class Statistics:
         if status == 200:
             self.durations.setdefault(model, Durations()).add(duration_s)
 
-    def attempts(self) -> dict[str, int]:
-        """Return how often each route was asked."""
-        return dict(self._attempts)
-
-    def failures(self) -> dict[tuple[str, int], int]:
-        """Return how often each route did not answer, by status."""
-        return dict(self._failures)
-
-    def tokens(self) -> dict[str, int]:
-        """Return what each route said that it drew."""
-        return dict(self._tokens)
-
     def flying(self) -> dict[str, int]:
         """Return how many requests of an account hold a slot, of those that have any."""
         return {name: count for (kind, name), count in self._flying.items() if kind == "account" and count}
 
     def attempted(self, route: str) -> None:
         """Count that a route is asked."""
-        self._attempts[route] += 1
+        self.attempts[route] += 1
 
     def failed(self, route: str, status: int) -> None:
         """Count that it did not answer."""
-        self._failures[route, status] += 1
+        self.failures[route, status] += 1
 
     def reported(self, route: str, tokens: int) -> None:
         """Count what it said that it drew."""
-        self._tokens[route] += tokens
+        self.tokens[route] += tokens
 
     def tokens_reported(self) -> int:
         """By all routes together."""
-        return self._tokens.total()
+        return self.tokens.total()
 
     def as_object(self) -> dict[str, Any]:
         """Return all of it, for JSON."""
         failures: dict[str, dict[str, int]] = {}
-        for (route, status), count in self._failures.items():
+        for (route, status), count in self.failures.items():
             failures.setdefault(route, {})[str(status)] = count
         return {
             "requests": self.requests.total(),
@@ -131,10 +122,10 @@ class Statistics:
                 name: {
                     "attempts": count,
                     "failures": failures.get(name, {}),
-                    "tokens": self._tokens[name],
+                    "tokens": self.tokens[name],
                     **self._flights("route", name),
                 }
-                for name, count in self._attempts.items()
+                for name, count in self.attempts.items()
             },
         }
 

@@ -25,6 +25,28 @@ _REFUSALS = frozenset({400, 401, 403, 404, 405, 413, 415, 422, 429})
 """Statuses of a model server that did nothing; after any other it may have used tokens."""
 
 
+class Connections:
+    """The pool of connections to model servers; slots say how many are needed at a time."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    def session(self) -> aiohttp.ClientSession:
+        """Return the pool, made on the event loop of the first request."""
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S)
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)  # the gateway's limit covers the rest
+            self._session = aiohttp.ClientSession(
+                connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+            )
+        return self._session
+
+    async def close(self) -> None:
+        """Close all of them."""
+        if self._session is not None:
+            await self._session.close()
+
+
 class Upstream:
     """Every route to a real model server.
 
@@ -32,13 +54,12 @@ class Upstream:
 
     Args:
         environment: Where the model servers' secrets are.
-        connections: How many may be open at a time.
+        connections: To the servers.
         silent_streams: Whether a server that answers a streamed call with no stream counts as one that said nothing.
     """
 
-    def __init__(self, environment: Mapping[str, str], connections: int, *, silent_streams: bool) -> None:
+    def __init__(self, environment: Mapping[str, str], connections: Connections, *, silent_streams: bool) -> None:
         self._environment, self._connections, self._silent_streams = environment, connections, silent_streams
-        self._session: aiohttp.ClientSession | None = None
 
     async def complete(self, route: Route, call: Call, attempt: int) -> dict[str, Any]:
         """Return one chat completion."""
@@ -80,28 +101,19 @@ class Upstream:
         if not finished:
             raise Failure(UNREACHABLE, "the model server ended its stream before its answer", drew=None)
 
-    async def close(self) -> None:
-        """Close the pool."""
-        if self._session is not None:
-            await self._session.close()
-
     @asynccontextmanager
     async def _posted(
         self, route: Route, body: dict[str, Any], secret: str | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=_KEEP_ALIVE_S)
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)  # the gateway's limit covers the rest
-            self._session = aiohttp.ClientSession(
-                connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
-            )
         headers = {"Accept": "application/json, text/event-stream"}
         if secret:
             headers["Authorization"] = f"Bearer {secret}"
         url = f"{str(route.base_url).rstrip('/')}/chat/completions"
         data = aiohttp.BytesPayload(_encoded(body), content_type="application/json")
         try:
-            async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
+            async with self._connections.session().post(
+                url, data=data, headers=headers, allow_redirects=False
+            ) as response:
                 yield response
         except (aiohttp.ClientError, OSError) as error:
             never_sent = isinstance(error, _NEVER_SENT)

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -94,6 +94,14 @@ class PageContext(NamedTuple):
         """Return those that are there, or will be."""
         return [page for page in pages if page.name in self.over_all or (self.folder / f"{page.name}.html").exists()]
 
+    def left_as_they_are(self, pages: Sequence["Page"]) -> list[tuple[str, datetime | None]]:
+        """Return the title of each that is not written now, and when it was; None: never."""
+        paths = {page.title: self.folder / f"{page.name}.html" for page in pages if page.name not in self.over_all}
+        return [
+            (title, datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None)
+            for title, path in paths.items()
+        ]
+
     def watched(self, job: str | None = None) -> list[Watch]:
         """Return what a job that watches for changes shows, or all of them; worked out once."""
         return watched(self.reader, job, self.watches)
@@ -160,7 +168,12 @@ def ledger_page(asked: PageContext, page: Page, pages: Sequence[Page]) -> Draft:
         pages: Those that its head links.
     """
     content, frame = page.build(asked), _ledger_frame(page.name, page.title, asked.period, asked.as_of)
-    return lambda: write_page(asked.folder, f"{page.name}.html", render(frame, asked.linked(pages), content()))
+
+    def write() -> Path:
+        shown = content() | {"left_as_they_are": asked.left_as_they_are(pages)}
+        return write_page(asked.folder, f"{page.name}.html", render(frame, asked.linked(pages), shown))
+
+    return write
 
 
 def result(reader: Reader, kind: type[T], **parameters: Any) -> tables.Result[T]:

@@ -1,7 +1,6 @@
 """The page over all runs: what ran, and what needs attention."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -45,7 +44,6 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         rows = job_rows([(run, ends[run.run_id]) for run in newest], scores, changes, alarms, broken, asked.colours)
         return {
             "period": period,
-            "others": _others(asked),
             "command": asked.command,
             "verdict": summary(rows),
             "rows": rows,
@@ -61,16 +59,6 @@ def index_page(asked: PageContext) -> Callable[[], dict[str, Any]]:
         }
 
     return content
-
-
-def _others(asked: PageContext) -> list[tuple[str, datetime | None]]:
-    """Return the other pages over the ledger that a run does not write, and when each was last written."""
-    found = []
-    for name, title in (("allowance", "Allowance"), ("routes", "Routes")):
-        path = asked.folder / f"{name}.html"
-        if name not in asked.over_all:
-            found.append((title, datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None))
-    return found
 
 
 def _runs_table(runs: Sequence[RunLine], sparks: dict[str, list[dict[str, Any]]], there: frozenset[str]) -> Table:
