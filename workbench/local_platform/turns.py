@@ -3,8 +3,8 @@
 A free slot goes to the waiting account with the fewest calls in flight (max-min fairness); of several, to the one that has
 been served least, counted in slot seconds as a virtual token counter counts tokens (Sheng et al., Fairness in Serving Large
 Language Models, OSDI 2024): an account that did not wait begins with what the least served of those who do has, so that no
-account saves turns up, or pays for what it used while it was alone. Whoever holds nothing and had no turn for as long as its
-request may take has the next one.
+account saves turns up, or pays for what it used while it was alone. Of equals, whoever has fewer requests waiting comes
+first: a person before a batch. Whoever holds nothing and had no turn for as long as its request may take has the next one.
 """
 
 import asyncio
@@ -154,7 +154,11 @@ class Turns:
         """Let an account wait that did not."""
         now_s = self._clock.now_s()
         others = (one.served_until(now_s) for one in self._accounts.values() if one.waiting and one.has_room)
-        account.served_s += max(0.0, min(others, default=self._least_s) - account.served_until(now_s))
+        least_s = min(others, default=self._least_s)
+        if (
+            account.served_until(now_s) < least_s
+        ):  # to the same number: who has the least comes first by what it asks for
+            account.served_s = least_s + account.began_s - account.in_flight * now_s
         account.since_s = now_s
 
     def _refuse(self, account: _Account, is_batch: bool) -> None:
@@ -198,7 +202,7 @@ class Turns:
     def _end(self, account: _Account, held: _Held) -> None:
         now_s = self._clock.now_s()
         self._in_flight -= 1
-        account.began_s -= held.began_s
+        account.began_s = account.began_s - held.began_s if account.in_flight > 1 else 0.0
         account.served_s += now_s - held.began_s
         if held.is_person:
             account.people_in_flight -= 1
@@ -210,15 +214,15 @@ class Turns:
         """Give what is free to those whose turn it is."""
         now_s = self._clock.now_s()
         while self._in_flight < self._slots:
-            best: tuple[tuple[int, float, float], _Account, _Waiter, bool] | None = None
+            best: tuple[tuple[int, float, float, int], _Account, _Waiter, bool] | None = None
             for account in self._accounts.values():
                 found = account.next_waiter(now_s) if account.has_room else None
                 if found is not None:
                     is_person, waiter = found
                     held = account.people_in_flight if is_person else account.batch_in_flight
-                    rank = (1 if is_person else 2, float(held), account.served_until(now_s))
+                    rank = (1 if is_person else 2, float(held), account.served_until(now_s), account.waiting)
                     if is_person and not held and now_s - account.since_s >= waiter.patience_s:
-                        rank = (0, account.since_s, 0.0)
+                        rank = (0, account.since_s, 0.0, 0)
                     if best is None or rank < best[0]:
                         best = rank, account, waiter, is_person
             if best is None:
