@@ -97,6 +97,7 @@ def test_a_reading_is_taken_from_the_platform(own: tuple[Workbench, State]) -> N
     state.add_draw("lab", 500, "chat UI of an earlier month", state.now_s() - 86_400 * 40)
     said = bench("allowance", "reading", "--from-platform")
     assert "others: 1\u202f000;" in said.stdout
+    assert "note: the platform's limit of 10.0\u202fk units is for its own window, until 20" in said.stderr
     (reading,) = bench.json("allowance", "readings")
     used = state.drawn_units("lab", state.now_s() - 86_400)
     assert (reading["units_low"], reading["units_high"], reading["total_units"]) == (used, used, None)

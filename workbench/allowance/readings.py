@@ -161,17 +161,21 @@ def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Inges
     if said.unit == "tokens" and any((one.prompt, one.completion) != (_A_TOKEN, _A_TOKEN) for one in weights):
         hint = "without [[allowance.weights]] in workbench.toml a unit is a token here too"
         raise InputError(Fault("--from-platform", "the platform counts tokens, and this ledger other units", hint))
-    rule, ends_at = window_rule(ledger.allowance, ledger.zone), said.window_ends_at
     now = clock.now()  # its own clock may be ahead of this machine's, on which calls are recorded, or behind
-    # its limit is for its own window: beside another one it would be no total
-    is_same = rule is None or abs(rule.at(said.as_of).end_at - ends_at) < _SAME_END
+    total = said.allowance_units or None if counts_alike(ledger, said) else None
     entry = ReadingTaken(
         reading_id=secrets.token_hex(3), recorded_at=now, read_at=now, of_what="used",
         said=f"{said.units_since:.0f} (the platform)", withdrawn=False, share_low=None, share_high=None,
         units_low=max(said.units_since - said.estimated_units_since, 0.0), units_high=said.units_since,
-        total_units=said.allowance_units or None if is_same else None,
+        total_units=total,
     )  # fmt: skip
     return entry.reading_id, _put(ledger, entry)
+
+
+def counts_alike(ledger: Ledger, said: UsageStatement) -> bool:
+    """Return whether the platform's window is the account's: its limit is a total of no other one."""
+    rule = window_rule(ledger.allowance, ledger.zone)
+    return rule is None or abs(rule.at(said.as_of).end_at - said.window_ends_at) < _SAME_END
 
 
 def begin_of_window(ledger: Ledger, at: datetime) -> datetime | None:

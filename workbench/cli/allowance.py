@@ -12,7 +12,14 @@ import msgspec
 import workbench.display.commands as commands
 import workbench.settings.clock as clock
 from workbench.allowance.account import AccountState, account_state
-from workbench.allowance.readings import begin_of_window, read_from_platform, readings_of, take_reading, withdraw
+from workbench.allowance.readings import (
+    begin_of_window,
+    counts_alike,
+    read_from_platform,
+    readings_of,
+    take_reading,
+    withdraw,
+)
 from workbench.allowance.scheduled import Demand, demands
 from workbench.allowance.weights import weights_of
 from workbench.api.session import Target, connected, ledger_to_change, ledger_to_read, ledger_to_write
@@ -121,6 +128,11 @@ async def _asked(where: Target, ledger: Ledger) -> tuple[str, Ingested]:
             problem = "this platform does not say what was used"
             raise InputError(Fault("--from-platform", problem, "--used takes what its chat UI shows, such as 37%"))
         said = await session.client.usage(begin_of_window(ledger, clock.now()))
+        if said.allowance_units is not None and not counts_alike(ledger, said):
+            limit = f"the platform's limit of {units(said.allowance_units)} units"
+            say(
+                f"note: {limit} is for its own window, until {said.window_ends_at:%Y-%m-%d %H:%M} UTC, and is left out here"
+            )
         return read_from_platform(ledger, said)
 
 
