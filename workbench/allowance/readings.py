@@ -162,7 +162,7 @@ def read_from_platform(ledger: Ledger, said: UsageStatement) -> tuple[str, Inges
         hint = "without [[allowance.weights]] in workbench.toml a unit is a token here too"
         raise InputError(Fault("--from-platform", "the platform counts tokens, and this ledger other units", hint))
     now = clock.now()  # its own clock may be ahead of this machine's, on which calls are recorded, or behind
-    total = said.allowance_units or None if counts_alike(ledger, said) else None
+    total = said.allowance_units if counts_alike(ledger, said) else None
     entry = ReadingTaken(
         reading_id=secrets.token_hex(3), recorded_at=now, read_at=now, of_what="used",
         said=f"{said.units_since:.0f} (the platform)", withdrawn=False, share_low=None, share_high=None,
