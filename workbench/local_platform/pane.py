@@ -118,9 +118,11 @@ class Pane:
             try:
                 reply = await answer(request)
             except _Refused as refused:
-                reply = _page("refused", refused.status, text=refused.text)
+                reply = _page("refused", refused.status, sentences=refused.text.split(". ", 1))
             except StateError:
-                reply = _page("refused", 503, text="The platform cannot read or write its state: try again later.")
+                reply = _page(
+                    "refused", 503, sentences=["The platform cannot read or write its state: try again later."]
+                )
             reply.headers.update(_HEADERS)
             return reply
 
@@ -222,6 +224,7 @@ class Pane:
             models=_models(config, account),
             days=(days := _days(found)),
             most=max(units for _, units, _ in days),
+            counts_otherwise=any(row.units != row.total_tokens for row in found.days),
         )
 
     async def _form(self, request: web.Request) -> dict[str, str]:
