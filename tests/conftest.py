@@ -34,7 +34,9 @@ for _number in (signal.SIGINT, signal.SIGHUP):  # `nohup pytest &` ignores them,
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
 
-hypothesis.settings.register_profile("repeatable", derandomize=True)  # the same examples in every run
+hypothesis.settings.register_profile(  # the same examples in every run, however busy the machine is
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("repeatable")
 
 

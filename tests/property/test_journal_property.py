@@ -32,7 +32,7 @@ def lines(data: bytes, folder: Path) -> list[bytes]:
 
 
 @given(batches, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_cut_leaves_a_prefix_of_whole_flushes_and_a_flip_all_but_one(
     written: list[list[tuple[str, str]]], data: st.DataObject
 ) -> None:
@@ -68,7 +68,7 @@ endings = st.lists(st.sampled_from(["ok", "truncated", "route_down", "bad_reques
 
 @pytest.mark.slow
 @given(endings, st.integers(0, 5), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_numbers_of_a_run_always_balance(ends: list[str | None], unsent: int, ingested: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         ledger = Ledger(Path(name) / "l.duckdb")

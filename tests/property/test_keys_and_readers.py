@@ -31,7 +31,7 @@ identities = st.tuples(st.sampled_from(["local", "http://a", "http://ab"]), st.i
 
 
 @given(bodies, st.randoms())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_order_of_keys_in_a_body_does_not_count(body: dict[str, Any], chance: Any) -> None:
     items = list(body.items())
     chance.shuffle(items)
@@ -40,7 +40,7 @@ def test_the_order_of_keys_in_a_body_does_not_count(body: dict[str, Any], chance
 
 
 @given(identities, bodies, identities, bodies)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_keys_are_equal_exactly_when_everything_is(
     a: tuple[str, int, int], body_a: dict[str, Any], b: tuple[str, int, int], body_b: dict[str, Any]
 ) -> None:
@@ -79,7 +79,7 @@ rows_of_text = st.lists(
 
 
 @given(rows_of_text, st.sampled_from(["csv", "tsv", "parquet", "json", "jsonl"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_readers_give_back_what_was_written(rows: list[dict[str, str]], kind: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         found = read(Path(name), written(rows, kind), kind)

@@ -65,7 +65,7 @@ def read(ledger: Ledger) -> dict[str, Any]:
 @example("accepted=false", "model=q.duckdb", "kind=intent", "accepted=false")
 @example("**", "*", "[x]", "**")
 @example("plain", "what?.duckdb", "why?", "who?")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_no_name_changes_a_record(folder: str, name: str, job: str, temporary: str) -> None:
     with tempfile.TemporaryDirectory() as root:
         place, scratch = Path(root, "a", folder), Path(root, "b", temporary)

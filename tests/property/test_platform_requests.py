@@ -91,7 +91,7 @@ def check(reply: httpx.Response, asked: bytes) -> None:
 
 @pytest.mark.parametrize("bodies", [600, pytest.param(5_000, marks=pytest.mark.long)])
 def test_any_body(server: ThreadedServer, http: httpx.Client, bodies: int) -> None:
-    @settings(max_examples=bodies, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=bodies)
     @given(raw=raws, content_type=content_types, encoding=encodings)
     def ask(raw: bytes, content_type: str, encoding: str | None) -> None:
         headers = {"Authorization": f"Bearer {server.key}", "Content-Type": content_type}
@@ -105,7 +105,7 @@ def test_any_body(server: ThreadedServer, http: httpx.Client, bodies: int) -> No
 header_texts = st.text(st.characters(min_codepoint=33, max_codepoint=255, exclude_characters="\x7f"), max_size=60)
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE"]), path=st.sampled_from(["/", "/api", "/api/models", "/api/models/", "/api/models/x", "/api/chat/completions", "/health", "/statistics", "/%00", "//api//models", "/api/../api/models"]), authorization=header_texts)  # fmt: skip
 def test_any_method_path_and_key(http: httpx.Client, method: str, path: str, authorization: str) -> None:
     reply = http.request(method, path, headers={b"Authorization": authorization.encode("latin-1")})

@@ -45,7 +45,7 @@ def part(low: int, high: int) -> st.SearchStrategy[str]:
 CRONS = st.tuples(part(0, 59), part(0, 23), part(1, 28), part(1, 12), part(0, 7)).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(CRONS)
 def test_the_newest_of_a_crontab_schedule_is_the_last_that_came(cron: str) -> None:
     schedule = ScheduleTable(cron=cron)
