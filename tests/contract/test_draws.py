@@ -33,6 +33,7 @@ MIX = platform_of(
     {"id": "rescued", "unavailable": True, "fallback": "good"},
     {"id": "late", "latency_ms": {"median": 40_000}, "limit_s": 30},
     {"id": "lost", "faults": [{"share": 0.5, "kind": "reset"}]},
+    limits={"in_flight": 200},  # whoever left and asks again may be here before it is seen to have left
     clock_speed=500,
 )  # fmt: skip
 
