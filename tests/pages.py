@@ -13,6 +13,7 @@ from markupsafe import escape
 from tests.asked_rows import rows_of
 from workbench.ledger.queries import reading
 from workbench.ledger.store import Ledger
+from workbench.report.bundle import BUNDLE
 
 
 def as_shown(ledger: Ledger) -> str:
@@ -44,7 +45,7 @@ class Page(HTMLParser):
         if tag == "data":
             source = json.loads(given["data-source"]) if "data-source" in given else self._table | self._row
             self.figures.append(source | {"column": given["data-column"], "value": given["value"]})
-        if tag in _LOADING or "src" in given:
+        if tag in _LOADING or given.get("src", BUNDLE) != BUNDLE:
             self.loads.append(tag)
 
     @property

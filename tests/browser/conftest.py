@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page, expect, sync_playwright
 
+from workbench.report.bundle import BUNDLE
+
 expect.set_options(timeout=20_000)  # ms; a machine that is busy otherwise needs more than the usual five seconds
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -41,12 +43,13 @@ class Reader:
 
     def open(self, path: str | Path, fragment: str = "") -> Page:
         page = self._context.new_page()
-        own = Path(path).absolute().as_uri()
+        own = Path(path).absolute()
+        there = {own.as_uri(), own.with_name(BUNDLE).as_uri()}
         page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("dialog", self._dialog)
-        page.on("request", lambda asked: None if asked.url.split("#")[0] == own else self.faults.append(asked.url))
-        page.goto(own + fragment)
+        page.on("request", lambda asked: None if asked.url.split("#")[0] in there else self.faults.append(asked.url))
+        page.goto(own.as_uri() + fragment)
         return page
 
     def _dialog(self, dialog: Dialog) -> None:

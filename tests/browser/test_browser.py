@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import altair
 import msgspec
 import pytest
 from playwright.sync_api import Page, expect
@@ -16,6 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Reader
 from tests.conftest import Workbench, answering, job, sums
 from tests.end_to_end.test_pages import HOSTILE, MODELS
+from tests.pages import Page as Shown
 from tests.unit.ledger.ledger_rows import STARTED_AT, answer, intent, key, started
 from workbench.job.job import load_job
 from workbench.ledger.entries import CallEntry, RunEnded, SampleSeen
@@ -25,7 +27,8 @@ from workbench.local_platform.config import PlatformConfig, RouteFault
 from workbench.local_platform.server import ThreadedServer
 from workbench.local_platform.shared import Surroundings
 from workbench.planning.answer_key import write_answers
-from workbench.report.ledger_pages import write_pages
+from workbench.report.bundle import BUNDLE
+from workbench.report.ledger_pages import single_page, write_pages
 
 pytestmark = pytest.mark.browser
 LOOKS = [
@@ -111,12 +114,68 @@ def test_text_has_enough_contrast(reader: Reader, pages: dict[str, Path]) -> Non
 @pytest.mark.parametrize("reader", [{"java_script_enabled": False}], indirect=True)
 def test_a_page_reads_without_scripts(reader: Reader, pages: dict[str, Path]) -> None:
     page = reader.open(pages["run"])
-    expect(page.locator(".drawing > svg").first).to_be_visible()
+    _tables_stand_for_charts(page)
     assert not page.locator("#browser").is_visible()
     page.locator("#first-samples summary").first.click()
     expect(page.locator("#first-samples pre").first).to_contain_text(
         re.compile("What is|How many")
     )  # in the order sent
+
+
+def _tables_stand_for_charts(page: Page) -> None:
+    """Every chart has its table in its place, open, and says why."""
+    figures = page.locator("figure:has(.drawing)")
+    assert figures.count() == figures.filter(visible=True).count() >= 4
+    for figure in figures.all():
+        assert not figure.locator(".drawing").is_visible()
+        expect(figure.locator(".not-drawn")).to_be_visible()
+        assert figure.locator("table:visible, .not-drawn:has-text('tables')").count() == 1
+
+
+def test_a_page_without_the_charts_program_beside_it_has_its_tables(
+    reader: Reader, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    _tables_stand_for_charts(reader.open(shutil.copy(pages["run"], tmp_path)))
+    assert [fault for fault in reader.faults if BUNDLE not in fault and "ERR_FILE_NOT_FOUND" not in fault] == []
+
+
+def test_every_chart_opens_with_altair(pages: dict[str, Path]) -> None:
+    specs = [spec for path in pages.values() for spec in Shown(path).charts]
+    assert len(specs) >= 6
+    for spec in specs:
+        altair.Chart.from_dict(spec)  # held against the schema of Vega-Lite
+
+
+def test_a_single_file_needs_nothing_beside_it(reader: Reader, pages: dict[str, Path], tmp_path: Path) -> None:
+    there = set(pages["run"].parent.iterdir())
+    ledger = next(pages["run"].parents[1].glob("**/*.duckdb"))
+    written = single_page(Ledger(ledger), pages["run"].stem, tmp_path)
+    assert list(tmp_path.iterdir()) == [written], "nothing else"
+    assert set(pages["run"].parent.iterdir()) == there
+    page = scrolled(reader.open(written))
+    expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('a[href]')].filter(link => link.origin !== 'null' || !link.hash).length"
+        )
+        == 0
+    )
+    page.locator(".cell").first.click()
+    expect(page.locator(".exchange")).to_contain_text("fortnight")
+    assert not reader.faults
+
+
+def test_paper_has_every_chart(reader: Reader, pages: dict[str, Path]) -> None:
+    page = reader.open(pages["routes"])  # whose cards are closed, and opened by paper
+    expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
+    page = reader.open(pages["run"])
+    expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.drawing svg')].map(svg => svg.getBoundingClientRect().width / svg.parentElement.parentElement.clientWidth)"
+    )
+    assert max(wide) <= 1.05
 
 
 LEFTMOST = """
@@ -128,7 +187,9 @@ LEFTMOST = """
 
 def test_no_label_of_a_drawing_is_cut_at_its_left(reader: Reader, pages: dict[str, Path]) -> None:
     for name in ("run", "index"):
-        drawn = reader.open(pages[name]).evaluate(LEFTMOST)  # before it comes alive: as it was rendered
+        page = reader.open(pages[name])
+        expect(page.locator(".drawing.live svg")).to_have_count(page.locator(".drawing").count())
+        drawn = page.evaluate(LEFTMOST)
         assert drawn
         assert min(drawn) >= 0
 

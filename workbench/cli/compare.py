@@ -50,6 +50,7 @@ _MOST_LINES = 2  # more differences are a table's
               help="Leave out answers that another model gave, or count them [default: as the first run's job].")  # fmt: skip
 @click.option("--by", metavar="COLUMN", help="Compare within each value of this further column of the dataset as well.")
 @options.reports
+@options.single_file
 @options.no_report
 @options.as_json
 def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any) -> None:
@@ -60,6 +61,8 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
     """
     if job is not None and runs:
         raise click.UsageError("give either runs or --job")
+    if given["no_report"] and given["single_file"]:
+        raise click.UsageError("give either --single-file or --no-report")
     where = options.where(given)
     ledger = ledger_to_read(where)
     with reading(ledger) as reader:
@@ -72,7 +75,8 @@ def compare(runs: tuple[str, ...], job: str | None, as_json: bool, **given: Any)
         with reading(ledger) as reader:
             found = compare_sides(load_input(reader, wanted), wanted)
     else:
-        found, write = compare_page(ledger, wanted, given["reports"] or pages_folder(where, ledger), PAGES)
+        folder = given["reports"] or pages_folder(where, ledger)
+        found, write = compare_page(ledger, wanted, folder, PAGES, is_single=given["single_file"])
     if as_json:
         print_json(as_objects(found) | {"report": None if write is None else str(write())})
         return

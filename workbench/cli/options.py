@@ -23,6 +23,11 @@ reports = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for pages [default: reports, or a subfolder for any but the default ledger].",
 )
+single_file = click.option(
+    "--single-file",
+    is_flag=True,
+    help="One file to send: the charts' program and all texts inside, links to no other page.",
+)
 no_report = click.option("--no-report", is_flag=True, help="Write no page.")
 no_progress = click.option("--no-progress", is_flag=True, help="Show no progress bar, as without a terminal.")
 DUE = "due"

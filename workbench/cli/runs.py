@@ -3,7 +3,6 @@
 import sys
 import webbrowser
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -186,33 +185,39 @@ def _print_suspects(rows: list[SuspectSample], run: str, as_json: bool) -> None:
 @click.option("--all", "every", is_flag=True, help="Render the pages of every run, not only the newest.")
 @options.ledger
 @options.reports
+@options.single_file
 @click.option("--open", "is_opened", is_flag=True, help="Open the page in a browser.")
 @options.as_json
-def report(run: str | None, every: bool, reports: Path | None, is_opened: bool, as_json: bool, **given: Any) -> None:
+def report(run: str | None, every: bool, single_file: bool, is_opened: bool, as_json: bool, **given: Any) -> None:
     """Render the page of RUN, or of the newest run, and those over the whole ledger: runs, allowance, routes.
 
     RUN is a run's id, the beginning of an id, or `last`.
     """
-    from workbench.report.ledger_pages import every_run, write_pages
+    from workbench.report.ledger_pages import every_run, single_page, write_pages
 
     if run and every:
         raise click.UsageError("give a RUN or --all, not both")
+    if single_file and every:
+        raise click.UsageError("give --single-file or --all, not both")
     where = options.where(given)
     ledger = ledger_to_read(where)
-    if run:
+    if run or single_file:
         with reading(ledger) as reader:
-            run = find_run(reader, run)
+            run = find_run(reader, run or "last")
     wanted = [run] if run else every_run(ledger)
     if not every:
         wanted = wanted[:1]
+    folder = given["reports"] or pages_folder(where, ledger)
     show = every and sys.stderr.isatty()
     with tqdm(total=len(wanted), unit=" pages", disable=not show) as bar:
-        paths = write_pages(ledger, wanted, reports or pages_folder(where, ledger), each=lambda _: bar.update())
+        if single_file:
+            paths = [single_page(ledger, wanted[0], folder)]
+        else:
+            paths = write_pages(ledger, wanted, folder, each=lambda _: bar.update())
     opened = paths[0] if wanted and not every else paths[-3]
     if as_json:
-        print_json(
-            {"run_id": run or (wanted[0] if wanted else None), "report": str(opened), "pages": list(map(str, paths))}
-        )
+        run_id = wanted[0] if wanted else None
+        print_json({"run_id": run_id, "report": str(opened), "pages": list(map(str, paths))})
     else:
         echo(str(opened))
     if is_opened and not webbrowser.open(opened.as_uri()):

@@ -1,5 +1,7 @@
-"""Pages as files: templates filled, the script and the charts' program put in, whole or not at all."""
+"""Pages as files: templates filled, the script put in, the charts' program beside them, whole or not at all."""
 
+import base64
+import gzip
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +26,7 @@ from workbench.ledger.rows import QueryRow
 from workbench.ledger.store import Ledger
 from workbench.ledger.usage_rows import LedgerPeriod
 from workbench.report import tables
-from workbench.report.bundle import packed_text, put_whole, vega_bundle
+from workbench.report.bundle import BUNDLE, put_whole, vega_bundle
 from workbench.report.drawing import Colours
 from workbench.running.machines import machines_of
 from workbench.scratch import make_private
@@ -89,9 +91,13 @@ class PageContext(NamedTuple):
     """What jobs that watch for changes show, as far as a page asked: several do."""
     over_all: frozenset[str]
     """Names of the pages over the whole ledger that are written with these."""
+    is_single: bool
+    """Whether a page is one file to send: with the charts' program and all texts inside, and without links to others."""
 
     def linked(self, pages: Sequence["Page"]) -> list["Page"]:
         """Return those that are there, or will be."""
+        if self.is_single:
+            return []
         return [page for page in pages if page.name in self.over_all or (self.folder / f"{page.name}.html").exists()]
 
     def left_as_they_are(self, pages: Sequence["Page"]) -> list[tuple[str, datetime | None]]:
@@ -117,6 +123,8 @@ def asked_of(
     folder: Path,
     watches: dict[str, list[Watch]] | None = None,
     over_all: Sequence["Page"] = (),
+    *,
+    is_single: bool = False,
 ) -> Iterator[PageContext]:
     """Read a ledger for pages that go into a folder.
 
@@ -124,6 +132,7 @@ def asked_of(
         folder: Where the pages go.
         watches: Of the pages that were made just before, to be worked out no second time.
         over_all: The pages over the whole ledger that are written with these.
+        is_single: Whether a page is one file to send.
 
     Raises:
         UnreachableError: The server of a team's ledger does not answer.
@@ -144,6 +153,7 @@ def asked_of(
             as_of,
             known,
             frozenset(page.name for page in over_all),
+            is_single,
         )
 
 
@@ -171,7 +181,7 @@ def ledger_page(asked: PageContext, page: Page, pages: Sequence[Page]) -> Draft:
 
     def write() -> Path:
         shown = content() | {"left_as_they_are": asked.left_as_they_are(pages)}
-        return write_page(asked.folder, f"{page.name}.html", render(frame, asked.linked(pages), shown))
+        return write_html(asked, f"{page.name}.html", frame, pages, shown)
 
     return write
 
@@ -186,27 +196,35 @@ def colours_of(reader: Reader) -> Colours:
     return Colours([one.model for one in reader.all(ModelOrder)])
 
 
-def render(frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> str:
-    """Return a page as HTML, from the template of its kind.
+def write_html(asked: PageContext, name: str, frame: PageHead, pages: Sequence[Page], content: dict[str, Any]) -> Path:
+    """Render a page from the template of its kind, and put it into its folder; the charts' program too, where it is missing.
 
     Args:
+        name: Of the file.
         frame: Whose page, and of what.
         pages: Those that its head links.
-        content: What the template names; the charts' program is put in where there are `charts`.
+        content: What the template names.
+
+    Returns:
+        Its absolute path.
     """
-    return (
-        _environment()
-        .get_template(f"{frame.page}.html")
-        .render(
-            frame=frame,
-            css=Markup(resources.files("workbench.display").joinpath("page.css").read_text("utf-8")),
-            scripts=[Markup(_source(name)) for name in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
-            vega=vega_bundle() if content["charts"] else "",
-            nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
-            pages=pages,
-            **content,
-        )
+    program = vega_bundle() if content["charts"] else ""
+    if program and not asked.is_single:
+        beside = asked.folder / BUNDLE
+        if not beside.is_file() or beside.stat().st_size != len(program.encode()):
+            write_page(asked.folder, BUNDLE, program)
+    template = _environment().get_template(f"{frame.page}.html")
+    text = template.render(
+        frame=frame,
+        css=Markup(resources.files("workbench.display").joinpath("page.css").read_text("utf-8")),
+        scripts=[Markup(_source(script)) for script in _SCRIPTS + _SCRIPTS_OF.get(frame.page, ())],
+        bundle=BUNDLE,
+        bundle_inside=Markup(program) if asked.is_single else "",
+        nonce=secrets.token_urlsafe(16),  # no text in the page can know it: only our own scripts run
+        pages=asked.linked(pages),
+        **content,
     )
+    return write_page(asked.folder, name, text)
 
 
 @cache  # the pages of a run share their base: compiled once, not for each of them
@@ -248,8 +266,8 @@ def write_page(folder: Path, name: str, text: str) -> Path:
 
 
 def packed_json(value: Any) -> str:
-    """Return a value as the page's script unpacks it."""
-    return packed_text(msgspec.json.encode(value, enc_hook=str).decode())
+    """Return a value as the page's script unpacks it: base64 of gzip, the same for the same value."""
+    return base64.b64encode(gzip.compress(msgspec.json.encode(value, enc_hook=str), 6, mtime=0)).decode("ascii")
 
 
 def _source(name: str) -> str:

@@ -1,50 +1,67 @@
-"""What all charts are made of: their size, their lines a model, their tooltips."""
+"""What charts are made of, as Vega-Lite reads it: their size, their fields, their lines a model, their tooltips."""
 
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
-
-from workbench.report.drawing import AnyChart
+Spec = dict[str, Any]
+"""A chart, or a part of one (https://vega.github.io/vega-lite/docs/)."""
 
 WIDTH, ROW = 640, 28
 """px."""
+RULE: Spec = {"type": "rule", "strokeWidth": 2}
+DOT: Spec = {"type": "point", "filled": True, "size": 90, "opacity": 1}
 
 
-def model_axis(models: Sequence[str], *, fixed: bool = False) -> alt.Y:
+def over(rows: Sequence[Spec]) -> Spec:
+    """Return rows as the data of a chart or a layer."""
+    return {"data": {"values": list(rows)}}
+
+
+def number(field: str, **options: Any) -> Spec:
+    """Return a column of numbers."""
+    return {"field": field, "type": "quantitative", **options}
+
+
+def category(field: str, **options: Any) -> Spec:
+    """Return a column of texts."""
+    return {"field": field, "type": "nominal", **options}
+
+
+def moment(field: str, **options: Any) -> Spec:
+    """Return a column of times."""
+    return {"field": field, "type": "temporal", **options}
+
+
+def model_axis(models: Sequence[str], *, fixed: bool = False) -> Spec:
     """Return a line for each model, in this order; fixed: also for those of which nothing is drawn."""
-    scale = alt.Scale(domain=list(models)) if fixed else alt.Undefined
-    return alt.Y("model:N", sort=list(models), title=None, scale=scale)
+    axis = category("model", sort=list(models), title=None)
+    return axis | {"scale": {"domain": list(models)}} if fixed else axis
 
 
-def amounts(**options: Any) -> alt.Axis:
+def amounts(**options: Any) -> Spec:
     """Return an axis of counts in short: 500k, 1.5M, and 0 without a unit."""
-    return alt.Axis(format="~s", labelExpr="datum.value ? datum.label : '0'", **options)
+    return {"format": "~s", "labelExpr": "datum.value ? datum.label : '0'", **options}
 
 
-def sized(chart: AnyChart, rows: int) -> AnyChart:
-    """As wide as a page's column, and high enough for so many lines."""
-    return chart.properties(width=WIDTH, height=max(ROW * rows, ROW))
+def sized(chart: Spec, rows: int) -> Spec:
+    """Return a chart as wide as a page's column, and high enough for so many lines."""
+    return chart | {"width": WIDTH, "height": max(ROW * rows, ROW)}
 
 
-def over(rows: Sequence[dict[str, Any]], **size: Any) -> alt.Chart:
-    """Return a chart over rows."""
-    return alt.Chart(alt.Data(values=list(rows)), **size)  # type: ignore[no-untyped-call]
+def tip(field: str, *, title: str | None = None, format: str = ".3~f") -> Spec:
+    """Return a number in a tooltip."""
+    return number(field, title=title or field, format=format)
 
 
-def tip(name: str, kind: str = "Q", *, title: str | None = None, format: str = ".3~f") -> alt.Tooltip:
-    """Return a line of a tooltip; what the page has in words is given as text (`N`), in the same words."""
-    if kind == "Q":
-        return alt.Tooltip(f"{name}:Q", title=title or name, format=format)
-    return alt.Tooltip(f"{name}:{kind}", title=title or name)
+def text_tip(field: str, *, title: str | None = None) -> Spec:
+    """Return what the page has in words in a tooltip, in the same words."""
+    return category(field, title=title or field)
 
 
-def hatching(colour: str, stripes: int = 110) -> alt.Gradient:
-    """Stripes: what is not known is never drawn like what is."""
-    stops: list[Any] = []
-    for number in range(stripes):
-        fill = colour if number % 2 else "transparent"
-        stops += [
-            alt.GradientStop(color=fill, offset=number / stripes), alt.GradientStop(color=fill, offset=(number + 1) / stripes),
-        ]  # fmt: skip
-    return alt.Gradient(gradient="linear", stops=stops, x1=0, y1=0, x2=1, y2=1)  # type: ignore[no-untyped-call]
+def hatching(colour: str, stripes: int = 110) -> Spec:
+    """Return stripes: what is not known is never drawn like what is."""
+    fills = [colour if stripe % 2 else "transparent" for stripe in range(stripes)]
+    stops = [
+        {"color": fill, "offset": edge / stripes} for stripe, fill in enumerate(fills) for edge in (stripe, stripe + 1)
+    ]
+    return {"gradient": "linear", "stops": stops, "x1": 0, "y1": 0, "x2": 1, "y2": 1}

@@ -1,31 +1,42 @@
-"""Charts as Altair makes them, one function each."""
+"""Charts of scores, differences, costs, failures, latencies, tokens and routes, one function each."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
-
-import altair as alt
 
 import workbench.display.text as people
 from workbench.ledger.route_rows import RouteServed
 from workbench.ledger.run_rows import RunLatency, RunScore, RunTokens
 from workbench.ledger.usage_rows import UsageTotals
-from workbench.report.chart_parts import ROW, WIDTH, amounts, model_axis, over, sized, tip
-from workbench.report.drawing import AnyChart, Colours
+from workbench.report.chart_parts import (
+    DOT,
+    ROW,
+    RULE,
+    WIDTH,
+    Spec,
+    amounts,
+    category,
+    model_axis,
+    number,
+    over,
+    sized,
+    text_tip,
+    tip,
+)
+from workbench.report.drawing import Colours
 from workbench.stats.intervals import Interval
 from workbench.wording.scores import mean_text
 
 _WIDE = 50  # times the fastest: beyond it a logarithmic scale
 
 
-def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colours) -> AnyChart:
-    """Means with their intervals, a line per model.
+def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colours) -> Spec:
+    """Return means with their intervals, a line per model.
 
     Args:
         rows: `run_scores` rows with their intervals.
         colours: Of the ledger.
     """
-    data: list[dict[str, Any]] = [
+    data: list[Spec] = [
         {
             "model": row.model,
             "mean": interval.centre,
@@ -40,28 +51,31 @@ def score_chart(rows: Sequence[tuple[RunScore, Interval | None]], colours: Colou
     models = [row["model"] for row in data]
     ends = [end for row in data for end in (row["mean"], row["low"], row["high"]) if end is not None]
     bounded = all(0 <= end <= 1 for end in ends)
-    base = over(data).encode(y=model_axis(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
-    x = alt.X(
-        "low:Q", title="mean score, 95 % interval", scale=alt.Scale(domain=[0, 1]) if bounded else alt.Scale(zero=False)
-    )
-    rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
-    dot = base.mark_point(filled=True, size=90, opacity=1).encode(
-        x="mean:Q", tooltip=[tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("samples")]
-    )
+    scale = {"domain": [0, 1]} if bounded else {"zero": False}
+    low = number("low", title="mean score, 95 % interval", scale=scale)
+    tips = [text_tip("model"), tip("mean"), tip("low"), tip("high"), tip("samples")]
     middle = 0.5 if bounded else (min(ends) + max(ends)) / 2 if ends else 0.0
     labels = [  # on the side with more room: beyond the chart's edge they are cut
-        base.transform_filter(f"{'datum.mean <= ' if align == 'left' else 'datum.mean > '}{middle}")
-        .mark_text(align=align, dx=8 if align == "left" else -8, dy=-8, fontSize=12)
-        .encode(x="mean:Q", text="label:N", color=alt.value("var(--ink)"))
-        for align in ("left", "right")
+        {
+            "transform": [{"filter": f"datum.mean {side} {middle}"}],
+            "mark": {"type": "text", "align": align, "dx": dx, "dy": -8, "fontSize": 12},
+            "encoding": {"x": number("mean"), "text": category("label"), "color": {"value": "var(--ink)"}},
+        }
+        for align, side, dx in (("left", "<=", 8), ("right", ">", -8))
     ]
-    return sized(alt.layer(rule, dot, *labels), len(models))
+    chart = over(data) | {
+        "encoding": {"y": model_axis(models), "color": _by_model(models, colours)},
+        "layer": [
+            {"mark": RULE, "encoding": {"x": low, "x2": {"field": "high"}}},
+            {"mark": DOT, "encoding": {"x": number("mean"), "tooltip": tips}},
+            *labels,
+        ],
+    }
+    return sized(chart, len(models))
 
 
-def difference_chart(
-    rows: Sequence[dict[str, Any]], names: Sequence[str], baseline: int, unit: str, colours: Colours
-) -> AnyChart:
-    """Differences from a baseline with their intervals, a line each, and no difference as an upright line.
+def difference_chart(rows: Sequence[Spec], names: Sequence[str], baseline: int, unit: str, colours: Colours) -> Spec:
+    """Return differences from a baseline with their intervals, a line each, and no difference as an upright line.
 
     Args:
         rows: Each with model, of (whose colour), difference, low, high, what is shown, and the number of its baseline.
@@ -71,28 +85,25 @@ def difference_chart(
         colours: Of the ledger.
     """
     of = {row["model"]: colours.of(row["of"]) for row in rows}
-    scale = alt.Scale(domain=list(names), range=[of[name] for name in names])
-    chosen = alt.param(name="chosen", value=baseline)
-    base = (
-        over(rows)
-        .transform_filter(alt.datum.baseline == chosen)
-        .encode(y=model_axis(names, fixed=True), color=alt.Color("model:N", scale=scale, legend=None))
-    )
-    x = alt.X("low:Q", title=f"difference, {unit}")
-    rule = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
-    tips = [
-        tip("model", "N"),
-        tip("difference", format="+.1f"),
-        tip("low", format="+.1f"),
-        tip("high", format="+.1f"),
-    ]
-    dot = base.mark_point(filled=True, size=90, opacity=1).encode(x="difference:Q", tooltip=tips)
-    zero = over([{"at": 0}]).mark_rule(strokeDash=[4, 4], color="var(--soft)").encode(x="at:Q")
-    return sized(alt.layer(zero, rule, dot).add_params(chosen), len(names))
+    scale = {"domain": list(names), "range": [of[name] for name in names]}
+    of_chosen = over(rows) | {"transform": [{"filter": "datum.baseline === chosen"}]}
+    by_line = {"y": model_axis(names, fixed=True), "color": category("model", scale=scale, legend=None)}
+    low = number("low", title=f"difference, {unit}")
+    tips = [text_tip("model"), *(tip(field, format="+.1f") for field in ("difference", "low", "high"))]
+    zero = {"type": "rule", "strokeDash": [4, 4], "color": "var(--soft)"}
+    chart = {
+        "params": [{"name": "chosen", "value": baseline}],
+        "layer": [
+            over([{"at": 0}]) | {"mark": zero, "encoding": {"x": number("at")}},
+            of_chosen | {"mark": RULE, "encoding": by_line | {"x": low, "x2": {"field": "high"}}},
+            of_chosen | {"mark": DOT, "encoding": by_line | {"x": number("difference"), "tooltip": tips}},
+        ],
+    }
+    return sized(chart, len(names))
 
 
-def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
-    """Scores with their intervals over the tokens of an answer and over its latency, a point a model.
+def cost_chart(rows: Sequence[Spec], colours: Colours) -> Spec:
+    """Return scores with their intervals over the tokens of an answer and over its latency, a point a model.
 
     Args:
         rows: Each with model, of (whose colour), mean, low, high, and tokens and p50, in seconds, with their bounds
@@ -101,41 +112,53 @@ def cost_chart(rows: Sequence[dict[str, Any]], colours: Colours) -> AnyChart:
     """
     names = [row["model"] for row in rows]
     own = [colours.of(row["of"]) for row in rows]
-    scale, shapes = alt.Scale(domain=names, range=own), alt.Scale(domain=names, range=_shapes(own))
+    colour = category("model", scale={"domain": names, "range": own}, title=None)
+    shape = category("model", scale={"domain": names, "range": _shapes(own)}, title=None)
     titles = {  # short ones where they say more: a title that is too long is cut
         "tokens": ("completion tokens an answer", "completion tokens, logarithmic"),
         "p50": ("median seconds to the answer", "median seconds, logarithmic"),
     }
     data = [row | {"seconds": people.milliseconds(1000 * row["p50"])} for row in rows]
     tips = [
-        tip("model", "N"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f"),
-        tip("seconds", "N", title="median"),
+        text_tip("model"), tip("mean"), tip("low"), tip("high"), tip("tokens", format=",.1f"),
+        text_tip("seconds", title="median"),
     ]  # fmt: skip
+    low, mean = number("low", title="mean score"), number("mean")
     parts = []
-    for name, worded in titles.items():
-        wide = max(row[name] for row in rows) > _WIDE * min(row[name] for row in rows) > 0
-        axis = _across(name, worded, alt.Scale(zero=True), wide=wide)
-        base = over(_above_zero(data, name) if wide else data).encode(
-            x=axis, color=alt.Color("model:N", scale=scale, title=None)
+    for field, worded in titles.items():
+        wide = max(row[field] for row in rows) > _WIDE * min(row[field] for row in rows) > 0
+        x = _across(field, worded, {"scale": {"zero": True}}, wide=wide)
+        ends = {"x": number(f"{field}_low"), "x2": {"field": f"{field}_high"}}
+        parts.append(
+            over(_above_zero(data, field) if wide else data)
+            | {
+                "encoding": {"color": colour},
+                "layer": [
+                    {"mark": RULE, "encoding": {"x": x, "y": low, "y2": {"field": "high"}}},
+                    {"mark": RULE, "encoding": ends | {"y": mean}},
+                    {"mark": DOT, "encoding": {"x": x, "y": mean, "shape": shape, "tooltip": tips}},
+                ],
+                "width": WIDTH,
+                "height": 200,
+            }
         )
-        rule = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title="mean score"), y2="high:Q")
-        across = base.mark_rule(strokeWidth=2).encode(x=f"{name}_low:Q", x2=f"{name}_high:Q", y="mean:Q")
-        dot = base.mark_point(filled=True, size=90, opacity=1).encode(
-            y="mean:Q", shape=alt.Shape("model:N", scale=shapes, title=None), tooltip=tips
-        )
-        parts.append(alt.layer(rule, across, dot).properties(width=WIDTH, height=200))
-    return alt.vconcat(*parts)
+    return {"vconcat": parts}
 
 
-def _across(name: str, titles: tuple[str, str], plain: Any, *, wide: bool) -> alt.X:
+def _by_model(models: Sequence[str], colours: Colours) -> Spec:
+    """Return each model's colour, where its line is named beside it."""
+    return category("model", scale=colours.scale(models), legend=None)
+
+
+def _across(field: str, titles: tuple[str, str], plain: Spec, *, wide: bool) -> Spec:
     """Return an axis, logarithmic where a wide range would hide the differences of most values; a title for each kind."""
-    return alt.X(f"{name}:Q", title=titles[wide], scale=alt.Scale(type="log") if wide else plain)
+    return number(field, title=titles[wide], **({"scale": {"type": "log"}} if wide else plain))
 
 
-def _above_zero(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+def _above_zero(rows: Sequence[Spec], field: str) -> list[Spec]:
     """Return rows whose intervals begin where a logarithmic scale has a place: one that begins at 0 leaves it without any."""
-    least = min(row[name] for row in rows) / 2
-    return [row | {f"{name}_low": row[f"{name}_low"] if row[f"{name}_low"] > 0 else least} for row in rows]
+    least = min(row[field] for row in rows) / 2
+    return [row | {f"{field}_low": row[f"{field}_low"] if row[f"{field}_low"] > 0 else least} for row in rows]
 
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -152,81 +175,103 @@ _TROUBLES = {
 }  # fmt: skip
 
 
-def trouble_chart(rows: Sequence[dict[str, Any]], models: Sequence[str]) -> AnyChart:
-    """Draw requests without an answer of use, by model and by whose fault it is.
+def trouble_chart(rows: Sequence[Spec], models: Sequence[str]) -> Spec:
+    """Return requests without an answer of use, by model and by whose fault it is.
 
     Args:
         rows: Each with model, group, requests, and planned, of that model.
         models: All of them, in order.
     """
     there = [group for group in _TROUBLES if any(row["group"] == group for row in rows)]
-    scale = alt.Scale(domain=there, range=[_TROUBLES[group] for group in there])
+    groups = {group: _TROUBLES[group] for group in there}
     data = [row | {"order": there.index(row["group"])} for row in rows]
-    chart = over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
-        x=alt.X("requests:Q", title="requests", axis=amounts(tickMinStep=1)),
-        y=alt.Y("model:N", sort=list(models), title=None, scale=alt.Scale(domain=list(models))),
-        color=alt.Color("group:N", scale=scale, title=None),
-        order="order:Q",
-        tooltip=[tip("model", "N"), tip("group", "N"), tip("requests", format=","), tip("planned", format=",")],
-    )  # fmt: skip
+    tips = [text_tip("model"), text_tip("group"), tip("requests", format=","), tip("planned", format=",")]
+    chart = over(data) | {
+        "mark": _STACKED,
+        "encoding": {
+            "x": number("requests", title="requests", axis=amounts(tickMinStep=1)),
+            "y": model_axis(models, fixed=True),
+            "color": _parts("group", groups),
+            "order": number("order"),
+            "tooltip": tips,
+        },
+    }
     return sized(chart, len(models))
 
 
-def latency_chart(rows: Sequence[RunLatency], colours: Colours) -> AnyChart:
+def latency_chart(rows: Sequence[RunLatency], colours: Colours) -> Spec:
     """Return the distribution of latency a model."""
-    data = [
+    data: list[Spec] = [
         {
             "model": row.model,
             "answers": people.count(row.answers),
-            **{name[:-3]: getattr(row, name) / 1000 for name in _QUANTILES},
-            **{heading: people.milliseconds(getattr(row, name)) for name, heading in _QUANTILES.items()},
+            **{column[:-3]: getattr(row, column) / 1000 for column in _QUANTILES},
+            **{heading: people.milliseconds(getattr(row, column)) for column, heading in _QUANTILES.items()},
         }
         for row in rows
     ]
     models = [row["model"] for row in data]
-    base = over(data).encode(y=model_axis(models), color=alt.Color("model:N", scale=colours.scale(models), legend=None))
     fastest = min((row["p10"] for row in data), default=1)
     wide = fastest > 0 and max((row["p99"] for row in data), default=1) / fastest > _WIDE
-    x = _across("p10", ("seconds to the answer", "seconds to the answer, logarithmic"), alt.Undefined, wide=wide)
-    tips = [tip("model", "N"), *(tip(heading, "N") for heading in _QUANTILES.values()), tip("answers", "N")]
-    whole = base.mark_rule(strokeWidth=2).encode(x=x, x2="p90:Q", tooltip=tips)
-    half = base.mark_bar(height=12, opacity=0.55).encode(x="p25:Q", x2="p75:Q", tooltip=tips)
-    middle = base.mark_tick(thickness=3, height=18, opacity=1).encode(
-        x="p50:Q", color=alt.value("var(--ink)"), tooltip=tips
-    )
-    far = base.mark_point(shape="diamond", size=30, filled=True, opacity=1).encode(x="p99:Q", tooltip=tips)
-    return sized(alt.layer(whole, half, middle, far), len(models))
+    x = _across("p10", ("seconds to the answer", "seconds to the answer, logarithmic"), {}, wide=wide)
+    tips = [text_tip(column) for column in ("model", *_QUANTILES.values(), "answers")]
+    tick = {"type": "tick", "thickness": 3, "height": 18, "opacity": 1}
+    far = {"type": "point", "shape": "diamond", "size": 30, "filled": True, "opacity": 1}
+    chart = over(data) | {
+        "encoding": {"y": model_axis(models), "color": _by_model(models, colours), "tooltip": tips},
+        "layer": [
+            {"mark": RULE, "encoding": {"x": x, "x2": {"field": "p90"}}},
+            {
+                "mark": {"type": "bar", "height": 12, "opacity": 0.55},
+                "encoding": {"x": number("p25"), "x2": {"field": "p75"}},
+            },
+            {"mark": tick, "encoding": {"x": number("p50"), "color": {"value": "var(--ink)"}}},
+            {"mark": far, "encoding": {"x": number("p99")}},
+        ],
+    }
+    return sized(chart, len(models))
 
 
-def token_chart(rows: Sequence[RunTokens | UsageTotals], names: dict[str, str], by: str) -> AnyChart:
-    """Tokens of each row, stacked by part.
+def token_chart(rows: Sequence[RunTokens | UsageTotals], parts: dict[str, str], by: str) -> Spec:
+    """Return tokens of each row, stacked by part.
 
     Args:
         rows: With `by` and their tokens.
-        names: Title of each part of the stack -> its colour.
+        parts: Title of each part of the stack -> its colour.
         by: The column that names a row.
     """
-    data = []
+    data: list[Spec] = []
     for row in rows:
         thinking = min(row.reasoning_tokens or 0, row.completion_tokens or 0)
-        parts = (row.prompt_tokens or 0, (row.completion_tokens or 0) - thinking, thinking)
+        used = (row.prompt_tokens or 0, (row.completion_tokens or 0) - thinking, thinking)
         data += [
             {"by": getattr(row, by), "part": part, "tokens": tokens, "order": place}
-            for place, (part, tokens) in enumerate(zip(names, parts, strict=False))
+            for place, (part, tokens) in enumerate(zip(parts, used, strict=False))
         ]
     order = list(dict.fromkeys(row["by"] for row in data))
-    chart = over(data).mark_bar(height=14, stroke="var(--ground)", strokeWidth=1).encode(
-        x=alt.X("tokens:Q", title="tokens", axis=amounts()),
-        y=alt.Y("by:N", sort=order, title=None),
-        color=alt.Color("part:N", scale=alt.Scale(domain=list(names), range=list(names.values())), title=None),
-        order="order:Q",
-        tooltip=[tip("by", "N"), tip("part", "N"), tip("tokens", format=",")],
-    )  # fmt: skip
+    chart = over(data) | {
+        "mark": _STACKED,
+        "encoding": {
+            "x": number("tokens", title="tokens", axis=amounts()),
+            "y": category("by", sort=order, title=None),
+            "color": _parts("part", parts),
+            "order": number("order"),
+            "tooltip": [text_tip("by"), text_tip("part"), tip("tokens", format=",")],
+        },
+    }
     return sized(chart, len(order))
 
 
-def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> AnyChart:
-    """Draw requested by served model as a matrix of shares.
+_STACKED: Spec = {"type": "bar", "height": 14, "stroke": "var(--ground)", "strokeWidth": 1}
+
+
+def _parts(field: str, colours: dict[str, str]) -> Spec:
+    """Return the colour of each part of a stack."""
+    return category(field, scale={"domain": list(colours), "range": list(colours.values())}, title=None)
+
+
+def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> Spec:
+    """Return requested by served model as a matrix of shares.
 
     Args:
         whole: All rows of the models that they name as requested: what the shares are of.
@@ -239,24 +284,37 @@ def matrix_chart(rows: Sequence[RouteServed], whole: Sequence[RouteServed]) -> A
         cell = row.requested_model, row.served_model or "(not named)"  # of one name, there may be two identities
         answers[cell] = answers.get(cell, 0) + row.answers
     data = [
-        {"requested": model, "served": name, "answers": number, "share": number / asked[model]}
-        for (model, name), number in answers.items()
+        {"requested": model, "served": served_model, "answers": found, "share": found / asked[model]}
+        for (model, served_model), found in answers.items()
     ]
     requested = list(asked)
     served: list[str] = sorted(
-        {name for _, name in answers},
-        key=lambda name: (requested.index(name) if name in requested else math.inf, name),
+        {served_model for _, served_model in answers},
+        key=lambda one: (requested.index(one) if one in requested else math.inf, one),
     )
-    base = over(data).encode(
-        x=alt.X("served:N", sort=served, title=None, axis=alt.Axis(orient="top", labelAngle=-40, labelLimit=160)),
-        y=alt.Y("requested:N", sort=requested, title=None),
-        tooltip=[tip("requested", "N"), tip("served", "N"), tip("answers", format=","), tip("share", format=".1%")],
-    )  # fmt: skip
-    cells = base.mark_rect(stroke="var(--ground)", strokeWidth=2, color="var(--accent)").encode(
-        opacity=alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.12, 0.6]), legend=None)
-    )
-    texts = base.mark_text(fontSize=12, color="var(--ink)").encode(text=alt.Text("answers:Q", format="~s"))
-    return alt.layer(cells, texts).properties(width={"step": 64}, height={"step": ROW})
+    tips = [text_tip("requested"), text_tip("served"), tip("answers", format=","), tip("share", format=".1%")]
+    shade = number("share", scale={"domain": [0, 1], "range": [0.12, 0.6]}, legend=None)
+    return over(data) | {
+        "encoding": {
+            "x": category(
+                "served", sort=served, title=None, axis={"orient": "top", "labelAngle": -40, "labelLimit": 160}
+            ),
+            "y": category("requested", sort=requested, title=None),
+            "tooltip": tips,
+        },
+        "layer": [
+            {
+                "mark": {"type": "rect", "stroke": "var(--ground)", "strokeWidth": 2, "color": "var(--accent)"},
+                "encoding": {"opacity": shade},
+            },
+            {
+                "mark": {"type": "text", "fontSize": 12, "color": "var(--ink)"},
+                "encoding": {"text": number("answers", format="~s")},
+            },
+        ],
+        "width": {"step": 64},
+        "height": {"step": ROW},
+    }
 
 
 _QUANTILES = {

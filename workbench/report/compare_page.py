@@ -21,7 +21,7 @@ from workbench.evaluation.slices import Slice
 from workbench.ledger.score_rows import SideSample
 from workbench.ledger.store import Ledger
 from workbench.report import charts
-from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json, render, write_page
+from workbench.report.build import Draft, Page, PageHead, asked_of, packed_json, write_html
 from workbench.report.compare_samples import compared_samples
 from workbench.report.compare_texts import texts_by_place
 from workbench.report.drawing import Chart, Colours, drawn
@@ -36,7 +36,7 @@ _NAMED = 3  # runs in the name of the page's file
 
 
 def compare_page(
-    ledger: Ledger, wanted: ComparisonRequest, folder: Path, pages: Sequence[Page]
+    ledger: Ledger, wanted: ComparisonRequest, folder: Path, pages: Sequence[Page], *, is_single: bool = False
 ) -> tuple[Comparison, Draft]:
     """Compare, and draft the page that shows it.
 
@@ -45,6 +45,7 @@ def compare_page(
         wanted: What is compared.
         folder: For pages; made if it is not there.
         pages: Those that its head links.
+        is_single: Whether the page is one file to send.
 
     Returns:
         The comparison, and its page, still to be written: whoever waits for the figures need not wait for a disk.
@@ -52,7 +53,7 @@ def compare_page(
     Raises:
         InputError: There is no such run, model, scorer or column, or nothing to compare.
     """
-    with asked_of(ledger, folder) as asked:
+    with asked_of(ledger, folder, is_single=is_single) as asked:
         material = load_input(asked.reader, wanted)
         found = compare_sides(material, wanted)
         every = _every_baseline(material, found, wanted.by)
@@ -73,7 +74,7 @@ def compare_page(
         "texts": texts[chosen],
         "names": [side_name(side, found) for side in found.sides],
         "runs": runs,
-        "linked": {run.run_id for run in runs if (folder / f"{run.run_id}.html").is_file()},
+        "linked": {run.run_id for run in runs if not is_single and (folder / f"{run.run_id}.html").is_file()},
         "charts": _charts(every, chosen, asked.colours),
         "cut_off": any(side.cut_off for side in found.sides),
         "refused": any(side.refused for side in found.sides),
@@ -85,8 +86,9 @@ def compare_page(
         "warnings": warnings(found),
         "mean_text": mean_text,
     }
-    name = f"{_name([run.run_id for run in runs])}.compare.html"
-    return found, lambda: write_page(folder, name, render(frame, asked.linked(pages), content))
+    kind = "compare.single" if is_single else "compare"
+    name = f"{_name([run.run_id for run in runs])}.{kind}.html"
+    return found, lambda: write_html(asked, name, frame, pages, content)
 
 
 def _every_baseline(material: ComparisonInput, found: Comparison, by: str | None) -> list[Comparison]:

@@ -1,4 +1,4 @@
-"""A drawing: an SVG for the page as it is, and the same chart for its script to make live.
+"""A chart on its page: a Vega-Lite specification, which the page's script draws, and the table of what it shows.
 
 Colours are the page's own CSS variables, so one drawing serves light and dark.
 """
@@ -6,13 +6,12 @@ Colours are the page's own CSS variables, so one drawing serves light and dark.
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import msgspec
-import vl_convert
 from markupsafe import Markup
 
 import workbench.display.text as people
 from workbench.report.bundle import VEGA_LITE
+from workbench.report.chart_parts import Spec
 from workbench.report.tables import Table
 
 MOST_CHARS = 34
@@ -28,7 +27,7 @@ _TAKEN = frozenset(
 
 
 class Drawable:
-    """Makes the texts of one chart drawable: on some the charts' program throws, and others end the whole process.
+    """Makes the texts of one chart drawable: on some the charts' program throws.
 
     The same text always becomes the same, and different ones stay different.
     """
@@ -69,11 +68,11 @@ def _clipped(text: str, number: int) -> str:
     return f"{text[: kept - kept // 2]}…{text[-(kept // 2) :]}{suffix}"
 
 
-AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 MODEL_COLOURS = 12
+_AXIS_PX = 40
 _LABEL_PX = 0  # no limit: labels are cut before
 _SYMBOLS = 0  # no limit: a legend of more than 30 models would lose the others
-_CONFIG: dict[str, Any] = {
+_CONFIG: Spec = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
@@ -99,21 +98,20 @@ class Chart(msgspec.Struct, frozen=True):
     name: str
     title: str
     """A sentence: the finding, or the question that the chart answers."""
-    spec: str
-    """Vega-Lite JSON, without anything that could end a script element."""
-    svg: str
+    spec: Spec
     table: Table | None = None
     note: str = ""
 
     @property
-    def drawing(self) -> Markup:
-        """The SVG for the page: vl-convert escapes what comes from the data."""
-        return Markup(self.svg)
+    def height(self) -> int:
+        """The room to keep for the drawing while it is not there, in px."""
+        parts = self.spec.get("vconcat", [self.spec])
+        return sum(_AXIS_PX + part["height"] for part in parts if isinstance(part.get("height"), int))
 
     @property
     def program(self) -> Markup:
-        """The specification for the page's script."""
-        return Markup(self.spec)
+        """The specification for the page's script, without anything that could end a script element."""
+        return Markup(msgspec.json.encode(self.spec, enc_hook=str).decode().replace("<", "\\u003c"))
 
 
 class Colours:
@@ -126,24 +124,18 @@ class Colours:
         """Return a CSS colour."""
         return f"var(--m{self._place.get(model, 0) % MODEL_COLOURS})"
 
-    def scale(self, models: Sequence[str]) -> alt.Scale:
+    def scale(self, models: Sequence[str]) -> Spec:
         """Return the same as a scale for a chart."""
-        return alt.Scale(domain=list(models), range=[self.of(model) for model in models])
+        return {"domain": list(models), "range": [self.of(model) for model in models]}
 
 
-def drawn(name: str, title: str, chart: AnyChart, table: Table | None, note: str = "") -> Chart:
-    """Draw a chart.
+def drawn(name: str, title: str, chart: Spec, table: Table | None, note: str = "") -> Chart:
+    """Return a chart as a page has it.
 
     Args:
         name: Unique on its page.
-        table: What it shows, for those who read numbers.
+        table: What it shows, for those who read numbers; None where the page has them in another table.
         note: What a reader must know to read it.
     """
-    spec = Drawable()(chart.to_dict(validate=False)) | {"config": _CONFIG}
-    spec["$schema"] = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
-    try:
-        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-    except ValueError:  # its table has the numbers all the same
-        return Chart(name, title, "", "", table, "This chart cannot be drawn.")
-    text = msgspec.json.encode(spec, enc_hook=str).decode().replace("<", "\\u003c")
-    return Chart(name, title, text, svg, table, note)
+    schema = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
+    return Chart(name, title, {"$schema": schema, **Drawable()(chart), "config": _CONFIG}, table, note)

@@ -12,7 +12,7 @@ from workbench.evaluation.job_changes import changed_since_before, job_changes
 from workbench.evaluation.ongoing import as_now
 from workbench.ledger.job_rows import JobCourse, JobRun, RunLine
 from workbench.report import time_charts
-from workbench.report.build import Draft, Page, PageContext, PageHead, render, write_page
+from workbench.report.build import Draft, Page, PageContext, PageHead, write_html
 from workbench.report.drawing import Chart, Colours, drawn
 from workbench.report.job_rows import page_name
 from workbench.report.tables import Result, Table
@@ -65,7 +65,7 @@ def job_page(asked: PageContext, job: str, pages: Sequence[Page]) -> Draft:
             "runs": _runs_table(job, runs, course, ends, there),
             "most": MOST_RUNS,
         }
-        return write_page(asked.folder, f"{page_name(job)}.html", render(frame, asked.linked(pages), content))
+        return write_html(asked, f"{page_name(job)}.html", frame, pages, content)
 
     return write
 

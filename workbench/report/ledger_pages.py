@@ -65,6 +65,20 @@ def write_pages(
     return [written[run_id] for run_id in run_ids] + [write() for write in whole]
 
 
+def single_page(ledger: Ledger, run_id: str, folder: Path) -> Path:
+    """Render the page of a run as one file to send, which needs nothing beside it.
+
+    Returns:
+        Its absolute path.
+
+    Raises:
+        InputError: The run is not there.
+    """
+    with asked_of(ledger, folder, is_single=True) as asked:
+        _, write = run_page(asked, run_id, ())
+    return write()
+
+
 def every_run(ledger: Ledger) -> list[str]:
     """Return the ids of all runs, newest first."""
     with reading(ledger) as reader:

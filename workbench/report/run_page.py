@@ -18,7 +18,7 @@ from workbench.ledger.queries import Reader
 from workbench.ledger.rows import Provenance
 from workbench.ledger.run_rows import InFlight, LatencySpan, PaceStep, RunGate, SuspectSample, TakenOut
 from workbench.ledger.score_rows import SideFigures
-from workbench.report.build import Draft, Page, PageContext, PageHead, render, result, write_page
+from workbench.report.build import Draft, Page, PageContext, PageHead, result, write_html
 from workbench.report.run_charts import SCORE_NOTE, Flights, course_charts, of_run, run_charts, run_tables
 from workbench.report.samples import MOST_SAMPLES, remove_earlier_parts, sample_browser
 from workbench.report.tables import Result
@@ -46,7 +46,7 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
     samples = sample_browser(
         run_samples(reader, run_id, MOST_SAMPLES),
         sum(row.items for row in figures.items),
-        folder / f"{run_id}.samples",
+        None if asked.is_single else folder / f"{run_id}.samples",
         models=[row["model"] for row in rows],
         scorer=figures.standing.scorer,
         unsent=reader.all(UnsentSample, run_id=run_id, most=MOST_SAMPLES),
@@ -71,10 +71,10 @@ def run_page(asked: PageContext, run_id: str, pages: Sequence[Page]) -> tuple[st
             "by_model": {row.model: row for row in sides.rows},
             "samples": samples,
         }
-        path = write_page(
-            folder, f"{run_id}.html", render(_frame(figures.provenance, asked), asked.linked(pages), content)
-        )
-        remove_earlier_parts(folder / f"{run_id}.samples", samples)
+        name = f"{run_id}.single.html" if asked.is_single else f"{run_id}.html"
+        path = write_html(asked, name, _frame(figures.provenance, asked), pages, content)
+        if not asked.is_single:
+            remove_earlier_parts(folder / f"{run_id}.samples", samples)
         return path
 
     return figures.provenance.job, write

@@ -133,7 +133,7 @@ def mark(row: WholeSample, judged: SaidScore | None) -> str:
 def sample_browser(
     rows: Iterable[WholeSample],
     total: int,
-    beside: Path,
+    beside: Path | None,
     *,
     models: Sequence[str],
     scorer: str | None,
@@ -144,7 +144,7 @@ def sample_browser(
     Args:
         rows: Whole, as `run_samples` gives them.
         total: How many samples the run has.
-        beside: The folder for parts that do not fit into the page.
+        beside: The folder for parts that do not fit into the page; None: all of them go into it.
         models: In the order of their columns.
         scorer: The run's first.
         unsent: Samples that no model was asked.
@@ -153,21 +153,22 @@ def sample_browser(
     first: list[dict[str, Any]] = []
     parts: dict[str, str] = {}
     digests: dict[str, list[str]] = {"t": [], "x": []}
-    outside = False
+    outside: Path | None = None
     size = 0
     for number, group in enumerate(_groups(rows, index, first)):
         for kind, content in (("t", [texts for texts, _ in group]), ("x", [exchange for _, exchange in group])):
             parts[f"{kind}{number}"] = packed = packed_json(content)
             digests[kind].append(hashlib.sha256(packed.encode()).hexdigest()[:12])
         size += len(parts[f"t{number}"]) + len(parts[f"x{number}"])
-        if size > EMBEDDED_MOST_BYTES or outside:
-            outside = True
-            _put_beside(beside, parts, digests)
+        if size > EMBEDDED_MOST_BYTES:
+            outside = beside
+        if outside is not None:
+            _put_beside(outside, parts, digests)
             parts.clear()
     for sample in unsent:
         index.add_unsent(sample)
-    encoded = msgspec.json.encode(digests).decode() if outside else "{}"
-    return SampleBrowser(index.packed(), parts, encoded, beside.name if outside else "", len(index.lines), total, first)
+    encoded, folder = ("{}", "") if outside is None else (msgspec.json.encode(digests).decode(), outside.name)
+    return SampleBrowser(index.packed(), parts, encoded, folder, len(index.lines), total, first)
 
 
 def _groups(

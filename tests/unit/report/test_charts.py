@@ -17,7 +17,7 @@ def side(model: str, tokens: float, low: float, high: float) -> dict[str, Any]:
 
 
 def panels(*rows: dict[str, Any]) -> list[dict[str, Any]]:
-    spec: dict[str, Any] = cost_chart(rows, Colours([row["model"] for row in rows])).to_dict(validate=False)
+    spec: dict[str, Any] = cost_chart(rows, Colours([row["model"] for row in rows]))
     return list(spec["vconcat"])
 
 
@@ -36,13 +36,13 @@ def test_an_interval_that_begins_at_nothing_has_its_place_on_a_logarithmic_scale
 @pytest.mark.parametrize(("slowest", "kind", "title"), [(9.0, None, ""), (900.0, "log", ", logarithmic")])
 def test_latencies_far_apart_have_a_logarithmic_scale(slowest: float, kind: str | None, title: str) -> None:
     rows = [RunLatency("a", 5, 1000, 1000, 1000, 1000, 1000, 1000 * slowest, 1000 * slowest)]
-    axis = latency_chart(rows, Colours(["a"])).to_dict(validate=False)["layer"][0]["encoding"]["x"]
+    axis = latency_chart(rows, Colours(["a"]))["layer"][0]["encoding"]["x"]
     assert (axis.get("scale", {}).get("type"), axis["title"]) == (kind, f"seconds to the answer{title}")
 
 
 def test_the_parts_of_a_completion_are_named_and_add_up() -> None:
     used = RunTokens("a", 1, 5, 30, 20, 35, 0, 0)
-    spec = token_chart([used], TOKEN_PARTS, "model").to_dict(validate=False)
+    spec = token_chart([used], TOKEN_PARTS, "model")
     drawn = {row["part"]: row["tokens"] for row in spec["data"]["values"]}
     assert drawn == {"prompt": 5, "completion without reasoning": 10, "reasoning": 20}
 
@@ -53,7 +53,7 @@ def test_a_legend_is_not_as_faint_as_the_intervals() -> None:
         for name in "ab"
         for day in (1, 2)
     ]
-    spec = lines_over_time(rows, "mean", "mean score", Colours(["a", "b"]).scale(["a", "b"])).to_dict(validate=False)
+    spec = lines_over_time(rows, "mean", "mean score", Colours(["a", "b"]).scale(["a", "b"]))
     assert [layer["encoding"]["color"]["legend"] for layer in spec["layer"]] == [{"symbolOpacity": 1}] * 2
 
 
@@ -61,5 +61,5 @@ def test_a_legend_is_not_as_faint_as_the_intervals() -> None:
 def test_small_charts_have_no_title_of_their_own_below(models: int, title: str | None) -> None:
     names = [f"m{number}" for number in range(models)]
     rows = [LatencySpan(name, 1.0, 2, 5.0, 5.0) for name in names]
-    spec = course_chart(rows, 10, Colours(names)).to_dict(validate=False)
+    spec = course_chart(rows, 10, Colours(names))
     assert spec.get("spec", spec)["encoding"]["x"]["title"] == title

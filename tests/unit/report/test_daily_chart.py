@@ -20,7 +20,7 @@ def row(day: int, model: str, tokens: int | None, calls: int = 1, unknown: int =
 
 
 def layers(*rows: DailyUsage) -> list[list[dict[str, Any]]]:
-    spec = daily_chart(rows, Colours([one.model for one in rows])).to_dict(validate=False)
+    spec = daily_chart(rows, Colours([one.model for one in rows]))
     return [(layer.get("data") or spec["data"])["values"] for layer in spec["layer"]]
 
 

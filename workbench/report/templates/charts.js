@@ -1,17 +1,16 @@
 "use strict";
-// Static charts become interactive, from the same specification, when scrolled into view.
+// Draws each chart from its specification: those in sight first, the rest while nothing else is to do.
+// A chart's table stands in its place until it can be drawn.
 (() => {
-  const packed = document.getElementById("vega");
-  if (!packed) return;
-  const NARROW = 560, WIDEST = 880, BESIDE = 110;
-  const { nonce } = document.currentScript; // only scripts that this one adds may run
-  let loading;
+  const NARROW = 560, WIDEST = 880, BESIDE = 110, CLOSED = 440;
+  const figures = [...document.querySelectorAll("figure:has(> .drawing)")];
+  const drawing = (figure) => figure.querySelector(".drawing");
 
-  function load() {
-    loading ??= workbench.unpack(packed.textContent).then((program) => {
-      document.head.append(workbench.make("script", { nonce }, program));
-    });
-    return loading;
+  function show(figure, isDrawn) {
+    drawing(figure).hidden = !isDrawn;
+    figure.querySelector(".not-drawn").hidden = isDrawn;
+    const numbers = figure.querySelector(".numbers");
+    if (numbers) numbers.open = !isDrawn;
   }
 
   // The specification, fitted to the available width.
@@ -28,44 +27,57 @@
     return next;
   }
 
-  async function enliven(drawing) {
-    const spec = JSON.parse(drawing.parentElement.querySelector("script").textContent);
+  const drawnAt = new Map(); // figure -> the width it was drawn for
+  async function draw(figure) {
+    const place = drawing(figure), next = workbench.make("div");
+    const room = place.clientWidth - parseFloat(getComputedStyle(place).paddingLeft) || CLOSED;
+    if (drawnAt.get(figure) === room) return;
+    drawnAt.set(figure, room);
+    const spec = JSON.parse(figure.querySelector("script").textContent);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    await load();
-    const place = workbench.make("div");
-    const options = { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } };
-    const still = drawing.firstElementChild;
-    still.after(place);
-    place.style.cssText = "position:absolute;visibility:hidden";
-    const room = drawing.clientWidth - parseFloat(getComputedStyle(drawing).paddingLeft);
-    await vegaEmbed(place, fitted(spec, room), options);
-    place.style.cssText = "";
-    drawing.replaceChildren(place);
-    drawing.classList.add("live");
+    next.style.cssText = "position:absolute;visibility:hidden";
+    place.append(next);
+    try {
+      await vegaEmbed(next, fitted(spec, room), { actions: false, renderer: "svg", tooltip: { theme: dark ? "dark" : "light" } });
+      next.style.cssText = "";
+      place.replaceChildren(next);
+      place.style.minHeight = "";
+      place.classList.add("live");
+    } catch (error) {
+      console.warn(error);
+      show(figure, false);
+    }
   }
 
   const seen = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      enliven(target);
-    }
+    for (const { target, isIntersecting } of entries) if (isIntersecting) draw(target);
   }, { rootMargin: "400px" });
-  const all = document.querySelectorAll(".drawing");
-  for (const drawing of all) seen.observe(drawing);
+
+  // One after the other, also what is in something closed: paper opens it.
+  async function drawTheRest() {
+    const next = figures.find((figure) => !drawnAt.has(figure));
+    if (!next) return;
+    await draw(next);
+    setTimeout(drawTheRest);
+  }
+
+  for (const figure of figures) show(figure, true);
+  addEventListener("DOMContentLoaded", () => {
+    for (const figure of figures) window.vegaEmbed ? seen.observe(figure) : show(figure, false);
+    if (window.vegaEmbed) requestAnimationFrame(() => setTimeout(drawTheRest));
+  });
 
   // Draws a chart again with another value of one of its parameters.
   workbench.redraw = (figure, name, value) => {
     const program = figure.querySelector("script"), spec = JSON.parse(program.textContent);
     spec.params.find((param) => param.name === name).value = value;
     program.textContent = JSON.stringify(spec);
-    seen.unobserve(figure.querySelector(".drawing"));
-    return enliven(figure.querySelector(".drawing"));
+    if (drawnAt.delete(figure)) return draw(figure);
   };
 
-  let waiting;
+  let resized;
   addEventListener("resize", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => { for (const drawing of all) if (drawing.classList.contains("live")) enliven(drawing); }, 200);
+    clearTimeout(resized);
+    resized = setTimeout(() => { for (const figure of drawnAt.keys()) draw(figure); }, 200);
   });
 })();
