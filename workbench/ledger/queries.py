@@ -33,7 +33,7 @@ class Reader:
     """Answers named queries; made by `reading`."""
 
     def __init__(self, ledger: Ledger, engine: Engine, united: CombinedTables, most_memory_mib: int) -> None:
-        self._ledger, self._united, self._variables = ledger, united, _variables(ledger)
+        self._ledger, self._united = ledger, united
         self._engine = engine
         self._most_memory_mib = most_memory_mib
 
@@ -93,8 +93,7 @@ class Reader:
         written = sql("queries", query)
         text = with_values(written, parameters)
         cursor = self._engine.started().cursor()
-        for name, value in self._variables.items():  # a variable is one of its cursor's
-            cursor.execute(f"SET VARIABLE {name} = {literal(value)}")
+        _set_variables(cursor, self._ledger)
         while True:
             try:
                 self._united.define(written)
@@ -152,6 +151,7 @@ def reading(
                     outdated = version < newest
                     db.execute("USE memory")
             if not outdated:
+                _set_variables(db, ledger)
                 united = CombinedTables(ledger, db, scratch.path, frugal=frugal)
                 yield Reader(ledger, engine, united, memory_mib)
                 return
@@ -161,7 +161,9 @@ def reading(
         yield reader
 
 
-def _variables(ledger: Ledger) -> dict[str, Any]:
-    """Return what the account's settings say, for the views that ask."""
+def _set_variables(cursor: duckdb.DuckDBPyConnection, ledger: Ledger) -> None:
+    """Tell a cursor, whose variables are its own, what the account's settings say, for the views that ask."""
     zone = {} if ledger.zone == "UTC" else {"day_zone": ledger.zone}
-    return zone | ({"served_as": dict(ledger.served_as)} if ledger.served_as else {})
+    names = {"served_as": dict(ledger.served_as)} if ledger.served_as else {}
+    for name, value in (zone | names).items():
+        cursor.execute(f"SET VARIABLE {name} = {literal(value)}")
